@@ -7,32 +7,32 @@ import Transport
 
 /// A Bluetooth host on one controller: commands, connections, L2CAP, ATT and GATT.
 ///
-/// It lives on its loop. What has a result to wait for is `async`; what happens per packet is synchronous: handlers are called on the loop, from within
-/// the delivery of the packet, and may call back into connections at once.
+/// It belongs to its loop. Operations with a result are `async`; packet handlers are synchronous, called on the loop from within the
+/// delivery of the packet, and may call back at once.
 public final class Host {
     public let loop: RunLoop
-    /// What others can read here, and what this host answers to requests of any peer.
+    /// The attributes that peers can read.
     public let database: GATTDatabase
     let path: DataPath
     let context: HostContext
 
-    /// How the host departs from good conduct, for tests of testers.
+    /// Faults of the host, for testing test cases.
     public var quirks: HostQuirks {
         get { context.quirks }
         set { context.quirks = newValue }
     }
 
-    /// What the host does otherwise with this controller than its claims would have it.
+    /// Workarounds for this controller.
     public var workarounds: ControllerWorkarounds {
         get { context.workarounds }
         set { context.workarounds = newValue }
     }
-    /// What is known of controllers by their numbers; at its start the host takes its workarounds from there.
+    /// Knowledge about controllers, from which the host takes its workarounds at its start.
     public var knowledge: ControllerKnowledge? {
         get { context.knowledge }
         set { context.knowledge = newValue }
     }
-    /// What the controller was found to do since the host exists, its pipe included.
+    /// Observed quirks of the controller and its pipe.
     public var learned: LearnedConductList {
         var all = path.transport.learned
         all.add(context.learned)
@@ -43,19 +43,19 @@ public final class Host {
         return all
     }
 
-    /// How long the controller may take.
+    /// Timeouts of the controller.
     public var limits = HostLimits()
-    /// The command that took longest to be answered.
+    /// The slowest command so far.
     public internal(set) var slowestCommand: CommandTiming?
-    /// Public addresses of other devices in the run: nobody else goes by them.
+    /// Public addresses of other devices in the run, which this host must not use.
     public var othersAddresses: Set<BDADDR> = []
 
-    /// What the specification leaves to a host on BR/EDR.
+    /// Behaviour on BR/EDR that the specification leaves open.
     public var classicChoices: ClassicChoices {
         get { context.classicChoices }
         set { context.classicChoices = newValue }
     }
-    /// The keys of bonded peers.
+    /// Keys of bonded peers.
     public var keys: KeyStore {
         get { context.keys }
         set { context.keys = newValue }
@@ -63,56 +63,56 @@ public final class Host {
 
     public internal(set) var controller = ControllerInformation()
     public internal(set) var isStarted = false
-    /// Why nothing works any more.
+    /// Reason why the host has stopped working.
     public internal(set) var failure: HostError?
-    /// Which address the host takes when it starts.
+    /// The address to use, applied at the start.
     public var addressChoice = OwnAddress.automatic
-    /// The address that the host goes by where settings name no other.
+    /// The host's address, used unless settings name another.
     public internal(set) var address = DeviceAddress(value: 0)
-    /// The random address that was set last.
+    /// The last random address set in the controller.
     public internal(set) var randomAddress: DeviceAddress?
-    /// Decides about connection parameters that a peer asks for; by default whatever is legal is granted.
+    /// Decides on connection parameters requested by a peer; by default all legal ones are accepted.
     public var parameterPolicy: (Connection, ConnectionParameterRequest) -> Bool = { _, request in request.isLegal }
-    /// How the host pairs; nil if it does not, and says so to whoever asks. Core Vol 3, Part H, 3.5.5.
+    /// Pairing settings; nil to reject pairing. Core Vol 3, Part H, 3.5.5.
     public var pairingSettings: PairingSettings?
-    /// Who answers when pairing asks; by default nobody is there and everything is agreed to, but no passkey is known.
+    /// User interface of pairing; by default everything is accepted, but no passkey is known.
     public var pairingDialogue = PairingDialogue.unattended(accepts: true)
-    /// Told of each new connection before anything is received on it.
+    /// Called with each new LE connection before anything is received on it.
     public let newConnections = Listeners<(Connection) -> Void>()
-    /// The same of BR/EDR.
+    /// Called with each new BR/EDR connection before anything is received on it.
     public let newClassicConnections = Listeners<(ClassicConnection) -> Void>()
-    /// Decides about devices that want a connection over BR/EDR; nil leaves HCI_Connection_Request to whoever waits for it.
+    /// Decides on BR/EDR connection requests; nil to leave HCI_Connection_Request to another listener.
     public var acceptsClassic: ((BDADDR) -> Bool)?
 
     // BR/EDR
-    /// The controller has been told what the host does on BR/EDR.
+    // The BR/EDR settings were sent to the controller.
     var isClassicPrepared = false
-    /// Devices that this side pages.
+    /// Devices being paged.
     var paging: Set<BDADDR> = []
     // Either transport
     var registrations: [ConnectionEvents] = []
     var knownServices = KnownServices()
-    /// Of links whose connection has not been told yet.
+    /// Roles reported before their connection.
     var earlyRoles: [BDADDR: ConnectionRole] = [:]
     var inquiry: Inquiry?
 
     var commands = CommandQueue()
-    /// Runs while commands wait and the controller takes none.
+    /// Runs while commands are queued and the controller accepts none.
     var stallTimer: Timer?
-    /// Of a Hardware Error event since the last reset.
+    /// Code of a Hardware Error event since the last reset.
     var hardwareError: UInt8?
     var family = LECommandFamily()
     var answers: [Int: PendingCommand] = [:]
     var nextCommand = 0
     var waiters: [EventWaiter] = []
     var isStarting = false
-    /// For keys and nonces.
+    /// Source of keys and nonces.
     var secrets: SecretSource
-    /// For own addresses: a stream of its own, since one on the air shows most of a number.
+    /// Source of own addresses: a separate stream, since an address on the air reveals most of a random number.
     var addresses: SecretSource
     // SMP
     var outOfBandData: LocalOutOfBandData?
-    /// The controller has made such data for Secure Simple Pairing.
+    /// The controller has created out-of-band data for Secure Simple Pairing.
     var hasClassicOutOfBandData = false
     var attempts = RepeatedAttempts()
     // GAP
@@ -121,14 +121,14 @@ public final class Host {
     var reportAssembler = ReportAssembler()
     var advertisingSets: [UInt8: AdvertisingSet] = [:]
     var connecting: Promise<Connection>?
-    /// The address that the controller initiates with, where the host knows it.
+    /// The own address used for initiating, if known to the host.
     var initiatingAddress: DeviceAddress?
     var arrivals = Deque<Connection>()
     var arrival: Promise<Connection>?
 
     /// - Parameters:
     ///   - transport: the host's end of a pipe to a controller.
-    ///   - seed: fixes addresses and keys on a loop in virtual time; in wall time they come from the system's generator.
+    ///   - seed: determines addresses and keys on a loop in virtual time; in wall time they are from the system's generator.
     public init(loop: RunLoop, transport: any HCITransport, database: GATTDatabase = GATTDatabase(), seed: UInt64 = 0) {
         self.loop = loop
         self.database = database
@@ -147,15 +147,15 @@ public final class Host {
         return counters
     }
 
-    /// The connections that are up, in no particular order.
+    /// Open LE connections, in no particular order.
     public var connections: [Connection] { path.connections.all }
-    /// The same of BR/EDR.
+    /// Open BR/EDR connections, in no particular order.
     public var classicConnections: [ClassicConnection] { path.classicConnections.all }
 
-    /// Told of all packets between host and controller; a listener is called synchronously and must not block.
+    /// Called with all packets between host and controller; listeners must not block.
     public var packetObservers: Listeners<PacketObserver> { path.observers }
 
-    /// Ends everything; the pipe is closed and every wait fails.
+    /// Closes the pipe and fails all waits.
     public func close() {
         path.transport.close()
         fail(.environment(.closed))
@@ -163,7 +163,7 @@ public final class Host {
 
     func transportClosed(_ reason: TransportError) { fail(.environment(.transport(reason))) }
 
-    /// Fails every pending command and procedure at once, with the same error.
+    /// Fails all pending commands and procedures with the same error.
     func fail(_ error: HostError) {
         guard failure == nil else { return }
         failure = error
@@ -186,7 +186,7 @@ public final class Host {
         path.host = nil
     }
 
-    /// A reset controller has forgotten connections, sets and scans without a word. Core Vol 4, Part E, 7.3.2.
+    /// HCI_Reset ends connections, sets and scans without events. Core Vol 4, Part E, 7.3.2.
     func controllerWasReset() {
         let reason = ErrorCode.connectionTerminatedByLocalHost
         let error = HostError.peer(.disconnected(reason))

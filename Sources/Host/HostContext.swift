@@ -3,7 +3,7 @@ import Packets
 import Timing
 import Transport
 
-/// What the connections of one host have in common.
+/// State shared by all connections of a host.
 final class HostContext {
     let loop: RunLoop
     let scheduler: ACLScheduler
@@ -15,17 +15,17 @@ final class HostContext {
     var learned = LearnedConductList()
     var classicChoices = ClassicChoices()
     var keys = KeyStore()
-    /// By SPSM.
+    /// Services by SPSM.
     var services: [UInt16: ChannelService] = [:]
-    /// By PSM.
+    /// Services by PSM.
     var classicServices: [UInt16: ClassicService] = [:]
     /// Service records for peers on BR/EDR.
     var discovery = SDPServer()
-    /// By RFCOMM's server channel.
+    /// Serial ports by RFCOMM server channel.
     var serialServices: [UInt8: SerialService] = [:]
-    /// A phone that offers nothing, unless told otherwise.
+    /// By default a phone without profiles.
     var profileOffer = ProfileOffer(role: .phone)
-    /// The records of the services in the database, where they are offered over BR/EDR.
+    /// Handles of the service records for GATT services on BR/EDR.
     var attributeRecords: [UInt32] = []
 
     init(loop: RunLoop, scheduler: ACLScheduler, server: GATTServer) {
@@ -34,10 +34,10 @@ final class HostContext {
         self.server = server
     }
 
-    /// What the first rule that fits sends in place of a PDU; nil if none does.
+    /// Replacement PDUs of the first matching rule for an outgoing PDU; nil if there is none.
     func rewrites(of payload: [UInt8], cid: UInt16) -> [[UInt8]]? { Self.replacements(of: payload, cid, &quirks.rewrites) }
 
-    /// What the first rule that fits lets arrive in place of a PDU; nil if none does.
+    /// Replacement PDUs of the first matching rule for an incoming PDU; nil if there is none.
     func rewrites(ofReceived payload: [UInt8], cid: UInt16) -> [[UInt8]]? {
         Self.replacements(of: payload, cid, &quirks.receivedRewrites)
     }

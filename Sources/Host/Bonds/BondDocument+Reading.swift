@@ -7,12 +7,12 @@ import Packets
 #endif
 
 extension BondDocument {
-    /// Octets that a bond file may have.
+    /// Maximum size of a bond file in octets.
     static let longest = 16 << 20
-    /// Bonds that a file may hold.
+    /// Maximum number of bonds in a file.
     static let mostBonds = 4096
 
-    /// The key store that a file's octets describe. Every value is checked; the first that cannot be refuses the whole.
+    /// Parses a bond file. Every value is checked; the first invalid one rejects the file.
     static func read(_ octets: [UInt8]) throws(BondFileError) -> KeyStore {
         guard octets.count <= longest else { throw .tooLong(octets: octets.count) }
         let head: Head = try decode(octets)
@@ -36,7 +36,7 @@ extension BondDocument {
             entries: entries)
     }
 
-    /// Where a value stands.
+    /// Position of a value.
     private struct Place {
         let text: String
         init(_ text: String) { self.text = text }
@@ -70,7 +70,7 @@ extension BondDocument {
             if let index = key.intValue {
                 text += "[\(index)]"
             } else {
-                // As it stands in the file.
+                // The key as written in the file.
                 let name = key.stringValue.prefix(40).map { $0.isUppercase ? "_\($0.lowercased())" : String($0) }
                 text += (text.isEmpty ? "" : ".") + name.joined()
             }
@@ -102,7 +102,7 @@ extension BondDocument {
         return octets.reversed()
     }
 
-    /// A key of zeros says that there is none. Core Vol 4, Part E, 7.8.38.
+    /// An all-zero IRK means that there is none. Core Vol 4, Part E, 7.8.38.
     private static func resolvingKey(_ text: String, _ place: Place) throws(BondFileError) -> [UInt8]? {
         let key = try key(text, place)
         return key.allSatisfy { $0 == 0 } ? nil : key
@@ -154,7 +154,7 @@ extension BondDocument {
         return DeviceAddress(value: octets.reduce(0) { $0 << 8 | UInt64($1) }, kind: parts[1] == "public" ? .public : .random)
     }
 
-    // MARK: What is kept with a bond
+    // MARK: Data stored with a bond
 
     private static func client(_ client: Client, _ place: Place) throws(BondFileError) -> ClientRecord {
         var record = ClientRecord(features: ClientFeatures(rawValue: client.features))

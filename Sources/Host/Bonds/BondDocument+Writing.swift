@@ -7,12 +7,12 @@ import Packets
 #endif
 
 extension BondDocument {
-    /// The text of a bond file, which `read` understands.
+    /// The text of a bond file in the format that `read` parses.
     static func text(of keys: KeyStore) -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.keyEncodingStrategy = .convertToSnakeCase
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        // Texts and whole numbers can always be encoded.
+        // Encoding texts and integers cannot fail.
         return ((try? encoder.encode(BondDocument(keys))).map { [UInt8]($0) } ?? []) + [0x0A]
     }
 

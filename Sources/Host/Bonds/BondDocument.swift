@@ -1,6 +1,6 @@
 import Packets
 
-/// What a bond file says, as it stands there. Keys and numbers are hexadecimal, most significant octet first; docs/guide/bonds.md describes it.
+/// Content of a bond file. Keys and numbers are hexadecimal, most significant octet first; docs/guide/bonds.md describes the format.
 struct BondDocument: Codable {
     static let format = "bluebench bonds"
     static let version = 2
@@ -24,7 +24,7 @@ struct BondDocument: Codable {
 
         init(key: String, type: UInt8, size: Int) { (self.key, self.type, self.size) = (key, type, size) }
 
-        /// Version 1 had nothing but the key: it is worth no more than one of a PIN.
+        /// Version 1 stored only the key, which then counts as a key from a PIN.
         init(from decoder: any Decoder) throws {
             if let key = try? decoder.singleValueContainer().decode(String.self) {
                 self.key = key
@@ -95,7 +95,7 @@ struct BondDocument: Codable {
         var database: Database?
     }
 
-    /// What every version has.
+    /// The part common to all versions.
     struct Head: Codable {
         var format: String
         var version: Int

@@ -6,23 +6,24 @@ import Transport
     import Darwin
 #endif
 
-/// A key store in a file: regular, readable for its owner only, replaced as a whole at each change, and changed by one process at a time.
+/// A key store in a file: a regular file readable by its owner only, replaced as a whole at each change, and changed by one process at a
+/// time.
 public final class BondFile {
     public let path: String
     public let keys: KeyStore
-    /// Why the last change was not kept; nil if it was.
+    /// Error of the last change; nil if it was saved.
     public private(set) var failure: BondFileError?
-    /// Holds the lock; nil for a file that is only read.
+    /// Descriptor that holds the lock; nil for a read-only file.
     private var descriptor: Int32?
 
-    /// Reads a file that is not to be changed.
+    /// Reads a file without changing it.
     public static func read(_ path: String) throws(BondFileError) -> KeyStore {
         let descriptor = try open(path, O_RDONLY)
         defer { close(descriptor) }
         return try BondDocument.read(try octets(of: descriptor))
     }
 
-    /// Reads a file, or makes one, and keeps every change of `keys` in it from now on.
+    /// Reads or creates a file, and saves every change of `keys` in it.
     public init(changing path: String) throws(BondFileError) {
         self.path = path
         let descriptor = try Self.openForChanging(path)
@@ -62,7 +63,7 @@ public final class BondFile {
     // MARK: Opening
 
     private static func openForChanging(_ path: String) throws(BondFileError) -> Int32 {
-        // Another process may make, replace or remove the file between two of these steps.
+        // Another process may create, replace or remove the file between two of these steps.
         for _ in 0..<8 {
             var found = stat()
             if lstat(path, &found) != 0 {
@@ -82,7 +83,7 @@ public final class BondFile {
         throw .inUse
     }
 
-    /// Opens what is a regular file of the user's own, without following a link and without waiting for anybody.
+    /// Opens a regular file owned by the user, without following links and without blocking.
     private static func open(_ path: String, _ flags: Int32) throws(BondFileError) -> Int32 {
         var found = stat()
         guard lstat(path, &found) == 0 else { throw errno == ENOENT ? .missing : .system(text(errno)) }
@@ -102,7 +103,7 @@ public final class BondFile {
         return descriptor
     }
 
-    /// What a path leads to that is no regular file.
+    /// Kind of a file that is not regular.
     private static func kind(_ found: stat) -> String? {
         switch found.st_mode & S_IFMT {
         case S_IFREG: nil
@@ -142,7 +143,7 @@ public final class BondFile {
         var descriptor: Int32
     }
 
-    /// A new file without bonds; nil if somebody else has made one first.
+    /// Creates a file without bonds; nil if another process has created one first.
     private static func make(_ path: String) throws(BondFileError) -> Int32? {
         let draft = try makeDraft(of: path, BondDocument.text(of: KeyStore()))
         let isMade = link(draft.path, path) == 0
@@ -154,7 +155,7 @@ public final class BondFile {
         return nil
     }
 
-    /// A locked file beside the one that it is to replace, with all octets on the disk.
+    /// Creates a locked file, beside the one that it will replace, with all octets synchronized to disk.
     private static func makeDraft(of path: String, _ octets: [UInt8]) throws(BondFileError) -> Draft {
         let draft = "\(folder(of: path))/.\(path.split(separator: "/").last ?? "bonds").\(getpid())"
         unlink(draft)
@@ -168,7 +169,7 @@ public final class BondFile {
         return made
     }
 
-    /// Locks a draft and puts the octets on the disk; the error number if one of the calls failed.
+    /// Locks a draft and synchronizes its octets to disk; returns the error number if a call fails.
     private static func fault(ofWriting octets: [UInt8], to descriptor: Int32) -> Int32? {
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return errno }
         let code = writeAll(octets[...], to: descriptor)
@@ -196,6 +197,6 @@ public final class BondFile {
     private static func text(_ code: Int32) -> String { String(cString: strerror(code)) }
 }
 
-/// The C library's calls, which names of ours would hide.
+/// C library calls whose names are hidden by ours.
 private func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t = 0) -> Int32 { open(path, flags, mode) }
 private func systemRead(_ descriptor: Int32, _ part: inout [UInt8]) -> Int { read(descriptor, &part, part.count) }

@@ -1,25 +1,25 @@
-/// Why a bond file is not read or not written. The file stays as it is.
+/// Reason why a bond file was not read or written. The file is unchanged.
 public enum BondFileError: Error, Sendable, Equatable {
-    /// There is no such file.
+    /// The file does not exist.
     case missing
-    /// A link, a pipe, a device or a folder.
+    /// A link, pipe, device or folder.
     case notRegular(String)
-    /// Others than the owner may read or write it.
+    /// Other users may read or write it.
     case open(mode: UInt32)
-    /// It belongs to somebody else.
+    /// It belongs to another user.
     case foreign
     case tooLong(octets: Int)
-    /// It holds something else, or its end is missing.
+    /// It is not a bond file, or it is truncated.
     case noBonds(String)
     /// Written by a later version of this program.
     case newer(version: Int)
-    /// A value that cannot be: where it stands, and what is wrong with it.
+    /// An invalid value: its position and the reason.
     case damaged(place: String, String)
-    /// Another process changes it.
+    /// Another process is changing it.
     case inUse
-    /// Somebody has put another file in its place since it was read.
+    /// The file was replaced since it was read.
     case replaced
-    /// The system's words.
+    /// Error text of the system.
     case system(String)
 }
 

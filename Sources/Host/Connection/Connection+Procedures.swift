@@ -3,9 +3,9 @@ import Packets
 import Timing
 
 extension Connection {
-    /// Ends the connection and waits until it has ended.
+    /// Disconnects and waits until the connection has ended.
     ///
-    /// - Throws: `HostError.peer(.rejected)` if the controller refuses the reason.
+    /// - Throws: `HostError.peer(.rejected)` if the controller rejects the reason.
     @discardableResult
     public func disconnect(_ reason: ErrorCode = .remoteUserTerminatedConnection) async throws -> ErrorCode {
         guard isConnected else { return disconnectReason ?? .success }
@@ -13,7 +13,7 @@ extension Connection {
         return try await ended(within: Host.procedureTimeOut)
     }
 
-    /// Changes the connection parameters through the link layer and returns those in force afterwards. Core Vol 4, Part E, 7.8.18.
+    /// Changes the connection parameters with the link layer procedure and returns the resulting ones. Core Vol 4, Part E, 7.8.18.
     public func updateParameters(_ request: ConnectionParameterRequest) async throws -> ConnectionParameters {
         let handle = self.handle
         let event: HCIEvents.LEConnectionUpdateComplete = try await host.procedure(
@@ -27,7 +27,8 @@ extension Connection {
         return parameters
     }
 
-    /// Asks for other PHYs and returns those in force afterwards; unchanged if the peer wants none of those asked for. Core Vol 4, Part E, 7.8.49.
+    /// Requests other PHYs and returns the resulting ones, which are unchanged if the peer accepts none of the requested ones. Core Vol 4,
+    /// Part E, 7.8.49.
     ///
     /// - Parameters:
     ///   - tx: PHYs to transmit on; empty for no preference.
@@ -53,10 +54,10 @@ extension Connection {
         return phys
     }
 
-    /// Suggests a data length for transmission and returns what is in force afterwards. Core Vol 4, Part E, 7.8.33.
+    /// Suggests a data length for transmission and returns the resulting one. Core Vol 4, Part E, 7.8.33.
     ///
-    /// When nothing changes the controller says nothing, so the wait for a change is limited to `settling`; by default eight connection events and
-    /// whatever latency the peripheral may use.
+    /// The controller sends no event if nothing changes, so the wait is limited to `settling`; by default eight connection events,
+    /// including the peripheral latency.
     ///
     /// - Parameters:
     ///   - txOctets: 27...251.
@@ -74,17 +75,17 @@ extension Connection {
         do {
             _ = try await host.wait(promise, waiter, timeout, .environment(.timedOut(.event(HCIEvents.LEDataLengthChange.name))))
         } catch HostError.environment(.timedOut) {
-            // Nothing had to change, or the peer cannot.
+            // Nothing had to change, or the peer does not support it.
         }
         return dataLength
     }
 
-    /// dBm; 127 if the controller does not know. Core Vol 4, Part E, 7.5.4.
+    /// RSSI in dBm; 127 if not available. Core Vol 4, Part E, 7.5.4.
     public func readRSSI() async throws -> Int8 {
         try await host.send(HCICommands.ReadRSSI(handle: handle)).rssi
     }
 
-    /// The features both sides may use. Core Vol 4, Part E, 7.8.21.
+    /// LE features that both devices support. Core Vol 4, Part E, 7.8.21.
     public func readRemoteFeatures() async throws -> LEFeatures {
         let handle = self.handle
         let event: HCIEvents.LEReadRemoteFeaturesComplete = try await host.procedure(
@@ -105,12 +106,13 @@ extension Connection {
         return event
     }
 
-    /// The channels in use, one bit each, 0...36. Core Vol 4, Part E, 7.8.20.
+    /// The channel map, one bit per channel, 0...36. Core Vol 4, Part E, 7.8.20.
     public func readChannelMap() async throws -> UInt64 {
         try await host.send(HCICommands.LEReadChannelMap(connectionHandle: handle)).channelMap
     }
 
-    /// Asks the central for other parameters over L2CAP, as a peripheral does that lacks the link-layer procedure. Core Vol 3, Part A, 4.20.
+    /// Requests other parameters from the central over L2CAP, as a peripheral without the link layer procedure does. Core Vol 3, Part A,
+    /// 4.20.
     ///
     /// - Throws: `HostError.peer(.parametersRejected)`, `.peer(.timedOut)` after 30 s.
     public func requestParameters(_ request: ConnectionParameterRequest) async throws {
@@ -119,7 +121,7 @@ extension Connection {
         try await signaling.requestParameters(request)
     }
 
-    /// Puts parameters into force that a peripheral has asked for.
+    /// Applies parameters that a peripheral has requested.
     func apply(_ request: ConnectionParameterRequest) {
         host.post(
             HCICommands.LEConnectionUpdate(

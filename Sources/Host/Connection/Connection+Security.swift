@@ -1,22 +1,23 @@
 import Packets
 
 extension Connection {
-    /// Pairs: a central asks for it, a peripheral asks the central to. A central that has the peripheral's key encrypts the link with it instead.
+    /// Pairs: sends a Pairing Request as central, a Security Request as peripheral. A central with the peripheral's key encrypts the link
+    /// with it instead.
     ///
-    /// - Parameter settings: those of the host, or the defaults, if nil.
-    /// - Throws: `HostError.peer(.pairingFailed)` when the peer ends it, `.peer(.pairingRefused)` when this side does, `.peer(.timedOut(.pairing))`,
-    ///   `.peer(.rejected)` when the link could not be encrypted, `.peer(.disconnected)`, `.misuse(.busy)`.
+    /// - Parameter settings: nil for the settings of the host, or the defaults.
+    /// - Throws: `HostError.peer(.pairingFailed)` if the peer ends the pairing, `.peer(.pairingRefused)` if this device does,
+    ///   `.peer(.timedOut(.pairing))`, `.peer(.rejected)` if the link could not be encrypted, `.peer(.disconnected)`, `.misuse(.busy)`.
     @discardableResult
     public func pair(_ settings: PairingSettings? = nil) async throws -> PairingResult {
         try await securityChannel.pair(settings ?? host.pairingSettings ?? PairingSettings())
     }
 
-    /// Encrypts the link with the key that the host's key store has for the peer, as a central does. Core Vol 4, Part E, 7.8.24.
+    /// Encrypts the link as central, with the peer's key in the host's key store. Core Vol 4, Part E, 7.8.24.
     ///
-    /// - Throws: `HostError.misuse(.noKey)`, `.peer(.rejected)` with the controller's or the peer's reason.
+    /// - Throws: `HostError.misuse(.noKey)`, `.peer(.rejected)` with the reason of controller or peer.
     public func encrypt() async throws { try await securityChannel.encrypt(with: context.keys[peer]) }
 
-    /// Raises the link to a level: with the key of the bond if that is good enough, else by pairing.
+    /// Raises the link to a level, with the key of the bond if it is strong enough, otherwise by pairing.
     public func secure(to level: LinkSecurity, _ settings: PairingSettings? = nil) async throws {
         guard security < level else { return }
         if isCentral, let bond = context.keys[peer], let key = bond.peerLongTermKey, bond.level(with: key) >= level {

@@ -2,19 +2,19 @@ import HCI
 import Packets
 import Timing
 
-/// One LE connection: what is known of it, its channels, and the layers on them.
+/// One LE connection: state, channels, and the layers on them.
 public final class Connection {
     public let handle: ConnectionHandle
     public let role: ConnectionRole
     public let peer: PeerIdentity
-    /// What the packets that made the connection carried.
+    /// Addresses in the packets that created the connection.
     public private(set) var addresses: OnAirAddresses
     public internal(set) var parameters: ConnectionParameters
     public internal(set) var phys = LinkPHYs()
     public internal(set) var dataLength = DataLength()
-    /// Why the connection ended; nil while it is up.
+    /// Reason for the disconnection; nil while connected.
     public private(set) var disconnectReason: ErrorCode?
-    /// Told of what happens without being asked for.
+    /// Called for events that were not requested locally.
     public let events = Listeners<(ConnectionEvent) -> Void>()
 
     public let host: Host
@@ -28,7 +28,7 @@ public final class Connection {
     private let end: Promise<ErrorCode>
     var loop: RunLoop { context.loop }
 
-    /// Nil for what is no LE connection.
+    /// Returns nil if this is not an LE connection.
     init?(_ state: ConnectionState, host: Host, context: HostContext, slot: Int, ownAddress: DeviceAddress?) {
         guard state.kind == .le, let role = state.role, let address = state.peer, let parameters = state.parameters else { return nil }
         self.host = host
@@ -60,9 +60,9 @@ public final class Connection {
     public var isConnected: Bool { disconnectReason == nil }
     public var isCentral: Bool { role == .central }
     public var security: LinkSecurity { securityChannel.machine.level }
-    /// Octets of the key that the link is encrypted with, 7...16; 0 while it is not. Core Vol 3, Part H, 2.3.4.
+    /// Encryption key size in octets, 7...16; 0 if not encrypted. Core Vol 3, Part H, 2.3.4.
     public var encryptionKeySize: Int { securityChannel.machine.keySize }
-    /// The attribute protocol's client side.
+    /// GATT client on the connection.
     public var gatt: GATTClient { GATTClient(bearer) }
 
     /// Waits until the connection has ended.
@@ -76,24 +76,26 @@ public final class Connection {
 
     // MARK: Channels
 
-    /// An L2CAP channel, whether or not the host has a layer on it.
+    /// An L2CAP channel, with or without a layer of the host on it.
     public func channel(_ cid: UInt16) -> L2CAPChannel { multiplexer.channel(cid) }
-    /// Told of the PDUs on all channels, for evidence.
+    /// Called with the PDUs of all channels, for evidence.
     public var pduObservers: Listeners<PDUObserver> { multiplexer.observers }
 
-    /// Sends an ACL packet's content as one fragment: boundary flag and octets may be anything.
+    /// Sends any octets as one ACL fragment with any boundary flag.
     public func sendFragment(boundary: ACLHeader.Boundary, _ octets: [UInt8]) { multiplexer.sendFragment(boundary: boundary, octets) }
-    /// ACL fragments that wait in the queues of all channels.
+    /// Number of ACL fragments queued for all channels.
     public var queuedFragments: Int { multiplexer.queuedFragments }
-    /// ACL fragments that the controller holds.
+    /// Number of ACL fragments in the controller.
     public var fragmentsInController: Int { multiplexer.fragmentsInController }
-    /// Waits until the peer has acknowledged what was sent: a disconnection overtakes data. Returns when the time is over or the connection has ended, too.
+    /// Waits until the peer has acknowledged all data, since a disconnection overtakes it. Also returns after `limit`, or if the connection
+    /// has ended.
     public func drained(within limit: Microseconds = .seconds(2)) async throws { try await multiplexer.drained(within: limit) }
 
     func received(boundary: ACLHeader.Boundary, _ fragment: RawSpan) { multiplexer.received(boundary: boundary, fragment) }
     func becameWritable(lane: Int) { multiplexer.becameWritable(lane: lane) }
 
-    /// The advertising set is known that the peer has connected to. A private address that the controller has told of counts for more.
+    /// Sets the own address from the advertising set to which the peer connected. A private address reported by the controller takes
+    /// precedence.
     func advertised(as address: DeviceAddress) {
         if !hasOwnPrivateAddress { addresses.own = address }
     }

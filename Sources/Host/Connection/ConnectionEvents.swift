@@ -1,20 +1,20 @@
 import Packets
 
-/// What happens to a peer that somebody has registered for.
+/// Events of a peer for registered listeners.
 public enum PeerEvent {
     case connected(PeerLink)
     case disconnected(PeerIdentity, PeerTransport)
 }
 
-/// Tells of peers as they connect, over either transport and whoever connects; ends with `stop`.
+/// Reports peers as they connect on either transport, regardless of the initiator. Call `stop()` to unregister.
 public final class ConnectionEvents {
-    /// Peers with one of these services, as far as that is known.
+    /// Reports peers with one of these services, as far as known.
     public let services: Set<BluetoothUUID>
-    /// These peers in any case. Who asks for neither hears of all.
+    /// Reports these peers in any case. If both sets are empty, all peers are reported.
     public let peers: Set<PeerIdentity>
     private let handler: (PeerEvent) -> Void
     private unowned let host: Host
-    /// Links that were told.
+    /// Links already reported.
     private var told: [ObjectIdentifier: PeerLink] = [:]
 
     init(_ services: Set<BluetoothUUID>, _ peers: Set<PeerIdentity>, host: Host, _ handler: @escaping (PeerEvent) -> Void) {
@@ -28,7 +28,7 @@ public final class ConnectionEvents {
         services.isEmpty && peers.isEmpty || peers.contains(peer) || !services.isDisjoint(with: known)
     }
 
-    /// A link is up, or more is known of its peer.
+    /// Called when a link is established, or more is known about its peer.
     func consider(_ link: PeerLink, as peer: PeerIdentity, _ known: Set<BluetoothUUID>) {
         let id = ObjectIdentifier(link.secured)
         guard told[id] == nil, concerns(peer, known) else { return }
@@ -42,7 +42,7 @@ public final class ConnectionEvents {
     }
 }
 
-/// The services that peers are known to have, whichever transport has told of them.
+/// Known services of peers, from either transport.
 struct KnownServices {
     private static let mostPeers = 256
     private static let mostServices = 256
@@ -56,11 +56,11 @@ struct KnownServices {
     }
 }
 
-/// Registering for peers as they connect.
+/// Registration for connecting peers.
 extension Host {
-    /// Tells of peers with one of the services, and of those that are named, as they connect; of those that are connected already at once.
+    /// Reports peers with one of the services, and named peers, as they connect; connected ones are reported at once.
     ///
-    /// Which services a peer has is known from its attribute database, from its service records, and from what was kept with its bond.
+    /// Services of a peer are known from its attribute database, its service records, and the data stored with its bond.
     @discardableResult
     public func connectionEvents(
         services: Set<BluetoothUUID> = [], peers: Set<PeerIdentity> = [], _ handler: @escaping (PeerEvent) -> Void
@@ -71,19 +71,19 @@ extension Host {
         return registration
     }
 
-    /// The services that a peer is known to have.
+    /// The known services of a peer.
     public func services(of peer: PeerIdentity) -> Set<BluetoothUUID> {
         knownServices[peer].union(keys.database(of: peer)?.services.map(\.service.uuid) ?? [])
     }
 
-    /// Service discovery on one of the transports has found services of a peer.
+    /// Adds services found by discovery on one of the transports.
     public func learned(_ services: some Sequence<BluetoothUUID>, of peer: PeerIdentity) {
         let peer = identity(of: peer)
         knownServices.learn(services, of: peer)
         for link in links(to: peer) { consider(link, registrations) }
     }
 
-    /// A peer that was met under another address than its identity.
+    /// Identity of a peer that was found under another address.
     private func identity(of peer: PeerIdentity) -> PeerIdentity { keys[peer].map { PeerIdentity($0.identity) } ?? peer }
 
     private func consider(_ link: PeerLink, _ registrations: [ConnectionEvents]) {
@@ -91,13 +91,13 @@ extension Host {
         for registration in registrations { registration.consider(link, as: peer, services(of: peer)) }
     }
 
-    // MARK: From below
+    // MARK: Events
 
     func linkOpened(_ connection: Connection) {
         connection.events.add { [unowned self, unowned connection] event in
             switch event {
             case .disconnected: linkEnded(.le(connection))
-            // What was found under another address is known of the identity now.
+            // Services found under another address are now known for the identity.
             case .paired: learned(knownServices[connection.peer], of: connection.peer)
             default: break
             }

@@ -1,7 +1,7 @@
 import HCI
 import Packets
 
-/// The parameters that one side asks for. Core Vol 3, Part C, 9.3.9.
+/// Requested connection parameters. Core Vol 3, Part C, 9.3.9.
 public struct ConnectionParameterRequest: Sendable, Hashable {
     /// N x 1.25 ms, 0x0006...0x0C80.
     public var intervalMin: UInt16
@@ -26,12 +26,12 @@ public struct ConnectionParameterRequest: Sendable, Hashable {
         self.maxCELength = maxCELength
     }
 
-    /// One interval, in units of 1.25 ms.
+    /// A single interval, in units of 1.25 ms.
     public init(interval: UInt16, latency: UInt16 = 0, supervisionTimeout: UInt16 = 200) {
         self.init(intervalMin: interval, intervalMax: interval, latency: latency, supervisionTimeout: supervisionTimeout)
     }
 
-    /// Whether the ranges and the relation between interval, latency and time-out hold.
+    /// True if the ranges and the relation between interval, latency and timeout are valid.
     public var isLegal: Bool {
         let interval = 0x0006...0x0C80 as ClosedRange<UInt16>
         guard interval.contains(intervalMin), interval.contains(intervalMax), intervalMin <= intervalMax, latency <= 0x01F3,
@@ -41,21 +41,21 @@ public struct ConnectionParameterRequest: Sendable, Hashable {
     }
 }
 
-/// Which coding a transmitter prefers on LE Coded. Core Vol 4, Part E, 7.8.49.
+/// Preferred coding of a transmitter on LE Coded. Core Vol 4, Part E, 7.8.49.
 public enum CodingPreference: UInt16, Sendable, Hashable {
     case none = 0
     case s2 = 1
     case s8 = 2
 }
 
-/// What happens on a connection without being asked for, or at the peer's request.
+/// An event on a connection that was not requested locally.
 public enum ConnectionEvent: Sendable, Equatable {
     case parametersUpdated(ConnectionParameters)
     case phyUpdated(LinkPHYs)
     case dataLengthChanged(DataLength)
     case mtuChanged(Int)
     case encryptionChanged(Bool)
-    /// Whoever asked for it.
+    /// A pairing requested by either device is complete.
     case paired(PairingResult)
     case pairingFailed(HostError)
     case disconnected(ErrorCode)

@@ -1,7 +1,7 @@
 import HCI
 import Packets
 
-/// The connections that are up, by their place in the scheduler, so that a packet finds its own without a search.
+/// Open connections by their slot in the scheduler, so that a packet finds its connection without a search.
 struct ConnectionTable<Link: AnyObject> {
     private var rows: [Link?] = []
 

@@ -1,11 +1,11 @@
 import Packets
 
-/// Who the peer of a connection is: its address with its kind, resolved to the identity address where the controller could. Core Vol 6, Part B, 1.3.
+/// Identity of a peer: its address and address type; the identity address if the controller could resolve it. Core Vol 6, Part B, 1.3.
 ///
-/// Two are the same peer if they have the same address of the same kind, whether or not it was met under a private address.
+/// Peers are equal if address and address type are equal, whether or not the address was resolved.
 public struct PeerIdentity: Sendable {
     public let address: DeviceAddress
-    /// The controller resolved a private address to this one: Public or Random Identity Address. Core Vol 4, Part E, 7.7.65.10.
+    /// The controller has resolved a private address to this identity: Public or Random Identity Address. Core Vol 4, Part E, 7.7.65.10.
     public let isResolved: Bool
 
     public init(_ address: DeviceAddress, isResolved: Bool = false) {
@@ -23,9 +23,9 @@ extension PeerIdentity: CustomStringConvertible {
     public var description: String { isResolved ? "\(address) (identity)" : "\(address)" }
 }
 
-/// The addresses in the packets that made a connection; they are private ones where privacy is in use. Core Vol 4, Part E, 7.7.65.10.
+/// Addresses in the packets that created a connection; private addresses if privacy is used. Core Vol 4, Part E, 7.7.65.10.
 public struct OnAirAddresses: Sendable, Hashable {
-    /// Nil if the host does not know what its controller used.
+    /// Nil if the address used by the controller is unknown.
     public var own: DeviceAddress?
     public var peer: DeviceAddress
 

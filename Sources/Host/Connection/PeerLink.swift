@@ -1,19 +1,19 @@
 import Packets
 
-/// What two devices can be connected over.
+/// Transport of a connection.
 public enum PeerTransport: String, Sendable, Hashable, CaseIterable {
     case le = "LE"
     case brEDR = "BR/EDR"
 
-    /// Which ones may reach a peer, the likeliest first: one that there is a key for, else LE, where a device that is not there costs nobody a page.
+    /// Transports that may reach a peer, the most likely first: one with a key, otherwise LE, where a missing device costs no page.
     static func reaching(_ peer: PeerIdentity, _ bond: Bond?, with controller: ControllerInformation) -> [PeerTransport] {
-        // Random addresses are of LE alone. Core Vol 6, Part B, 1.3.
+        // Random addresses exist on LE only. Core Vol 6, Part B, 1.3.
         guard peer.address.kind == .public, !controller.isLEOnly else { return [.le] }
         return bond?.linkKey != nil && bond?.peerLongTermKey == nil ? [.brEDR, .le] : [.le, .brEDR]
     }
 }
 
-/// A connection over either transport.
+/// A connection on either transport.
 public enum PeerLink {
     case le(Connection)
     case classic(ClassicConnection)
@@ -23,7 +23,7 @@ public enum PeerLink {
     public var isConnected: Bool { secured.isConnected }
     public var transport: PeerTransport { if case .le = self { .le } else { .brEDR } }
 
-    /// What is kept of the peer.
+    /// The stored bond with the peer.
     public var bond: Bond? {
         switch self {
         case .le(let connection): connection.bond
@@ -31,7 +31,7 @@ public enum PeerLink {
         }
     }
 
-    /// Ends the connection and waits until it has ended.
+    /// Disconnects and waits until the connection has ended.
     @discardableResult
     public func disconnect() async throws -> ErrorCode {
         switch self {
@@ -48,20 +48,20 @@ public enum PeerLink {
     }
 }
 
-/// Connections to a peer by its identifier, whatever the transport.
+/// Connections to a peer by its identity, independent of the transport.
 extension Host {
-    /// The links to a peer that are up.
+    /// Open links to a peer.
     public func links(to peer: PeerIdentity) -> [PeerLink] {
         connections.filter { $0.peer == peer || keys[$0.peer].map { PeerIdentity($0.identity) == peer } ?? false }.map(PeerLink.le)
             + classicConnections.filter { $0.peer == peer }.map(PeerLink.classic)
     }
 
-    /// Connects to a peer over the transport that reaches it, unless it is connected already.
+    /// Connects to a peer on a transport that reaches it, unless it is already connected.
     ///
     /// - Parameters:
-    ///   - transport: nil lets the host pick: what there is a key for, and then the other one.
-    ///   - settings: of LE.
-    /// - Throws: why the last transport that was tried did not reach it.
+    ///   - transport: nil to choose automatically: the transport with a key, then the other one.
+    ///   - settings: settings for LE.
+    /// - Throws: the error of the last transport tried.
     public func connect(to peer: PeerIdentity, over transport: PeerTransport? = nil, _ settings: ConnectSettings = ConnectSettings())
         async throws -> PeerLink
     {

@@ -1,6 +1,6 @@
-/// A link of either transport that pairs and is encrypted.
+/// A link on either transport that can pair and be encrypted.
 public protocol SecuredLink: AnyObject {
-    /// Who is at the other end: the same on both transports, where the two sides have told their identities.
+    /// Identity of the peer, the same on both transports if the devices have exchanged identities.
     var peer: PeerIdentity { get }
     var host: Host { get }
     var isConnected: Bool { get }

@@ -1,6 +1,6 @@
 import Packets
 
-// What the errors are called when people read them; nowhere else.
+// Texts of the errors for display; only defined here.
 
 extension HostError: CustomStringConvertible {
     public var description: String {

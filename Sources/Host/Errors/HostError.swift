@@ -2,44 +2,44 @@ import Packets
 import Timing
 import Transport
 
-/// Why something the host was asked to do did not happen. The three families mean three different things to whoever judges a run.
+/// Reason why a host operation failed. The three families have different meanings for the verdict of a run.
 public enum HostError: Error, Sendable, Equatable {
-    /// The caller asked for what cannot be done.
+    /// The caller requested something impossible.
     case misuse(Misuse)
-    /// The other side, a controller or a peer, did something wrong or said no.
+    /// The controller or peer made an error or rejected the request.
     case peer(PeerFault)
-    /// The bench itself: the pipe, the device, a command nobody answered.
+    /// The bench itself: pipe, device, or an unanswered command.
     case environment(EnvironmentFault)
 
     public enum Misuse: Sendable, Equatable {
         case notStarted
         case notConnected
-        /// The controller lacks what this needs.
+        /// The controller lacks a required feature.
         case unsupported(Ability)
         case tooLong(octets: Int, limit: Int)
-        /// The client has not asked for such values. Core Vol 3, Part G, 3.3.3.3.
+        /// The client has not subscribed. Core Vol 3, Part G, 3.3.3.3.
         case notSubscribed(AttributeValueKind)
         /// A central changes parameters itself. Core Vol 3, Part A, 4.20.
         case onlyForPeripherals
-        /// A central begins pairing over BR/EDR. Core Vol 3, Part H, 2.4.2.5.
+        /// Only a central starts pairing over BR/EDR. Core Vol 3, Part H, 2.4.2.5.
         case onlyForCentrals
-        /// Something of the kind is already going on.
+        /// An operation of this kind is already running.
         case busy(Activity)
         /// There is no key for the peer. Core Vol 3, Part H, 2.4.4.
         case noKey
-        /// The client asked for values on a link that was protected; this one is not yet. Core Vol 3, Part C, 10.3.1.1.
+        /// The client subscribed on a protected link, but this link is not yet encrypted. Core Vol 3, Part C, 10.3.1.1.
         case notEncrypted
-        /// The client has not seen the last change of the database. Core Vol 3, Part G, 2.5.2.1.
+        /// The client is not aware of the last change of the database. Core Vol 3, Part G, 2.5.2.1.
         case outOfSync
-        /// Every identifier of channels is in use, or more are asked for than one request may. Core Vol 3, Part A, 2.1.
+        /// All channel identifiers are in use, or more are requested than allowed per request. Core Vol 3, Part A, 2.1.
         case noChannelLeft
-        /// MTU, MPS or credits that such a channel cannot have. Core Vol 3, Part A, 4.22 and 4.25.
+        /// MTU, MPS or credits are invalid for such a channel. Core Vol 3, Part A, 4.22 and 4.25.
         case illegalChannel
         /// RFCOMM has server channels 1...30. RFCOMM 1.2, 5.4.
         case noServerChannel(UInt8)
     }
 
-    /// What a controller may lack.
+    /// A feature that a controller may lack.
     public enum Ability: Sendable, Equatable {
         case extendedAdvertising
         case scanningOnOtherPHYs
@@ -47,7 +47,7 @@ public enum HostError: Error, Sendable, Equatable {
         case brEDR
     }
 
-    /// What goes on only once at a time.
+    /// An operation that can run only once at a time.
     public enum Activity: Sendable, Equatable {
         case start
         case scanning
@@ -59,12 +59,12 @@ public enum HostError: Error, Sendable, Equatable {
         case privacy
         case reconfiguration
         case inquiry
-        /// A connection to that server channel.
+        /// A connection to this server channel.
         case serialPort(UInt8)
         case profiles
     }
 
-    /// What did not come in time.
+    /// An event that did not arrive in time.
     public enum Awaited: Sendable, Equatable {
         case connection
         case incomingConnection
@@ -90,62 +90,63 @@ public enum HostError: Error, Sendable, Equatable {
     }
 
     public enum PeerFault: Sendable, Equatable {
-        /// A command, or the event that ends it, carried an error: the name in the specification, and the code.
+        /// The error code of a command, or of the event that completes it, with its name in the specification.
         case rejected(String, ErrorCode)
         /// ATT_ERROR_RSP.
         case att(request: ATTOpcode, handle: UInt16, ATTErrorCode)
-        /// A connection parameter request was turned down by the central.
+        /// The central rejected a connection parameter request.
         case parametersRejected
-        /// The peer did not answer in the time that the specification gives it.
+        /// The peer did not respond within the timeout of the specification.
         case timedOut(Awaited)
         case disconnected(ErrorCode)
         /// The peer has ended the pairing. Core Vol 3, Part H, 3.5.5.
         case pairingFailed(PairingFailedReason)
-        /// This side has ended the pairing, and for which reason.
+        /// This device has ended the pairing, for this reason.
         case pairingRefused(PairingFailedReason)
-        /// The pairing over LE gave no link key for BR/EDR, and why not. Core Vol 3, Part C, 14.1.
+        /// The LE pairing yielded no BR/EDR link key, for this reason. Core Vol 3, Part C, 14.1.
         case noLinkKey(KeyDerivationPolicy.Impediment)
-        /// An L2CAP channel was refused, or is no more.
+        /// An L2CAP channel was rejected or closed.
         case channel(ChannelEnd)
         /// L2CAP_CREDIT_BASED_RECONFIGURE_RSP. Core Vol 3, Part A, 4.28.
         case notReconfigured(ReconfigurationResult)
-        /// Service discovery came to nothing. Core Vol 3, Part B.
+        /// Service discovery has failed. Core Vol 3, Part B.
         case serviceDiscovery(SDPFailure)
-        /// A connection of RFCOMM was refused, or is no more.
+        /// An RFCOMM connection was rejected or closed.
         case serialPort(RFCOMMEnd)
-        /// What came is not what its name says.
+        /// A received packet is malformed.
         case malformed(Malformation)
     }
 
-    /// How an answer breaks the rules.
+    /// The violation in a response.
     public enum Malformation: Sendable, Equatable {
-        /// It cannot be read.
+        /// It cannot be decoded.
         case pdu(PDUError)
-        /// PHY numbers that do not exist.
+        /// Invalid PHY numbers.
         case phys(tx: UInt8, rx: UInt8)
         /// Too few or too short buffers for LE data. Core Vol 4, Part E, 7.8.2.
         case buffers(octets: Int, count: Int)
-        /// A response that belongs to another request.
+        /// A response to another request.
         case response(ATTOpcode, to: ATTOpcode)
-        /// ATT_ERROR_RSP about a request that was not sent.
+        /// ATT_ERROR_RSP for a request that was not sent.
         case errorResponse(about: ATTOpcode, to: ATTOpcode)
-        /// A search came to a handle before the one it started from, or to nothing.
+        /// Discovery returned a handle before its start, or nothing.
         case searchStandsStill(from: UInt16, last: UInt16)
-        /// A declaration whose value has no such length, or whose group ends before it begins. Core Vol 3, Part G, 3.
+        /// A declaration with an invalid length, or whose group ends before it starts. Core Vol 3, Part G, 3.
         case declaration(BluetoothUUID, octets: Int)
-        /// ATT_PREPARE_WRITE_RSP with other octets than the request's. Core Vol 3, Part G, 4.9.5.
+        /// ATT_PREPARE_WRITE_RSP with other octets than the request. Core Vol 3, Part G, 4.9.5.
         case preparedValueDiffers(handle: UInt16)
-        /// A characteristic that notifies or indicates without a Client Characteristic Configuration. Core Vol 3, Part G, 3.3.3.3.
+        /// A characteristic with notifications or indications, but without a Client Characteristic Configuration. Core Vol 3, Part G,
+        /// 3.3.3.3.
         case noClientConfiguration(characteristic: UInt16)
     }
 
     public enum EnvironmentFault: Sendable, Equatable {
         case transport(TransportError)
-        /// No Command Complete or Command Status within the limit.
+        /// No Command Complete or Command Status within the timeout.
         case commandTimeOut(opcode: UInt16)
-        /// The same after a Hardware Error event. Core Vol 4, Part E, 7.7.16.
+        /// No answer after a Hardware Error event. Core Vol 4, Part E, 7.7.16.
         case controllerCrashed(code: UInt8)
-        /// The bench's own limit for a wait.
+        /// A timeout of the bench.
         case timedOut(Awaited)
         case closed
     }

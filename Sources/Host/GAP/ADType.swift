@@ -1,4 +1,4 @@
-/// The types of AD structures. Supplement to the Core Specification, Part A, 1; the numbers are assigned.
+/// AD types. Supplement to the Core Specification, Part A, 1; the numbers are in the assigned numbers.
 public enum ADType {
     public static let flags: UInt8 = 0x01
     public static let incompleteServices16: UInt8 = 0x02
@@ -24,7 +24,7 @@ public enum ADType {
     public static let longAdvertisingInterval: UInt8 = 0x2F
     public static let manufacturerData: UInt8 = 0xFF
 
-    /// The type of a list of service UUIDs of so many octets each.
+    /// The AD type of a list of service UUIDs of this width in octets.
     public static func services(width: Int, complete: Bool) -> UInt8 {
         switch width {
         case 2: complete ? completeServices16 : incompleteServices16

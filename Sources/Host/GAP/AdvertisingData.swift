@@ -8,7 +8,7 @@ public struct AdvertisingData: Sendable, Hashable {
         self.elements = elements
     }
 
-    /// Reads what a peer sent. A structure whose length does not fit is kept as `.malformed`; a length of zero ends the data early.
+    /// Parses data of a peer. A structure whose length exceeds the data becomes `.malformed`; a zero length ends the data early.
     public init(octets: [UInt8]) {
         elements = []
         var position = 0
@@ -24,7 +24,7 @@ public struct AdvertisingData: Sendable, Hashable {
         }
     }
 
-    /// The encoded structures. A structure of more than 254 octets of data does not fit its length field and is cut.
+    /// The encoded structures. Data beyond the 254 octets of a structure is truncated.
     public var octets: [UInt8] { elements.flatMap(\.octets) }
 
     public var flags: AdvertisingFlags? {
@@ -32,14 +32,14 @@ public struct AdvertisingData: Sendable, Hashable {
         return nil
     }
 
-    /// The complete local name, else the shortened one.
+    /// The complete local name, otherwise the shortened one.
     public var localName: String? {
         for case .completeLocalName(let name) in elements { return name }
         for case .shortenedLocalName(let name) in elements { return name }
         return nil
     }
 
-    /// All service UUIDs listed, whatever their length and whether or not the lists are complete.
+    /// All service UUIDs, of any length, from complete and incomplete lists.
     public var serviceUUIDs: [BluetoothUUID] {
         var found: [BluetoothUUID] = []
         for case .serviceUUIDs(let uuids, _, _) in elements { found += uuids }
@@ -70,7 +70,7 @@ public struct AdvertisingFlags: OptionSet, Sendable, Hashable {
 /// One AD structure. Supplement, Part A, 1.
 public enum AdvertisingElement: Sendable, Hashable {
     case flags(AdvertisingFlags)
-    /// UUIDs of 2, 4 or 16 octets each, as `width` says.
+    /// UUIDs of 2, 4 or 16 octets, as given by `width`.
     case serviceUUIDs([BluetoothUUID], width: Int, complete: Bool)
     case solicitedUUIDs([BluetoothUUID], width: Int)
     case shortenedLocalName(String)
@@ -86,9 +86,9 @@ public enum AdvertisingElement: Sendable, Hashable {
     case leRole(UInt8)
     case uri([UInt8])
     case manufacturerData(company: UInt16, [UInt8])
-    /// Any other type, or one whose data is not as the type asks.
+    /// Any other type, or a structure whose data does not match its type.
     case other(type: UInt8, [UInt8])
-    /// What is left when a length points past the end.
+    /// Remaining octets after a length that exceeds the data.
     case malformed([UInt8])
 }
 
@@ -192,7 +192,7 @@ extension AdvertisingElement {
         return width == 16 ? uuid.long.octets : [UInt8]((octets + [0, 0, 0, 0]).prefix(width))
     }
 
-    /// A list of UUIDs of the width that its first UUID has; UUIDs of other widths belong in lists of their own.
+    /// A list of UUIDs with the width of the first one; UUIDs of other widths need separate lists.
     public static func services(_ uuids: [BluetoothUUID], complete: Bool = true) -> AdvertisingElement {
         .serviceUUIDs(uuids, width: uuids.first?.octetCount ?? 2, complete: complete)
     }

@@ -1,11 +1,11 @@
 import Packets
 
-/// One advertisement as a scanner reports it; a chain of extended reports has become one.
+/// One advertisement; a chain of extended reports is joined.
 public struct AdvertisingReport: Sendable, Hashable {
     /// Nil for an anonymous advertiser.
     public var address: DeviceAddress?
     public var addressType: AddressType
-    /// Who the advertiser is, if there is a bond with it or the controller has resolved its address.
+    /// Identity of the advertiser, if there is a bond or the controller has resolved its address.
     public var identity: PeerIdentity?
     public var isLegacy: Bool
     public var isConnectable: Bool
@@ -13,7 +13,7 @@ public struct AdvertisingReport: Sendable, Hashable {
     public var isDirected: Bool
     public var isScanResponse: Bool
     public var primaryPHY = PHY.le1M
-    /// Nil if nothing came on the secondary channels.
+    /// Nil if nothing was received on secondary channels.
     public var secondaryPHY: PHY?
     /// 0xFF if there is none.
     public var sid: UInt8 = 0xFF
@@ -21,10 +21,10 @@ public struct AdvertisingReport: Sendable, Hashable {
     public var txPower: Int8 = 127
     /// dBm; 127 if unknown.
     public var rssi: Int8
-    /// The target of directed advertising.
+    /// Target address of directed advertising.
     public var target: DeviceAddress?
     public var octets: [UInt8]
-    /// The controller or the host could not keep all of the data.
+    /// The controller or host could not store all data.
     public var isTruncated = false
 
     /// The AD structures.
@@ -46,7 +46,7 @@ extension AdvertisingReport {
         octets = report.data
     }
 
-    /// Nil if the fields contradict each other; the data may be a part.
+    /// Returns nil if the fields are contradictory; the data may be incomplete.
     init?(_ report: HCIEvents.LEExtendedAdvertisingReport.Report) {
         let type = ExtendedReportType(rawValue: report.eventType)
         isLegacy = type.contains(.legacy)
@@ -78,7 +78,7 @@ struct ExtendedReportType: OptionSet {
     static let scanResponse = ExtendedReportType(rawValue: 1 << 3)
     static let legacy = ExtendedReportType(rawValue: 1 << 4)
 
-    /// Whether a report's data is all there is. Bits 5 and 6.
+    /// Data status: bits 5 and 6.
     enum DataStatus: UInt16 {
         case complete = 0
         case moreToCome = 1
@@ -89,7 +89,7 @@ struct ExtendedReportType: OptionSet {
     var dataStatus: DataStatus { DataStatus(rawValue: rawValue >> 5 & 3) ?? .reserved }
 }
 
-/// Joins the parts of extended advertising reports; parts of different sets may come mixed. Core Vol 4, Part E, 7.7.65.13.
+/// Joins fragments of extended advertising reports; fragments of different sets may be interleaved. Core Vol 4, Part E, 7.7.65.13.
 struct ReportAssembler {
     private struct Key: Hashable {
         var address: DeviceAddress?
@@ -97,16 +97,16 @@ struct ReportAssembler {
         var isScanResponse: Bool
     }
 
-    /// Chains that may be open at once; the oldest makes room.
+    /// Maximum number of incomplete chains; the oldest is dropped.
     static let chainLimit = 32
-    /// Octets of one chain. Core Vol 6, Part B, 2.3.4.9.
+    /// Maximum octets of a chain. Core Vol 6, Part B, 2.3.4.9.
     static let lengthLimit = 1650
 
     private var chains: [(key: Key, report: AdvertisingReport)] = []
-    /// Chains that never ended.
+    /// Number of incomplete chains dropped.
     private(set) var abandoned = 0
 
-    /// - Parameter status: whether that is all.
+    /// - Parameter status: data status of the fragment.
     /// - Returns: the report that is now complete.
     mutating func receive(_ report: AdvertisingReport, status: ExtendedReportType.DataStatus) -> AdvertisingReport? {
         if chains.isEmpty, status == .complete { return report }

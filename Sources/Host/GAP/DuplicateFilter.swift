@@ -1,6 +1,6 @@
 import Packets
 
-/// Keeps reports back that say what was said before: the same advertiser with the same data. It forgets when it is full.
+/// Filters repeated reports: same advertiser and same data. Cleared when full.
 struct DuplicateFilter {
     private struct Key: Hashable {
         var address: DeviceAddress?

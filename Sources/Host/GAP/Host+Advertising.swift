@@ -3,9 +3,9 @@ import HCI
 import Packets
 import Timing
 
-/// How and what to advertise. Core Vol 4, Part E, 7.8.5 and 7.8.53.
+/// Advertising parameters and data. Core Vol 4, Part E, 7.8.5 and 7.8.53.
 public struct AdvertisingSettings: Sendable, Hashable {
-    /// The set, 0...0xEF; legacy commands have only one.
+    /// Advertising set, 0...0xEF; legacy commands have only one.
     public var handle: UInt8 = 0
     public var properties: AdvertisingEventProperties = [.legacy, .connectable, .scannable]
     /// N x 0.625 ms.
@@ -13,11 +13,11 @@ public struct AdvertisingSettings: Sendable, Hashable {
     /// N x 0.625 ms.
     public var intervalMax: UInt32 = 0x00A0
     public var channels: AdvertisingChannels = [.channel37, .channel38, .channel39]
-    /// Nil: of the address that the host goes by.
+    /// Nil for the type of the host's address.
     public var ownAddressType: OwnAddressType?
-    /// The random address of this set (extended) or of the device (legacy); nil: the one that the host goes by, if that is random.
+    /// Random address of this set (extended) or of the device (legacy); nil for the host's address, if it is random.
     public var randomAddress: DeviceAddress?
-    /// Whom directed advertising is for.
+    /// Target of directed advertising.
     public var peer: DeviceAddress?
     public var filterPolicy: AdvertisingFilterPolicy = .all
     /// dBm; 127: no preference.
@@ -33,7 +33,7 @@ public struct AdvertisingSettings: Sendable, Hashable {
     public var duration: UInt16 = 0
     /// 0: no limit.
     public var maxEvents: UInt8 = 0
-    /// Whether to use the extended commands; nil: if the controller has them.
+    /// Use of the extended commands; nil to use them if the controller supports them.
     public var usesExtendedCommands: Bool?
 
     public init(data: AdvertisingData = AdvertisingData(), scanResponse: AdvertisingData = AdvertisingData()) {
@@ -41,7 +41,7 @@ public struct AdvertisingSettings: Sendable, Hashable {
         self.scanResponse = scanResponse.octets
     }
 
-    /// The type that legacy commands have for the properties; nil if they have none.
+    /// Legacy advertising type for the properties; nil if there is none.
     var legacyType: LegacyAdvertisingType? {
         switch properties.subtracting(.legacy) {
         case [.connectable, .scannable]: .advInd
@@ -54,17 +54,17 @@ public struct AdvertisingSettings: Sendable, Hashable {
     }
 }
 
-/// An advertising set that is enabled, or was.
+/// An enabled advertising set, or one that has ended.
 public final class AdvertisingSet {
     public let handle: UInt8
     public internal(set) var isRunning = true
-    /// The transmit power that the controller chose, dBm; 127 unless extended.
+    /// Transmit power selected by the controller in dBm; 127 unless extended.
     public internal(set) var selectedTxPower: Int8 = 127
     let isExtended: Bool
     let settings: AdvertisingSettings
-    /// It goes by the host's private address.
+    /// The set uses the host's private address.
     let isPrivate: Bool
-    /// The address in its packets, where the host knows it.
+    /// The address in its packets, if known to the host.
     var ownAddress: DeviceAddress?
     private unowned let host: Host
     let end: Promise<HCIEvents.LEAdvertisingSetTerminated>
@@ -94,7 +94,7 @@ public final class AdvertisingSet {
 }
 
 extension Host {
-    /// Octets of data in one extended data command.
+    /// Data octets per extended data command.
     private static var fragmentLength: Int { 251 }
 
     /// Configures and enables advertising.
@@ -149,7 +149,7 @@ extension Host {
         }
     }
 
-    /// Starts or stops the set in the controller; it stays the host's set.
+    /// Enables or disables the set in the controller; it remains the host's set.
     func enable(_ set: AdvertisingSet, _ isOn: Bool) async throws {
         guard set.isExtended else {
             try await send(HCICommands.LESetAdvertisingEnable(advertisingEnable: isOn ? 1 : 0))
@@ -208,7 +208,7 @@ extension Host {
         }
     }
 
-    /// The commands' worth of data: complete, or first, intermediate and last.
+    /// Data split over commands: complete, or first, intermediate and last.
     static func fragments(_ data: [UInt8]) -> [(AdvertisingDataOperation, [UInt8])] {
         guard data.count > fragmentLength else { return [(.complete, data)] }
         let starts = Array(stride(from: 0, to: data.count, by: fragmentLength))
@@ -225,18 +225,18 @@ extension Host {
         try await enable(set, false)
     }
 
-    /// Sets the address that random own address types stand for. Core Vol 4, Part E, 7.8.4.
+    /// Sets the random address for random own address types. Core Vol 4, Part E, 7.8.4.
     public func setRandomAddress(_ address: DeviceAddress) async throws {
         try await send(HCICommands.LESetRandomAddress(randomAddress: BDADDR(address)))
         randomAddress = address
     }
 
-    /// A static random address, drawn anew. Core Vol 6, Part B, 1.3.2.1.
+    /// A new static random address. Core Vol 6, Part B, 1.3.2.1.
     public func drawStaticAddress() -> DeviceAddress {
         OwnAddress.staticAddress(from: addresses.next())
     }
 
-    /// The type of the address that the host goes by, or hides behind.
+    /// Own address type for the host's address or private address.
     var ownAddressType: OwnAddressType { address.kind == .public && privacy == nil ? .publicDevice : .randomDevice }
 
     func advertisingEnded(_ event: HCIEvents.LEAdvertisingSetTerminated) {
@@ -248,7 +248,7 @@ extension Host {
         set.end.fulfil(event)
     }
 
-    /// The address in packets of this host's controller; nil where the controller draws private ones. Core Vol 4, Part E, 7.8.12.
+    /// Address in packets of this host's controller; nil if the controller generates private ones. Core Vol 4, Part E, 7.8.12.
     func ownAddress(_ type: OwnAddressType, random: DeviceAddress?) -> DeviceAddress? {
         switch type {
         case .publicDevice: controller.address
@@ -257,7 +257,7 @@ extension Host {
         }
     }
 
-    /// The address that a peer has connected to, if only one is advertised; with several, LE_Advertising_Set_Terminated tells which it was.
+    /// The address to which a peer has connected, if only one is advertised; with several, LE_Advertising_Set_Terminated tells which.
     var advertisedAddress: DeviceAddress? {
         let addresses = Set(advertisingSets.values.map(\.ownAddress))
         return addresses.count == 1 ? addresses.first ?? nil : nil
@@ -265,7 +265,7 @@ extension Host {
 
     // MARK: Filter accept list
 
-    /// Core Vol 4, Part E, 7.8.15 to 7.8.17.
+    /// Sets the filter accept list. Core Vol 4, Part E, 7.8.15 to 7.8.17.
     public func setFilterAcceptList(_ devices: [DeviceAddress]) async throws {
         try await send(HCICommands.LEClearFilterAcceptList())
         for device in devices {

@@ -2,30 +2,30 @@ import HCI
 import Packets
 import Timing
 
-/// How to connect. Core Vol 4, Part E, 7.8.12 and 7.8.66.
+/// Parameters for connecting. Core Vol 4, Part E, 7.8.12 and 7.8.66.
 public struct ConnectSettings: Sendable, Hashable {
-    /// PHYs to listen and connect on.
+    /// PHYs to scan and connect on.
     public var phys: PHYs = .le1M
     /// N x 0.625 ms.
     public var scanInterval: UInt16 = 0x0060
     /// N x 0.625 ms.
     public var scanWindow: UInt16 = 0x0060
     public var parameters = ConnectionParameterRequest(interval: 24)
-    /// Nil: of the address that the host goes by.
+    /// Nil for the type of the host's address.
     public var ownAddressType: OwnAddressType?
-    /// How long to wait for the device.
+    /// Timeout for finding the device.
     public var limit = Microseconds.seconds(10)
-    /// Whether to use the extended command; nil: if the controller has it.
+    /// Use of the extended command; nil to use it if the controller supports it.
     public var usesExtendedCommands: Bool?
 
     public init() {}
 }
 
 extension Host {
-    /// Connects to a device, or with nil to the first of the filter accept list.
+    /// Connects to a device, or with nil to the first one in the filter accept list.
     ///
-    /// - Throws: `HostError.peer(.timedOut)` after the limit, when the attempt has been cancelled; `.peer(.rejected)` with the controller's reason;
-    ///   `.misuse(.busy)`, for a controller initiates one connection at a time.
+    /// - Throws: `HostError.peer(.timedOut)` after the limit, once the attempt is cancelled; `.peer(.rejected)` with the controller's
+    ///   reason; `.misuse(.busy)`, since a controller initiates one connection at a time.
     public func connect(to device: DeviceAddress?, _ settings: ConnectSettings = ConnectSettings()) async throws -> Connection {
         guard isStarted else { throw failure ?? HostError.misuse(.notStarted) }
         guard connecting == nil else { throw HostError.misuse(.busy(.connecting)) }
@@ -37,7 +37,7 @@ extension Host {
         return try await outcome(of: promise, within: settings.limit)
     }
 
-    /// Begins to connect; the promise is kept when the controller tells of the connection.
+    /// Starts connecting; the promise is fulfilled when the controller reports the connection.
     private func initiate(_ device: DeviceAddress?, _ settings: ConnectSettings, isExtended: Bool) async throws -> Promise<Connection> {
         guard isExtended || settings.phys == .le1M else { throw HostError.misuse(.unsupported(.connectingOnOtherPHYs)) }
         var device = device
@@ -60,10 +60,10 @@ extension Host {
         return promise
     }
 
-    /// Connects, and waits until the peer has answered on the connection. It has not where it did not hear the CONNECT_IND, which the radio's other work or the
-    /// air can take; then the host connects anew. Core Vol 6, Part B, 4.5; Vol 1, Part F, 2.62.
+    /// Connects and waits until the peer has responded on the connection. If the peer missed the CONNECT_IND, because of other radio
+    /// activity or packet loss, connects again. Core Vol 6, Part B, 4.5; Vol 1, Part F, 2.62.
     ///
-    /// - Parameter attempts: how often to connect at most; the last connection is not waited for.
+    /// - Parameter attempts: maximum number of connections; the last one is not awaited.
     /// - Throws: as `connect(to:_:)`.
     public func connectAnswered(to device: DeviceAddress, _ settings: ConnectSettings = ConnectSettings(), attempts: Int = 3) async throws
         -> Connection
@@ -75,7 +75,7 @@ extension Host {
         return try await connect(to: device, settings)
     }
 
-    /// Asks the peer for its features. It may refuse to tell, or the controller to ask.
+    /// Reads the peer's features to see if it responds; the peer may also reject, as may the controller.
     private func hasAnswered(_ link: Connection) async throws -> Bool {
         do {
             _ = try await link.readRemoteFeatures()
@@ -95,7 +95,7 @@ extension Host {
         } catch is TimeOut {
             post(HCICommands.LECreateConnectionCancel())
             do {
-                // The connection may have come first.
+                // The connection may have been reported first.
                 return try await promise.value(until: loop.now + Self.commandTimeOut)
             } catch HostError.peer(.rejected(_, .unknownConnectionIdentifier)) {
                 throw HostError.peer(.timedOut(.connection))
@@ -109,7 +109,7 @@ extension Host {
         }
     }
 
-    /// An identity address that the controller knows private addresses of has a type of its own; in the extended command it has not.
+    /// Peer address type: an identity address that the controller resolves has its own type, except in the extended command.
     private func peerAddressType(_ device: DeviceAddress?) -> AddressType {
         guard let device else { return .publicDevice }
         let isResolved = privacy?.resolved.contains(device) == true
@@ -142,7 +142,7 @@ extension Host {
             initiatingPHYs: settings.phys, phyParameters: Array(repeating: row, count: settings.phys.rawValue.nonzeroBitCount))
     }
 
-    /// Waits for a connection that another device makes to this one, or takes one that has come.
+    /// Waits for a connection initiated by another device, or returns one that is already there.
     ///
     /// - Throws: `HostError.environment(.timedOut)`.
     public func nextIncomingConnection(within limit: Microseconds = .seconds(30)) async throws -> Connection {

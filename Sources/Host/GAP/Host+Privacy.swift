@@ -3,21 +3,21 @@ import HCI
 import Packets
 import Timing
 
-/// How a host hides who it is where its controller does not. Core Vol 3, Part C, 10.7.
+/// Settings of host-based privacy, for controllers without it. Core Vol 3, Part C, 10.7.
 public struct PrivacySettings: Sendable, Hashable {
-    /// How long a private address lasts, 1 s...1 h. Core Vol 4, Part E, 7.8.45.
+    /// Lifetime of a private address, 1 s...1 h. Core Vol 4, Part E, 7.8.45.
     public var lifetime = Microseconds.seconds(900)
-    /// Peers that have told their IRK are known by their identity address, too; else they are not: device and network privacy mode.
-    /// Core Vol 6, Part B, 4.7.
+    /// True for device privacy mode: peers that have distributed an IRK are also accepted under their identity address. False for network
+    /// privacy mode. Core Vol 6, Part B, 4.7.
     public var isDeviceMode = false
 
     public init() {}
 }
 
-/// What goes on while a host hides who it is.
+/// State of a host with privacy enabled.
 final class HostPrivacy {
     let settings: PrivacySettings
-    /// The resolvable private address that the host uses on the air.
+    /// The resolvable private address in use.
     var address: DeviceAddress
     /// Peers whose private addresses the controller resolves.
     let resolved: Set<DeviceAddress>
@@ -32,13 +32,14 @@ final class HostPrivacy {
 }
 
 extension Host {
-    /// The resolvable private address that the host uses on the air; nil while it goes by its own.
+    /// The resolvable private address in use; nil while privacy is disabled.
     public var privateAddress: DeviceAddress? { privacy?.address }
 
-    /// Hides the host's address: whatever it does from now on, it does under a resolvable private address of its IRK, another one as often as the
-    /// settings say. A controller with a resolving list gets the bonded peers, as many as it takes.
+    /// Enables privacy: from now on the host uses a resolvable private address of its IRK, which changes as set. Bonded peers are added to
+    /// a controller's resolving list, as many as fit.
     ///
-    /// - Throws: `HostError.misuse(.notStarted)`, `.misuse(.busy)` while it advertises, scans, connects or already hides, `.peer(.rejected)`.
+    /// - Throws: `HostError.misuse(.notStarted)`, `.misuse(.busy)` while it advertises, scans, connects or has privacy enabled,
+    ///   `.peer(.rejected)`.
     public func enablePrivacy(_ settings: PrivacySettings = PrivacySettings()) async throws {
         guard isStarted else { throw failure ?? HostError.misuse(.notStarted) }
         guard privacy == nil else { throw HostError.misuse(.busy(.privacy)) }
@@ -58,7 +59,7 @@ extension Host {
         privacy = nil
     }
 
-    /// Core Vol 4, Part E, 7.8.38 to 7.8.44 and 7.8.77.
+    /// Fills the resolving list. Core Vol 4, Part E, 7.8.38 to 7.8.44 and 7.8.77.
     private func fillResolvingList(_ settings: PrivacySettings) async throws -> Set<DeviceAddress> {
         guard controller.leFeatures.contains(.llPrivacy) else { return [] }
         try await send(HCICommands.LESetAddressResolutionEnable(addressResolutionEnable: 0))
@@ -73,7 +74,8 @@ extension Host {
             try await send(
                 HCICommands.LEAddDeviceToResolvingList(
                     peerIdentityAddressType: type, peerIdentityAddress: address, peerIRK: key, localIRK: own))
-            // Older controllers know network privacy mode only, and would be deaf to a peer that goes by its identity address. Core Vol 6, Part B, 4.7.
+            // Older controllers support network privacy mode only, and would ignore a peer that uses its identity address. Core Vol 6, Part
+            // B, 4.7.
             if settings.isDeviceMode || bond.goesByIdentity, hasPrivacyMode {
                 try await send(
                     HCICommands.LESetPrivacyMode(peerIdentityAddressType: type, peerIdentityAddress: address, privacyMode: .device))
@@ -84,7 +86,7 @@ extension Host {
         return resolved
     }
 
-    /// Core Vol 6, Part B, 1.3.2.2: of the random part at least one bit is set, and at least one is not.
+    /// Core Vol 6, Part B, 1.3.2.2: the random part is neither all zeros nor all ones.
     private func drawPrivateAddress() -> DeviceAddress { Self.privateAddress(of: ownIdentityResolvingKey(), using: &addresses) }
 
     static func privateAddress(of key: [UInt8], using secrets: inout SecretSource) -> DeviceAddress {
@@ -97,7 +99,7 @@ extension Host {
         guard let privacy else { return }
         privacy.timer = loop.schedule(after: delay ?? privacy.settings.lifetime) { [weak self] in
             guard let self, let privacy = self.privacy else { return }
-            // While it initiates, a controller takes no other address. Core Vol 4, Part E, 7.8.4.
+            // A controller rejects an address change while it initiates. Core Vol 4, Part E, 7.8.4.
             guard connecting == nil else { return scheduleAddressChange(after: .seconds(1)) }
             scheduleAddressChange()
             privacy.change = loop.start { [weak self] in
@@ -106,7 +108,8 @@ extension Host {
         }
     }
 
-    /// Takes another private address. A controller takes none while it advertises or scans under the old one. Core Vol 4, Part E, 7.8.4 and 7.8.52.
+    /// Changes the private address. A controller rejects this while it advertises or scans with the old one. Core Vol 4, Part E, 7.8.4 and
+    /// 7.8.52.
     private func changePrivateAddress() async throws {
         guard let privacy else { return }
         let sets = advertisingSets.values.filter { $0.isRunning && $0.isPrivate }.sorted { $0.handle < $1.handle }
@@ -128,21 +131,21 @@ extension Host {
 
     // MARK: Peers
 
-    /// Who sent a report, if it is somebody with a bond, or the controller has resolved the address.
+    /// Identity of the sender of a report, if there is a bond or the controller has resolved the address.
     func identity(of report: AdvertisingReport) -> PeerIdentity? {
         guard let address = report.address, !context.quirks.resolvesNoAddress else { return nil }
         if report.addressType == .publicIdentity || report.addressType == .randomIdentity { return PeerIdentity(address, isResolved: true) }
         return keys.identity(of: address)
     }
 
-    /// Whether a peer hides from this host nothing that it must: in network privacy mode one whose IRK is known is not met under its identity
-    /// address. Core Vol 6, Part B, 4.7.
+    /// False if a peer must be ignored: in network privacy mode, a peer with a known IRK that uses its identity address. Core Vol 6, Part
+    /// B, 4.7.
     func isKnown(_ identity: PeerIdentity?, by address: DeviceAddress?) -> Bool {
         guard let privacy, !privacy.settings.isDeviceMode, let identity, identity.address == address else { return true }
         return keys[identity].map { $0.identityResolvingKey == nil || $0.goesByIdentity } ?? true
     }
 
-    /// The address that a bonded peer uses now: found by its advertising if it may be a private one.
+    /// Current address of a bonded peer; found by scanning if it may be private.
     func currentAddress(of device: DeviceAddress, _ settings: ConnectSettings) async throws -> DeviceAddress {
         guard let bond = keys[PeerIdentity(device)], bond.identity == device else { return device }
         let known = bond.addressOnAir ?? device
@@ -166,8 +169,8 @@ extension Host {
         return address
     }
 
-    /// Advertising for one bonded peer: under one of its private addresses if it has told that its controller resolves them, else under its identity
-    /// address. Core Vol 3, Part C, 9.3.3, 10.7.1.2 and 12.4.
+    /// Advertising settings for one bonded peer: directed to a private address if the peer's controller resolves it, otherwise to its
+    /// identity address. Core Vol 3, Part C, 9.3.3, 10.7.1.2 and 12.4.
     ///
     /// - Parameter isHighDuty: at most 1.28 s long.
     public func directedAdvertising(to bond: Bond, isHighDuty: Bool = false) -> AdvertisingSettings {
@@ -182,8 +185,8 @@ extension Host {
 }
 
 extension Connection {
-    /// Asks the peer whether its controller resolves private addresses that directed advertising is for, and keeps the answer with the bond. A peer
-    /// without Central Address Resolution does not. Core Vol 3, Part C, 12.4.
+    /// Reads the peer's Central Address Resolution and stores the result with the bond. A peer without the characteristic does not support
+    /// it. Core Vol 3, Part C, 12.4.
     @discardableResult
     public func readCentralAddressResolution() async throws -> Bool {
         let resolves: Bool

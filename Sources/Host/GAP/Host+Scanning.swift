@@ -1,7 +1,7 @@
 import Packets
 import Timing
 
-/// How to scan. Core Vol 4, Part E, 7.8.10 and 7.8.64.
+/// Scan parameters. Core Vol 4, Part E, 7.8.10 and 7.8.64.
 public struct ScanSettings: Sendable, Hashable {
     public var isActive = true
     /// N x 0.625 ms, 0x0004...0xFFFF (legacy commands: ...0x4000).
@@ -12,33 +12,33 @@ public struct ScanSettings: Sendable, Hashable {
     public var phys: PHYs = .le1M
     public var filtersDuplicates = false
     public var filterPolicy: ScanningFilterPolicy = .basicUnfiltered
-    /// Nil: of the address that the host goes by.
+    /// Nil for the type of the host's address.
     public var ownAddressType: OwnAddressType?
     /// N x 10 ms; 0: until stopped. Extended scanning only.
     public var duration: UInt16 = 0
     /// N x 1.28 s; 0: once.
     public var period: UInt16 = 0
-    /// Whether to use the extended commands; nil: if the controller has them.
+    /// Use of the extended commands; nil to use them if the controller supports them.
     public var usesExtendedCommands: Bool?
-    /// Reports that may wait for a reader of `Scan.reports`.
+    /// Maximum number of buffered reports in `Scan.reports`.
     public var bufferLimit = 256
 
     public init() {}
 }
 
-/// A scan that is running or has ended.
+/// A running scan, or one that has ended.
 public final class Scan {
-    /// Reports in order; those that find the buffer full are dropped and counted.
+    /// Reports in order. Reports that find the buffer full are dropped and counted.
     public let reports: AsyncThrowingStream<AdvertisingReport, any Error>
-    /// Takes each report on the loop, from within the delivery of its event, instead of `reports`.
+    /// Called with each report on the loop, from within the delivery of its event, instead of `reports`.
     public var onReport: ((AdvertisingReport) -> Void)?
-    /// Reports so far, dropped ones included.
+    /// Number of reports so far, including dropped ones.
     public private(set) var count = 0
     public private(set) var dropped = 0
     public internal(set) var isRunning = true
-    /// Stopped for a while in the controller.
+    /// Paused in the controller.
     var isResting = false
-    /// Keeps duplicates back in place of the controller.
+    /// Filters duplicates instead of the controller.
     var duplicates: DuplicateFilter?
     let isExtended: Bool
     let settings: ScanSettings
@@ -52,7 +52,7 @@ public final class Scan {
         (reports, continuation) = AsyncThrowingStream.makeStream(bufferingPolicy: .bufferingOldest(max(1, settings.bufferLimit)))
     }
 
-    /// Ends scanning; `reports` ends after what is buffered.
+    /// Stops scanning; `reports` ends after the buffered reports.
     public func stop() async throws { try await host.stop(self) }
 
     private func filters(_ isOn: Bool) -> UInt8 { isOn && settings.filtersDuplicates && duplicates == nil ? 1 : 0 }
@@ -88,9 +88,9 @@ public final class Scan {
 }
 
 extension Host {
-    /// Starts scanning; a controller scans for one at a time.
+    /// Starts a scan; a controller runs one at a time.
     ///
-    /// - Parameter onReport: takes the reports synchronously; otherwise they are read from `Scan.reports`.
+    /// - Parameter onReport: called synchronously with each report. Without it, reports are read from `Scan.reports`.
     public func scan(_ settings: ScanSettings = ScanSettings(), onReport: ((AdvertisingReport) -> Void)? = nil) async throws
         -> Scan
     {
@@ -104,7 +104,7 @@ extension Host {
         }
     }
 
-    /// PHYs without the Coded one, where that is known to make a controller deaf to the others. Who asks for it alone gets it.
+    /// The PHYs without LE Coded, if it is known to stop reception on the others; LE Coded alone is not removed.
     func trusted(_ phys: PHYs) -> PHYs {
         guard workarounds.avoidsCodedPHY, phys.contains(.leCoded), phys != .leCoded else { return phys }
         context.learned.note(.codedPHYLeftOut, "LE Coded makes it deaf to the other PHYs: left out")
@@ -147,12 +147,12 @@ extension Host {
                 ownAddressType: ownAddressType, scanningFilterPolicy: settings.filterPolicy))
     }
 
-    /// Starts or stops the scan in the controller; it stays the host's scan.
+    /// Enables or disables the scan in the controller; it remains the host's scan.
     func enable(_ scan: Scan, _ isOn: Bool) async throws {
         if scan.isExtended { try await send(scan.extendedEnable(isOn)) } else { try await send(scan.legacyEnable(isOn)) }
     }
 
-    /// Lets scanning rest while an inquiry runs, where the controller does not do both.
+    /// Pauses scanning during an inquiry, if the controller cannot do both.
     func restScans() async throws {
         guard workarounds.avoidsInquiryWhileScanning, let scan = scans.first, !scan.isResting else { return }
         context.learned.note(.scanRested, "scanning rests while it inquires")
@@ -199,7 +199,7 @@ extension Host {
     private func deliver(_ report: AdvertisingReport) {
         var report = report
         report.identity = identity(of: report)
-        // What the controller has resolved came under a private address.
+        // An address resolved by the controller was a private one.
         guard report.identity?.isResolved == true || isKnown(report.identity, by: report.address) else { return }
         for scan in scans where !scan.receive(report) { context.counters.droppedReports += 1 }
     }

@@ -1,7 +1,7 @@
 import HCI
 import Packets
 
-/// What a controller says about itself when it is started.
+/// Properties of a controller, read at the start.
 public struct ControllerInformation: Sendable, Equatable {
     /// The public address.
     public var address = DeviceAddress(value: 0)
@@ -16,39 +16,38 @@ public struct ControllerInformation: Sendable, Equatable {
     public var features: UInt64 = 0
     public var leFeatures: LEFeatures = []
     public var leStates: UInt64 = 0
-    /// ACL buffers of LE, or the shared ones when the controller has none of its own.
+    /// LE ACL buffers, or those of BR/EDR if LE shares them.
     public var leDataLength = 0
     public var leDataPackets = 0
     public var classicDataLength = 0
     public var classicDataPackets = 0
-    /// Buffers for voice of BR/EDR; none where it does not go over HCI.
+    /// Synchronous data buffers; 0 if voice is not sent over HCI.
     public var voiceDataLength = 0
     public var voiceDataPackets = 0
     public var hasOwnLEBuffers = false
     public var filterAcceptListSize = 0
-    /// Octets of data that an extended advertising set takes; nil until one is used, as asking chooses the extended commands for good.
-    /// Core Vol 4, Part E, 3.1.1.
+    /// Maximum advertising data length; nil until a set is used, since reading it selects the extended commands. Core Vol 4, Part E, 3.1.1.
     public var maximumAdvertisingDataLength: Int?
     public var maximumDataLength = DataLength()
-    /// HCI_Reset commands that it took; more than one means the device needed rescue.
+    /// Number of HCI_Reset commands sent; more than one means that the device did not respond at first.
     public var resetAttempts = 0
 
-    /// Sets that LE_Read_Number_of_Supported_Advertising_Sets tells; nil until one is used.
+    /// Result of LE_Read_Number_of_Supported_Advertising_Sets; nil until a set is used.
     public var advertisingSets: Int?
 
     public init() {}
 
-    /// Qualcomm's number for what was CSR.
+    /// Company identifier of Qualcomm, formerly CSR.
     static let csr: UInt16 = 0x000A
     /// Core 4.0, the first version with LE.
     static let firstLEVersion: UInt8 = 6
 
-    /// Whether it may have a command: it says so, or does not say what it has.
+    /// True if the controller reports support of a command, or does not report its commands.
     func mayHave<Command: HCICommand>(_ command: Command.Type) -> Bool {
         !supportedCommands.contains { $0 != 0 } || supports(command)
     }
 
-    /// Whether the bit of a command is set. Core Vol 4, Part E, 6.27.
+    /// True if the bit of a command is set. Core Vol 4, Part E, 6.27.
     public func supports<Command: HCICommand>(_ command: Command.Type) -> Bool { SupportedCommands(supportedCommands).contains(command) }
 
     public var isLEOnly: Bool { features >> 37 & 1 == 1 }

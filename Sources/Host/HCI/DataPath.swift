@@ -3,21 +3,21 @@ import Packets
 import Timing
 import Transport
 
-/// The host's end of the pipe: what runs per packet, without suspension.
+/// The host's end of the pipe: processing of each packet, without suspension.
 ///
-/// ACL data goes to its connection, completed packets to the scheduler, events to the host; all of it is followed by the connection tracker.
+/// ACL data is passed to its connection, completed packets to the scheduler, events to the host. The connection tracker sees all packets.
 final class DataPath: HCITransportSink {
     let transport: any HCITransport
     let observers = Listeners<PacketObserver>()
     let context: HostContext
-    /// Until everything has ended.
+    /// The host, until everything has ended.
     var host: Host?
-    /// What the packets say about connections.
+    /// State of the connections from the packets.
     var tracker = ConnectionTracker()
     private(set) var connections = ConnectionTable<Connection>()
     private(set) var classicConnections = ConnectionTable<ClassicConnection>()
     var voices: [ConnectionHandle: SynchronousConnection] = [:]
-    /// Data that came before the event that announces its connection, on transports with several pipes.
+    /// Data received before the event that announces its connection, on transports with several pipes.
     private var eventOrder = EventOrder()
     private var orderTimer: Timer?
     private var loop: RunLoop { context.loop }
@@ -25,7 +25,7 @@ final class DataPath: HCITransportSink {
 
     init(loop: RunLoop, transport: any HCITransport, server: GATTServer) {
         self.transport = transport
-        // The scheduler must not own the path that owns it.
+        // The scheduler must not retain the path that owns it.
         let outlet = Outlet()
         context = HostContext(loop: loop, scheduler: ACLScheduler { outlet.path?.send($0) }, server: server)
         outlet.path = self
@@ -39,7 +39,7 @@ final class DataPath: HCITransportSink {
         unowned var path: DataPath?
     }
 
-    /// Data whose connection never came.
+    /// Number of packets dropped because their connection was never reported.
     var droppedData: Int { eventOrder.statistics.dropped }
 
     func send(_ packet: HCIPacket) {
@@ -95,7 +95,7 @@ final class DataPath: HCITransportSink {
 
     func connection(_ handle: ConnectionHandle) -> Connection? { scheduler.slot(of: handle.rawValue).flatMap { connections[$0] } }
 
-    /// Every connection has ended; every buffer is free again.
+    /// All connections have ended; all buffers are free.
     func forgetConnections() {
         voices.removeAll()
         connections.removeAll()
@@ -117,7 +117,7 @@ final class DataPath: HCITransportSink {
         connection.received(boundary: header.boundary, fragment)
     }
 
-    /// Voice that comes before its connection is told, or after its end, is of no use.
+    /// Voice received before its connection is reported, or after its end, is dropped.
     private func receivedVoice(_ packet: HCIPacket) {
         guard packet.isWhole, let data = try? HCIData.SynchronousData(prefixOf: packet.bytes) else {
             context.counters.malformedData += 1
@@ -137,7 +137,7 @@ final class DataPath: HCITransportSink {
 
     // MARK: Order of data and events
 
-    /// Data that waited for this change follows it.
+    /// Delivers data that was held for this change.
     func order(_ change: ConnectionChange) {
         let released = eventOrder.changed(change, at: loop.now)
         context.counters.heldData += released.count

@@ -1,22 +1,22 @@
 import HCI
 import Packets
 
-/// Which of the two families of commands for advertising, scanning and initiating the host uses. They do not mix before a reset, and reading how many
-/// advertising sets there are, or how long their data may be, is a use of the extended ones. Core Vol 4, Part E, 3.1.1.
+/// The family of advertising, scanning and initiating commands in use. Families must not be mixed before a reset; reading the number of
+/// advertising sets or their data length counts as using the extended commands. Core Vol 4, Part E, 3.1.1.
 struct LECommandFamily {
-    /// Extended commands have been refused: legacy ones only.
+    /// Extended commands were rejected: only legacy commands are used.
     var isLegacyOnly = false
-    /// An extended command has worked: what is refused now has another reason.
+    /// An extended command has succeeded, so a later rejection has another reason.
     var hasWorked = false
 }
 
 extension Host {
-    /// What a controller says that claims an extended command and does not have it.
+    /// Error codes of a controller that reports an extended command as supported, but lacks it.
     private static let refusals: Set<ErrorCode> = [.unknownHCICommand, .commandDisallowed]
 
-    /// Whether extended commands are used.
+    /// True if extended commands are used.
     ///
-    /// - Parameter asked: what the caller wants; nil where the controller decides.
+    /// - Parameter asked: the caller's choice; nil to depend on the controller.
     func usesExtended(_ asked: Bool?) -> Bool {
         if let asked { return asked }
         guard controller.supportsExtendedAdvertising, !family.isLegacyOnly else { return false }
@@ -25,12 +25,12 @@ extension Host {
         return false
     }
 
-    /// Does something with extended commands where the controller has them. When it refuses the first of them, it is reset, and legacy ones are used
-    /// from then on.
+    /// Runs an operation with extended commands if the controller supports them. If it rejects the first of them, it is reset, and legacy
+    /// commands are used from then on.
     ///
     /// - Parameters:
-    ///   - asked: what the caller wants; nil where the controller decides.
-    ///   - needsExtended: legacy commands cannot do it.
+    ///   - asked: the caller's choice; nil to depend on the controller.
+    ///   - needsExtended: the operation is not possible with legacy commands.
     func withFamily<Value>(_ asked: Bool?, needsExtended: Bool, _ body: (_ isExtended: Bool) async throws -> Value) async throws -> Value {
         let isExtended = usesExtended(asked)
         do {
@@ -49,12 +49,12 @@ extension Host {
         }
     }
 
-    /// Nothing would be lost.
+    /// True if a reset would lose nothing.
     private var canBeReset: Bool {
         connections.isEmpty && classicConnections.isEmpty && advertisingSets.isEmpty && scans.isEmpty && privacy == nil && connecting == nil
     }
 
-    /// Resets the controller, which lets go of the extended family, and sets again what the host sets at its start.
+    /// Resets the controller, to leave the extended family, and repeats the settings of the start.
     private func renew() async throws {
         let ownRandom = randomAddress ?? (address.kind == .random ? address : nil)
         _ = try await reset()
@@ -63,7 +63,7 @@ extension Host {
         if let ownRandom { try await setRandomAddress(ownRandom) }
     }
 
-    /// Throws like a refusal when the controller has no advertising sets after all.
+    /// Throws like a rejection if the controller has no advertising sets.
     func checkAdvertisingSets() async throws {
         guard controller.advertisingSets == nil else { return }
         let sets = try await ask(HCICommands.LEReadNumberOfSupportedAdvertisingSets())?.numSupportedAdvertisingSets ?? 0

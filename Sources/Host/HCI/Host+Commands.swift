@@ -2,14 +2,14 @@ import HCI
 import Packets
 import Timing
 
-/// A command on its way, and who waits for its answer.
+/// An outstanding command and its caller.
 struct PendingCommand {
     var opcode: UInt16
-    /// How long its answer may take once it is sent.
+    /// Timeout of the answer, from sending.
     var limit: Microseconds
-    /// The connection that it is about.
+    /// Connection handle of the command.
     var handle: ConnectionHandle?
-    /// That has ended before the answer came.
+    /// The connection has ended before the answer.
     var hasLostConnection = false
     var sentAt: Microseconds?
     var timer: Timer?
@@ -17,12 +17,12 @@ struct PendingCommand {
 }
 
 extension Host {
-    /// How long a controller may take to answer a command.
+    /// Timeout of a command's answer.
     public static var commandTimeOut: Microseconds { .seconds(2) }
 
     /// Sends a command and waits for Command Complete or Command Status.
     ///
-    /// - Returns: the return parameters; `NoReturn` for a command that Command Status answers and another event ends.
+    /// - Returns: the return parameters; `NoReturn` for a command answered by Command Status and completed by another event.
     /// - Throws: `HostError.peer(.rejected)` for a status other than Success, `.environment(.commandTimeOut)`, `.environment(.transport)`.
     @discardableResult
     public func send<Command: HCICommand>(_ command: Command, within limit: Microseconds? = nil) async throws -> Command.Return {
@@ -40,14 +40,14 @@ extension Host {
         }
     }
 
-    /// Sends any opcode with any parameters, legal or not, and returns the answer whatever its status.
+    /// Sends any opcode with any parameters, valid or not, and returns the answer with any status.
     ///
-    /// - Parameter length: the parameter length to claim; the true one unless a test wants otherwise.
+    /// - Parameter length: value of the length field; nil for the actual length.
     public func sendRaw(opcode: UInt16, parameters: [UInt8], length: UInt8? = nil) async throws -> CommandAnswer {
         try await answer(opcode: opcode, HCIPacket(opcode: opcode, parameters: parameters, length: length))
     }
 
-    /// Sends a packet as it is, past the command queue and past the buffers' accounting.
+    /// Sends a packet unchanged, bypassing command queue and buffer accounting.
     public func sendUnqueued(_ packet: HCIPacket) { path.send(packet) }
 
     func answer(opcode: UInt16, _ packet: HCIPacket, within limit: Microseconds? = nil) async throws -> CommandAnswer {
@@ -75,14 +75,14 @@ extension Host {
         perform(commands.submit(id: id, opcode: opcode, packet))
     }
 
-    /// The connection that a command is about: its first parameter.
+    /// Connection handle of a command: its first parameter.
     private static func connection(of packet: HCIPacket) -> ConnectionHandle? {
         let fields = packet.commandOpcode.flatMap { PDUCatalog.command(opcode: $0) }?.fields
         guard fields?.first?.name == "Connection_Handle" else { return nil }
         return (try? HCICommands.LEReadPHY(prefixOf: packet.parameters))?.connectionHandle
     }
 
-    /// Queues a command whose answer matters to nobody.
+    /// Queues a command without a caller for its answer.
     func post<Command: HCICommand>(_ command: Command) {
         submit(opcode: Command.opcode, HCIPacket(command: command)) { _ in }
     }
@@ -111,7 +111,7 @@ extension Host {
         if timing.time >= limits.slowAnswer { context.learned.note(.slowCommand, "\(timing.name) is answered late") }
     }
 
-    /// The controller should give credits again with some event. One that never does gets the next command all the same.
+    /// Waits for an event with command credits. If none arrives, sends the next command nevertheless.
     private func watchCredits() {
         if !commands.isStalled {
             if let stallTimer { loop.cancel(stallTimer) }
@@ -146,7 +146,7 @@ extension Host {
         perform(actions)
     }
 
-    /// Some controllers drop a command for a connection that has just ended.
+    /// Shortens timeouts of commands for a connection that has ended, since some controllers drop them.
     func connectionEnded(_ handle: ConnectionHandle) {
         for (id, pending) in answers where pending.handle == handle && pending.sentAt != nil && !pending.hasLostConnection {
             answers[id]?.hasLostConnection = true
@@ -154,14 +154,14 @@ extension Host {
         }
     }
 
-    /// The controller has told of a failure of its own; what it does not answer from now on is put down to that.
+    /// The controller has reported a hardware error, which explains later timeouts.
     func hardwareFailed(_ event: HCIEvents.HardwareError) {
         context.counters.hardwareErrors += 1
         hardwareError = event.hardwareCode
         context.learned.note(.controllerCrashed, "Hardware Error event, code \(Hex.number(event.hardwareCode))")
     }
 
-    /// A vendor's event, which stands for the answer to a vendor's command where the controller gives no other.
+    /// Handles a vendor event as the answer to a vendor command, if the controller gives no other.
     func receivedVendorEvent(_ packet: HCIPacket) {
         guard workarounds.answersVendorCommandsByEvent || controller.manufacturer == ControllerInformation.csr else { return }
         let actions = commands.answeredByVendor(packet.parameters)

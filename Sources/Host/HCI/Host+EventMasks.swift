@@ -1,16 +1,16 @@
 import HCI
 import Packets
 
-/// Which events the controller is asked for. Some take a bit that is reserved in their version for an error. Core Vol 4, Part E, 7.3.1 and 7.8.1.
+/// Event masks of the host. Some controllers reject bits that are reserved in their version. Core Vol 4, Part E, 7.3.1 and 7.8.1.
 extension Host {
-    /// What is asked of the first page of events; LE's own mask says which of those.
+    /// Events of page 1 that the host handles; LE events also have their own mask.
     static let handledEvents: [any HCIEvent.Type] = [
         HCIEvents.DisconnectionComplete.self, HCIEvents.EncryptionChange.self, HCIEvents.EncryptionKeyRefreshComplete.self,
         HCIEvents.ReadRemoteVersionInformationComplete.self, HCIEvents.HardwareError.self, HCIEvents.DataBufferOverflow.self,
         HCIEvents.LEConnectionComplete.self,
     ]
 
-    /// Of the LE events, those of the first version with LE.
+    /// LE events of the first version with LE.
     private static let firstLEEvents: LEEventMask = [
         .leConnectionComplete, .leAdvertisingReport, .leConnectionUpdateComplete, .leReadRemoteFeaturesComplete, .leLongTermKeyRequest,
     ]
@@ -30,14 +30,14 @@ extension Host {
         try await offer([mask, Self.firstLEEvents], HCICommands.LESetEventMask.name) { HCICommands.LESetEventMask(leEventMask: $0) }
     }
 
-    /// Lets these events through, as far as the controller takes their bits.
+    /// Enables these events, as far as the controller accepts their bits.
     func setEventMask(covering events: [any HCIEvent.Type]) async throws {
         let mask = EventMask.covering(events)
         let first = controller.isLEOnly ? mask.union(.numberOfCompletedPackets) : mask
         try await offer([first, mask, mask.subtracting(.leMeta)], HCICommands.SetEventMask.name) { HCICommands.SetEventMask(eventMask: $0) }
     }
 
-    /// Sends the first mask that is not refused for its reserved bits. A controller that takes none keeps its defaults.
+    /// Sends masks until one is not rejected for its reserved bits. If all are rejected, the controller's default remains.
     private func offer<Mask: Equatable, Command: HCICommand>(_ masks: [Mask], _ name: String, _ command: (Mask) -> Command) async throws {
         var refused: Mask?
         for mask in masks where mask != refused {

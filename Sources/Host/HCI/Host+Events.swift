@@ -2,7 +2,7 @@ import HCI
 import Packets
 
 extension Host {
-    /// Takes an event. Unknown, malformed and unsolicited ones are counted and change nothing.
+    /// Handles an event. Unknown, malformed and unsolicited events are counted and ignored.
     func received(event packet: HCIPacket) {
         guard packet.isWhole else {
             context.counters.malformedEvents += 1
@@ -17,7 +17,7 @@ extension Host {
     }
 
     private func dispatch(_ packet: HCIPacket) throws(PDUError) {
-        // Data that waited for encryption finds that its link is encrypted.
+        // Data that was held for the encryption change is delivered on the encrypted link.
         try receivedSecurity(packet)
         if let change = try path.tracker.received(packet) { connectionChanged(change) }
         if let answer = try CommandAnswer(event: packet) { return perform(commands.answered(answer)) }
@@ -49,7 +49,7 @@ extension Host {
         }
     }
 
-    /// An event that the specification knows may be for whoever waits for it.
+    /// An event that is defined, but not handled here, may be for a waiter.
     private func noteUnknown(_ packet: HCIPacket) {
         guard let code = packet.eventCode, PDUCatalog.event(code: code, subevent: packet.leSubevent) == nil else { return }
         context.counters.unknownEvents += 1
@@ -78,7 +78,7 @@ extension Host {
         path.order(change)
     }
 
-    /// The connection is gone; a controller that gives its handle away again has only forgotten to say so.
+    /// The connection has ended; also called if the controller reuses its handle without reporting the end.
     func end(_ connection: Connection, _ reason: ErrorCode) {
         let error = HostError.peer(.disconnected(reason))
         connection.ended(error, reason: reason)

@@ -3,14 +3,14 @@ import Packets
 import Timing
 
 extension Host {
-    /// Limits for the links to end, and then for the answer to the reset.
+    /// Time limits for disconnecting, and for the answer to the reset.
     private static var linksLimit: Microseconds { .milliseconds(600) }
     private static var resetLimit: Microseconds { .milliseconds(350) }
 
-    /// Closes the host and leaves nothing on the air: ends the links, so that peers learn of it, and resets the controller, which ends what it
-    /// still does: advertising, scanning, inquiring, connecting. Core Vol 4, Part E, 7.3.2.
+    /// Closes the host without leaving activity on the air: disconnects all links and resets the controller, which stops advertising,
+    /// scanning, inquiry and initiating. Core Vol 4, Part E, 7.3.2.
     ///
-    /// It takes a second at most, whatever the controller does, and goes on for a caller that is cancelled.
+    /// Takes at most one second, whatever the controller does, and continues if the caller is cancelled.
     public func leave() async {
         guard failure == nil else { return close() }
         await loop.cleanUp(within: Self.linksLimit) { [self] in try await endLinks() }
@@ -19,7 +19,7 @@ extension Host {
         close()
     }
 
-    /// A controller that takes no command any more may still take this one.
+    /// Sends HCI_Reset even if the controller accepts no more commands.
     private func resetAllTheSame() async {
         sendUnqueued(HCIPacket(command: HCICommands.Reset()))
         await loop.cleanUp(within: .milliseconds(50)) { [loop] in try await loop.sleep(for: .milliseconds(20)) }

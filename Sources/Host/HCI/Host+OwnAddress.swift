@@ -3,8 +3,8 @@ import HCI
 import Packets
 
 extension Host {
-    /// A controller without a public address refuses what would need one; one that others have, too, would be taken for them.
-    /// Core Vol 4, Part E, 7.4.6 and 7.8.5.
+    /// Selects the own address. A controller without a public address rejects commands that need one, and a shared address would be
+    /// mistaken for another device's. Core Vol 4, Part E, 7.4.6 and 7.8.5.
     func takeAddress() async throws {
         let own = controller.address.bdADDR
         let isAutomatic = addressChoice == .automatic

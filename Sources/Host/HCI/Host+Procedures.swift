@@ -1,13 +1,13 @@
 import Packets
 import Timing
 
-/// Somebody who waits for an event.
+/// A wait for an event.
 final class EventWaiter {
     /// The link whose end also ends the wait.
     let handle: UInt16?
-    /// False until the command that the event answers has been accepted: earlier events belong to other procedures.
+    /// False until the command is accepted; earlier events belong to other procedures.
     var isArmed: Bool
-    /// Takes the packet if it is the one; true ends the wait.
+    /// Returns true if the packet ends the wait.
     let take: (HCIPacket) -> Bool
     let fail: (HostError) -> Void
 
@@ -20,10 +20,10 @@ final class EventWaiter {
 }
 
 extension Host {
-    /// How long a procedure of the link layer may take, and some more. Core Vol 6, Part B, 5.2.
+    /// Timeout of a link layer procedure, with some margin. Core Vol 6, Part B, 5.2.
     public static var procedureTimeOut: Microseconds { .seconds(45) }
 
-    /// Waits for the next event of a kind.
+    /// Waits for the next event of a type.
     ///
     /// - Throws: `HostError.environment(.timedOut)` after `limit`.
     public func nextEvent<Event: HCIEvent>(
@@ -33,7 +33,7 @@ extension Host {
         return try await wait(promise, waiter, limit, .environment(.timedOut(.event(Event.name))))
     }
 
-    /// Sends a command and waits for the event that ends its procedure, whatever the event's status.
+    /// Sends a command and waits for the event that completes its procedure, with any status.
     func procedure<Command: HCICommand, Event: HCIEvent>(
         _ command: Command, ends type: Event.Type, on handle: ConnectionHandle?, within limit: Microseconds = Host.procedureTimeOut,
         where accepts: @escaping (Event) -> Bool
@@ -84,7 +84,7 @@ extension Host {
         }
     }
 
-    /// Ends the waits that belong to a link that is gone.
+    /// Fails all waits that belong to a link that has ended.
     func failWaiters(of handle: UInt16, _ error: HostError) {
         let ended = waiters.filter { $0.handle == handle }
         waiters.removeAll { $0.handle == handle }

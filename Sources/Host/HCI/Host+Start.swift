@@ -4,15 +4,15 @@ import Timing
 import Transport
 
 extension Host {
-    /// Opens the pipe and brings the controller from any state into a known one.
+    /// Opens the pipe and initializes the controller from any state.
     ///
-    /// What was left in the pipe is drained, HCI_Reset is tried up to three times, then the controller is asked what it is and the events that the host
-    /// understands are let through. Only HCI_Reset has to succeed: what the controller does not tell stays unknown, and `learned` says so.
+    /// Stale packets are discarded, HCI_Reset is sent up to three times, then the properties of the controller are read and the events that
+    /// the host handles are enabled. Only HCI_Reset has to succeed; other values stay unknown, which is reported in `learned`.
     ///
-    /// Calling it again brings everything back to the beginning; links, scans and sets of before have ended.
+    /// Calling it again restarts everything; earlier links, scans and sets have ended.
     ///
-    /// - Throws: `HostError.environment` when the pipe or the controller does not work, `.peer(.rejected)` when it refuses HCI_Reset,
-    ///   `.peer(.malformed(.buffers))` when it has none for LE.
+    /// - Throws: `HostError.environment` if the pipe or the controller does not work, `.peer(.rejected)` if it rejects HCI_Reset,
+    ///   `.peer(.malformed(.buffers))` if it has no LE buffers.
     @discardableResult
     public func start() async throws -> ControllerInformation {
         if let failure { throw failure }
@@ -43,7 +43,7 @@ extension Host {
         }
     }
 
-    /// How often HCI_Reset was sent until it was answered.
+    /// Returns the number of HCI_Resets sent until one was answered.
     func reset() async throws -> Int {
         family = LECommandFamily()
         var attempts = 0
@@ -117,10 +117,10 @@ extension Host {
         context.scheduler.setPools(pools)
     }
 
-    /// Every LE controller takes so many octets. Core Vol 4, Part E, 7.8.2.
+    /// Minimum buffer length of every LE controller. Core Vol 4, Part E, 7.8.2.
     private static let shortestBuffer = 27
 
-    /// Without buffers, voice does not go over HCI; buffers of no octets, or octets in no buffers, are a slip of the controller.
+    /// Without buffers, voice is not sent over HCI. Zero length or zero count alone is an error of the controller.
     private func takeVoiceBuffers(octets: Int, packets: Int) {
         var (octets, packets) = (octets, packets)
         if let known = workarounds.voiceBuffers {
@@ -145,7 +145,7 @@ extension Host {
             rxTime: longest.supportedMaxRXTime)
     }
 
-    /// Octets of data that an extended advertising set takes.
+    /// Maximum advertising data length of an extended set.
     func maximumAdvertisingDataLength() async throws -> Int {
         if let known = controller.maximumAdvertisingDataLength { return known }
         let length = Int(try await ask(HCICommands.LEReadMaximumAdvertisingDataLength())?.maxAdvertisingDataLength ?? 31)
@@ -153,7 +153,7 @@ extension Host {
         return length
     }
 
-    /// For what the host can do without: nil from a controller that refuses, says nothing in time, or nothing that can be read.
+    /// Reads a value that the host can do without; nil if the controller rejects, does not answer in time, or sends malformed parameters.
     func ask<Command: HCICommand>(_ command: Command) async throws -> Command.Return? {
         guard !workarounds.avoidedCommands.contains(Command.opcode) else { return nil }
         do {

@@ -1,23 +1,23 @@
 import Packets
 
-/// How long a controller may take before the host does without.
+/// Timeouts of controller answers.
 public struct HostLimits: Sendable, Hashable {
-    /// For the answer to a command.
+    /// Answer to a command.
     public var command = Microseconds.seconds(2)
-    /// For the answer to a question that the host can do without.
+    /// Answer to an optional read command.
     public var optionalRead = Microseconds.seconds(1)
-    /// For the answers to HCI_Reset, which is sent so often: a slow answer to the first counts while the next is awaited.
+    /// Answers to HCI_Reset, one for each attempt; a late answer to an earlier attempt counts.
     public var resets: [Microseconds] = [.seconds(2), .seconds(2), .seconds(6)]
-    /// With commands waiting, none under way and Num_HCI_Command_Packets 0, one is sent all the same after this time.
+    /// With commands queued, none outstanding and Num_HCI_Command_Packets 0, one is sent nevertheless after this time.
     public var withheldCredits = Microseconds.seconds(4)
-    /// For the answer to a command whose connection has ended meanwhile.
+    /// Answer to a command whose connection has ended meanwhile.
     public var afterDisconnection = Microseconds.milliseconds(500)
-    /// An answer that takes longer is told.
+    /// Answers that take longer are reported.
     public var slowAnswer = Microseconds.seconds(1)
 
     public init() {}
 
-    /// All of them times a factor.
+    /// All timeouts times a factor.
     public func scaled(by factor: Double) -> HostLimits {
         func scaled(_ time: Microseconds) -> Microseconds { Microseconds(Int64(Double(time.rawValue) * factor)) }
         var limits = self
@@ -29,7 +29,7 @@ public struct HostLimits: Sendable, Hashable {
     }
 }
 
-/// How long a command took.
+/// Duration of a command.
 public struct CommandTiming: Sendable, Hashable {
     public var opcode: UInt16
     /// From the command to its answer.

@@ -1,83 +1,83 @@
 import Packets
 
-/// Ways in which a host departs from good conduct, all off by default. Cases are tested with them: a case must fail on the fault it looks for.
+/// Faults of a host, all off by default. They are used to test cases: a case must fail on the fault it looks for.
 public struct HostQuirks: Sendable {
-    /// Rules for outgoing ATT, SMP and L2CAP signalling PDUs.
+    /// Rules that change outgoing ATT, SMP and L2CAP signalling PDUs.
     public var rewrites: [PDURewrite] = []
-    /// Rules for those that arrive, before anybody looks at them.
+    /// Rules that change incoming PDUs before they are handled.
     public var receivedRewrites: [PDURewrite] = []
     /// Never sends ATT_HANDLE_VALUE_CFM.
     public var neverConfirms = false
-    /// After answering ATT_EXCHANGE_MTU_REQ, works with this ATT_MTU instead of the one agreed.
+    /// Uses this ATT_MTU after answering ATT_EXCHANGE_MTU_REQ, instead of the agreed one.
     public var usedMTU: Int?
-    /// Lets anybody read and write anything.
+    /// Allows all reads and writes.
     public var ignoresPermissions = false
-    /// Lets keys of any size protect an attribute.
+    /// Accepts keys of any size.
     public var ignoresKeySize = false
-    /// Takes signed writes whatever their counter.
+    /// Accepts signed writes with any counter.
     public var ignoresSignCounter = false
-    /// Takes signed writes whatever their signature.
+    /// Accepts signed writes with any signature.
     public var ignoresSignature = false
-    /// Knows no peer by a private address.
+    /// Does not resolve private addresses.
     public var resolvesNoAddress = false
-    /// Reads and writes what is kept for a bond on links in clear, too.
+    /// Uses data stored with a bond on unencrypted links, too.
     public var trustsAddresses = false
-    /// Tells nobody that the database has changed.
+    /// Does not indicate database changes.
     public var hidesChanges = false
-    /// Answers ATT_READ_BLOB_REQ with the octets after the offset asked for.
+    /// Answers ATT_READ_BLOB_REQ with the octets from offset + 1 on.
     public var longReadOffByOne = false
-    /// Confirms ATT_PREPARE_WRITE_REQ and writes nothing at the end.
+    /// Confirms ATT_PREPARE_WRITE_REQ, but does not execute the write.
     public var forgetsPreparedWrites = false
-    /// Writes all prepared parts but the first.
+    /// Writes all prepared parts except the first.
     public var losesFirstPart = false
-    /// Puts prepared parts together from the last to the first, wherever they belong.
+    /// Joins prepared parts from last to first, ignoring offsets.
     public var ignoresPartOffsets = false
-    /// Sends an indication although the one before was not confirmed.
+    /// Sends an indication before the previous one is confirmed.
     public var indicatesWithoutWaiting = false
     /// Answers unknown commands with an error.
     public var answersUnknownCommands = false
-    /// Declares that every characteristic can be read, written and notified.
+    /// Declares the properties read, write and notify on every characteristic.
     public var claimsAllProperties = false
     /// Sends each notification twice.
     public var duplicatesNotifications = false
-    /// Notifies and indicates clients that have not asked for it.
+    /// Sends notifications and indications to clients that have not subscribed.
     public var notifiesUnasked = false
-    /// Gives every refused ATT request this code.
+    /// Uses this error code for every rejected ATT request.
     public var errorCode: ATTErrorCode?
 
-    /// How pairing departs from it.
+    /// Faults of pairing.
     public var pairing = PairingQuirks()
 
-    /// How channels of BR/EDR depart from it.
+    /// Faults of BR/EDR channels.
     public var channels = ChannelQuirks()
 
     public init() {}
 }
 
-/// What a host does wrong on connection-oriented channels.
+/// Faults of a host on connection-oriented channels.
 public struct ChannelQuirks: Sendable, Hashable {
-    /// Takes frames whose check sequence is wrong.
+    /// Accepts frames with a wrong FCS.
     public var ignoresFrameCheck = false
-    /// Numbers all I-frames alike.
+    /// Uses the same number for all I-frames.
     public var repeatsSequence = false
     /// Sends although the peer is not ready.
     public var ignoresRemoteBusy = false
-    /// Sends more I-frames than the peer's window has room for.
+    /// Sends more I-frames than the peer's window allows.
     public var ignoresWindow = false
-    /// Delivers I-frames again that came before.
+    /// Delivers repeated I-frames.
     public var deliversRepetitions = false
     // RFCOMM
-    /// Sends although the peer has given no credits.
+    // Sends without credits.
     public var ignoresCredits = false
     /// Sends longer frames than agreed.
     public var ignoresFrameSize = false
     // Service discovery
-    /// Answers whatever continuation state with the first part.
+    // Answers every continuation state with the first part.
     public var forgetsContinuation = false
     /// Finds no records.
     public var hidesRecords = false
     // Security
-    /// Lets peers open any channel on a link in clear.
+    // Accepts all channels on an unencrypted link.
     public var admitsInClear = false
     // Attributes
     /// Exchanges ATT_MTU over BR/EDR.
@@ -86,75 +86,75 @@ public struct ChannelQuirks: Sendable, Hashable {
     public init() {}
 }
 
-/// What a host overlooks when it pairs.
+/// Faults of a host's pairing.
 public struct PairingQuirks: Sendable, Hashable {
-    /// Takes any confirm value for the right one.
+    /// Accepts any confirm value.
     public var acceptsAnyConfirm = false
     public var acceptsAnyDHKeyCheck = false
-    /// Goes on with a public key that is no point on the curve.
+    /// Accepts a public key that is not on the curve.
     public var skipsCurveCheck = false
-    /// Goes on with its own public key.
+    /// Accepts its own public key.
     public var acceptsReflectedKey = false
     public var ignoresMinimumKeySize = false
     public var ignoresMinimumLevel = false
-    /// Takes key sizes that do not exist.
+    /// Accepts invalid key sizes.
     public var acceptsAnyKeySize = false
-    /// Answers however often an attempt fails. Core Vol 3, Part H, 2.3.6.
+    /// Responds after any number of failed attempts. Core Vol 3, Part H, 2.3.6.
     public var allowsRepeatedAttempts = false
-    /// Sets its OOB data flag without data of the peer, and computes with zeros.
+    /// Sets its OOB data flag without the peer's data, and computes with zeros.
     public var claimsOutOfBandData = false
-    /// Takes a peer's OOB data flag for authentication although it has told nobody its data.
+    /// Counts a peer's OOB data flag as authentication although no data was created.
     public var believesOutOfBandFlag = false
-    /// Takes any key for one that a man in the middle cannot have.
+    /// Counts every key as authenticated.
     public var overratesKeys = false
-    /// Keeps the bond that it has when the peer pairs anew.
+    /// Keeps its bond when the peer pairs again.
     public var keepsOldBond = false
     /// Encrypts with the peer's random number in LE legacy pairing.
     public var usesRandomAsKey = false
-    /// Shows the same passkey each time.
+    /// Displays the same passkey each time.
     public var repeatsPasskey = false
-    // Keys of the other transport. Core Vol 3, Part H, 2.4.2.4 and 2.4.2.5.
-    /// Derives them from something else than the peer.
+    // Cross-transport key derivation. Core Vol 3, Part H, 2.4.2.4 and 2.4.2.5.
+    // Derives keys from a different input than the peer.
     public var misderivesKeys = false
-    /// Takes h6 where both sides have said h7.
+    /// Uses h6 although both devices support h7.
     public var ignoresCT2 = false
-    /// Derives them from keys of LE legacy pairing, and of P-192.
+    /// Derives keys from LE legacy pairing and from P-192 keys.
     public var derivesFromWeakKeys = false
-    /// Puts them in the place of link keys, or LTKs, that are worth more.
+    /// Replaces stronger link keys and LTKs.
     public var replacesStrongerLinkKeys = false
     public var replacesStrongerLongTermKeys = false
-    /// Derives a link key that was not agreed on.
+    /// Derives a link key that was not negotiated.
     public var derivesUnasked = false
     public var derivesNoLinkKey = false
     public var derivesNoLongTermKey = false
-    /// Keeps the link key that there is when there is a new one.
+    /// Keeps the existing link key instead of a new one.
     public var keepsOldLinkKey = false
-    /// Keeps the LTK that there is when another one could be derived.
+    /// Keeps the existing LTK instead of a derived one.
     public var keepsOldLongTermKey = false
-    // Both transports, one after the other
-    /// Pairs over BR/EDR although there is a link key.
+    // Both transports
+    // Pairs over BR/EDR although there is a link key.
     public var pairsTwice = false
-    /// Comes over BR/EDR before the LE link is encrypted.
+    /// Connects over BR/EDR before the LE link is encrypted.
     public var pagesFirst = false
 
     public init() {}
 }
 
-/// A rule for outgoing PDUs of one fixed channel.
+/// A rule that changes outgoing PDUs of a fixed channel.
 public struct PDURewrite: Sendable {
-    /// The channel: ATT 4, signalling 5, SMP 6.
+    /// Channel: ATT 4, signalling 5, SMP 6.
     public var cid: UInt16
-    /// The first octet of the PDUs meant.
+    /// First octet of the matching PDUs.
     public var opcode: UInt8
-    /// How many of them pass untouched first.
+    /// Number of matching PDUs to leave unchanged first.
     public var skip: Int
-    /// How many are treated; nil for all.
+    /// Maximum number of PDUs changed; nil for no limit.
     public var count: Int?
-    /// Each so manieth of them is treated.
+    /// Changes every n-th matching PDU.
     public var every = 1
-    /// How many have been met.
+    /// Number of matching PDUs so far.
     var met = 0
-    /// What is sent instead: none, one or several PDUs.
+    /// Replacement PDUs: none, one or several.
     public var replace: @Sendable ([UInt8]) -> [[UInt8]]
 
     public init(cid: UInt16, opcode: UInt8, skip: Int = 0, count: Int? = nil, replace: @escaping @Sendable ([UInt8]) -> [[UInt8]]) {

@@ -1,11 +1,11 @@
 import Packets
 import Timing
 
-/// Which way a packet crossed the host controller interface, seen from the host.
+/// Direction of a packet on the HCI, as seen from the host.
 public enum PacketDirection: Sendable, Hashable {
     case sent
     case received
 }
 
-/// Sees every packet between host and controller, as it crosses, on the loop.
+/// Called on the loop with every packet between host and controller.
 public typealias PacketObserver = (PacketDirection, HCIPacket, Microseconds) -> Void
