@@ -2,19 +2,19 @@ import HCI
 import Packets
 import Timing
 
-/// One L2CAP channel of a connection. Core Vol 3, Part A, 2.
+/// An L2CAP channel of a connection. Core Vol 3, Part A, 2.
 ///
-/// Each channel has a queue of its own, and the channels of a connection take turns: one that is full holds up no other.
+/// Each channel has its own queue, and the channels of a connection take turns: a full channel does not block the others.
 public final class L2CAPChannel {
-    /// The identifier of this side's end.
+    /// This side's CID.
     public let cid: UInt16
-    /// That of the peer's end, where PDUs go; a fixed channel has the same one at both ends.
+    /// The peer's CID, to which PDUs are sent; equal to `cid` for a fixed channel.
     public internal(set) var remoteCID: UInt16
-    /// Takes what comes in, in place of the layer that the host has put on the channel; nil gives it back. The span is valid during the call.
+    /// Receives PDUs instead of the layer above; nil restores that layer. The span is valid during the call.
     public var handler: ((RawSpan) -> Void)?
-    /// Told when there is room again after a send was turned away.
+    /// Called when there is room again after a refused send.
     public let writable = Listeners<() -> Void>()
-    /// Why nothing can be sent any more.
+    /// The reason why the channel is closed.
     public private(set) var failure: HostError? { didSet { isOpen = failure == nil } }
     public private(set) var isOpen = true
 
@@ -27,8 +27,8 @@ public final class L2CAPChannel {
     private var room: Promise<Void>?
 
     /// - Parameters:
-    ///   - slot: the connection's place in the scheduler.
-    ///   - lane: the channel's queue there.
+    ///   - slot: the connection's index in the scheduler.
+    ///   - lane: the index of the channel's queue in the scheduler.
     init(_ cid: UInt16, slot: Int, lane: Int, observers: Listeners<PDUObserver>, context: HostContext) {
         self.cid = cid
         remoteCID = cid
@@ -38,17 +38,17 @@ public final class L2CAPChannel {
         self.context = context
     }
 
-    /// Whether another PDU finds room in the queue; if not, `writable` will tell.
+    /// True if the queue has room for another PDU; if not, `writable` reports it later.
     public var isWritable: Bool { isOpen && context.scheduler.hasRoom(slot, lane: lane) }
-    /// ACL fragments that wait in the channel's queue.
+    /// The number of ACL fragments in the channel's queue.
     public var queuedFragments: Int { isOpen ? context.scheduler.waiting(slot, lane: lane) : 0 }
 
-    /// What goes wrong on purpose.
+    /// The deliberate faults.
     var quirks: ChannelQuirks { context.quirks.channels }
 
     // MARK: Sending
 
-    /// Sends a PDU, whatever it holds; false if the queue is full or the channel closed.
+    /// Sends a PDU with any contents; returns false if the queue is full or the channel closed.
     @discardableResult
     public func trySend(_ payload: [UInt8]) -> Bool {
         guard isWritable else { return false }
@@ -56,7 +56,7 @@ public final class L2CAPChannel {
         return true
     }
 
-    /// Sends a PDU, waiting for room.
+    /// Sends a PDU after waiting for room.
     public func send(_ payload: [UInt8]) async throws {
         try await waitForRoom()
         transmit(payload)
@@ -72,7 +72,7 @@ public final class L2CAPChannel {
         }
     }
 
-    /// Sends whatever the queue's length: for answers, which the peer's own flow control bounds.
+    /// Sends regardless of the queue's length, for responses, which the peer's flow control limits.
     func transmit(_ payload: [UInt8]) {
         guard let replacements = context.rewrites(of: payload, cid: cid) else { return transmitAsIs(payload) }
         for replacement in replacements { transmitAsIs(replacement) }
@@ -84,7 +84,7 @@ public final class L2CAPChannel {
         context.scheduler.enqueue(slot, lane: lane, cid: remoteCID, body: payload.span.bytes)
     }
 
-    /// The same for an attribute's value, without an array in between.
+    /// Sends an attribute's value without an intermediate array.
     func transmit(opcode: UInt8, attribute: UInt16, _ value: RawSpan) {
         if observers.isEmpty, context.quirks.rewrites.isEmpty {
             guard isOpen else { return }
@@ -96,7 +96,7 @@ public final class L2CAPChannel {
 
     // MARK: From below
 
-    /// False if nobody listens.
+    /// Delivers a PDU; returns false if there is no receiver.
     func receive(_ payload: RawSpan) -> Bool {
         guard !context.quirks.receivedRewrites.isEmpty, let others = context.rewrites(ofReceived: payload.octets, cid: cid) else {
             return deliver(payload)
@@ -105,7 +105,7 @@ public final class L2CAPChannel {
     }
 
     private func deliver(_ payload: RawSpan) -> Bool {
-        // Not `handler ?? user`: that would wrap the closure, and allocate for each PDU.
+        // `handler ?? user` would wrap the closure and allocate for each PDU.
         if let handler {
             handler(payload)
         } else if let user {

@@ -2,28 +2,28 @@ import HCI
 import Packets
 import Timing
 
-/// Sees the PDUs of all channels of a connection: direction, channel, payload. The span is valid during the call.
+/// An observer of the PDUs of all channels of a connection: direction, channel, payload. The span is valid during the call.
 public typealias PDUObserver = (PacketDirection, UInt16, RawSpan) -> Void
 
-/// The L2CAP channels of one connection, by channel identifier. Core Vol 3, Part A, 2.1.
+/// The L2CAP channels of a connection, by CID. Core Vol 3, Part A, 2.1.
 final class L2CAPMultiplexer {
     let observers = Listeners<PDUObserver>()
     private let handle: ConnectionHandle
     private let slot: Int
     private let context: HostContext
     private var reassembler = L2CAPReassembler()
-    /// The channel at index 0 has lane 1 and so on; lane 0 takes fragments that belong to no channel.
+    /// The channel at index 0 has lane 1, and so on; lane 0 contains fragments without a channel.
     private var channels: [L2CAPChannel] = []
     private var failure: HostError?
 
-    /// - Parameter slot: the connection's place in the scheduler.
+    /// - Parameter slot: the connection's index in the scheduler.
     init(handle: ConnectionHandle, slot: Int, context: HostContext) {
         self.handle = handle
         self.slot = slot
         self.context = context
     }
 
-    /// The channel with this identifier; it is there from the first call on.
+    /// Returns the channel with this CID; the first call creates it.
     func channel(_ cid: UInt16) -> L2CAPChannel {
         if let channel = find(cid) { return channel }
         let channel = L2CAPChannel(
@@ -32,7 +32,7 @@ final class L2CAPMultiplexer {
         return channel
     }
 
-    /// A channel whose other end has an identifier of its own. Core Vol 3, Part A, 2.1.
+    /// Returns a channel whose peer has a different CID. Core Vol 3, Part A, 2.1.
     func channel(_ cid: UInt16, to remoteCID: UInt16) -> L2CAPChannel {
         let channel = channel(cid)
         channel.remoteCID = remoteCID
@@ -65,7 +65,7 @@ final class L2CAPMultiplexer {
         }
     }
 
-    /// Sends an ACL packet's content as one fragment: boundary flag and octets may be anything.
+    /// Sends an ACL packet as one fragment, with any boundary flag and octets.
     func sendFragment(boundary: ACLHeader.Boundary, _ octets: [UInt8]) {
         guard failure == nil else { return }
         var packet = ByteWriter()
@@ -77,7 +77,7 @@ final class L2CAPMultiplexer {
     var queuedFragments: Int { failure == nil ? context.scheduler.waiting(slot) : 0 }
     var fragmentsInController: Int { failure == nil ? context.scheduler.inFlight(slot) : 0 }
 
-    /// Waits until the peer has acknowledged what was sent, the connection has ended, or the time is over.
+    /// Waits until the peer has acknowledged all sent data, the connection has ended, or the limit is reached.
     func drained(within limit: Microseconds) async throws {
         let end = context.loop.now + limit
         while context.loop.now < end, queuedFragments + fragmentsInController > 0 {

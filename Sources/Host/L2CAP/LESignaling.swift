@@ -1,13 +1,13 @@
 import Packets
 import Timing
 
-/// The LE signalling channel of one connection, as a machine: connection parameters, and the commands of credit-based channels. Core Vol 3, Part A, 4.
+/// The state machine of the LE signalling channel: connection parameters and credit-based channels. Core Vol 3, Part A, 4.
 struct LESignaling {
     enum Action: Equatable {
         case send([UInt8])
-        /// A peripheral asks for parameters; answer with `decide`.
+        /// The peripheral requests parameters; `decide` answers.
         case decideParameters(identifier: UInt8, ConnectionParameterRequest)
-        /// The central's answer to our request.
+        /// The central's answer to this side's request.
         case parametersAnswered(accepted: Bool)
         case channel(CreditBasedSignaling.Action)
     }
@@ -36,7 +36,7 @@ struct LESignaling {
         [.send(L2CAPSignaling.ConnectionParameterUpdateRsp(result: accepted ? 0 : 1).bytes(identifier: identifier))]
     }
 
-    /// Does something with the credit-based channels.
+    /// Calls a function of the credit-based channels and returns the resulting actions.
     mutating func withChannels(_ body: (inout CreditBasedSignaling) -> [CreditBasedSignaling.Action]) -> [Action] {
         body(&channels).map {
             if case .send(let pdu) = $0 { .send(pdu) } else { .channel($0) }
@@ -48,7 +48,7 @@ struct LESignaling {
             return SignalingCommand.firstRequest(in: pdu).map { [.send(SignalingCommand.reject($0, signalingMTU: Self.mtu))] } ?? []
         }
         guard pdu.count >= 2, pdu[1] != 0 else { return [] }
-        // One command in a PDU. Core Vol 3, Part A, 4.
+        // A PDU contains one command. Core Vol 3, Part A, 4.
         let (commands, _) = SignalingCommand.list(pdu)
         guard let command = commands.first, command.parameters.count == pdu.count - SignalingCommand.headerOctets else {
             return [.send(SignalingCommand.reject(pdu[1]))]

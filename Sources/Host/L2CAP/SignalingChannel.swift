@@ -1,18 +1,18 @@
 import Packets
 import Timing
 
-/// What goes on on the LE signalling channel of one connection. Core Vol 3, Part A, 4.
+/// The LE signalling channel of a connection. Core Vol 3, Part A, 4.
 final class SignalingChannel {
     /// The longest response time-out (RTX). Core Vol 3, Part A, 6.2.1.
     static let responseTimeOut = Microseconds.seconds(30)
 
     private let channel: L2CAPChannel
     private let loop: RunLoop
-    /// Decides about parameters that a peripheral asks for.
+    /// Decides about parameters that the peripheral requests.
     var grants: (ConnectionParameterRequest) -> Bool = { $0.isLegal }
-    /// Puts granted parameters into force, after the answer has gone.
+    /// Applies accepted parameters after the response has been sent.
     var apply: (ConnectionParameterRequest) -> Void = { _ in }
-    /// The credit-based channels that the commands are about; without them peers that ask for one are told that there is no such service.
+    /// The credit-based channels; if nil, requests for them are refused as an unsupported service.
     unowned var channels: CreditBasedChannels?
     private var machine = LESignaling()
     private var timer: Timer?
@@ -38,7 +38,7 @@ final class SignalingChannel {
         }
     }
 
-    /// Does something with the credit-based channels.
+    /// Calls a function of the credit-based channels and performs the resulting actions.
     func withChannels(_ body: (inout CreditBasedSignaling) -> [CreditBasedSignaling.Action]) { perform(machine.withChannels(body)) }
 
     private func perform(_ actions: [LESignaling.Action]) {

@@ -1,12 +1,12 @@
 import Packets
 import Timing
 
-/// One connection-oriented channel of a BR/EDR link. Core Vol 3, Part A, 6.1.
+/// A connection-oriented channel of a BR/EDR link. Core Vol 3, Part A, 6.1.
 struct ClassicChannel {
     enum State: Equatable {
-        /// WAIT_CONNECT_RSP: this side has asked for the channel.
+        /// WAIT_CONNECT_RSP: this side has requested the channel.
         case awaitConnectionResponse
-        /// WAIT_CONNECT: the peer has, by the request with this identifier, and nobody has decided yet.
+        /// WAIT_CONNECT: the peer has requested the channel with this identifier, and the request is undecided.
         case awaitDecision(identifier: UInt8)
         case configuration
         case open
@@ -14,18 +14,18 @@ struct ClassicChannel {
     }
 
     let localCID: UInt16
-    /// 0 until it is known.
+    /// 0 while it is unknown.
     var remoteCID: UInt16
     let psm: UInt16
     var state: State
     var configuration: ChannelConfiguration
-    /// The request that waits for its response.
+    /// The identifier of the outstanding request.
     var request: UInt8?
-    /// RTX or ERTX of that request. Core Vol 3, Part A, 6.2.
+    /// The deadline of RTX or ERTX for that request. Core Vol 3, Part A, 6.2.
     var responseDeadline: Microseconds?
-    /// When there has been enough of configuring.
+    /// The time at which an incomplete configuration is abandoned.
     var configurationDeadline: Microseconds?
-    /// The channel has been open.
+    /// True if the channel has been open before.
     var hasOpened = false
 
     var deadline: Microseconds? {
@@ -37,7 +37,7 @@ struct ClassicChannel {
 
     var terms: ChannelTerms { configuration.terms(localCID: localCID, remoteCID: remoteCID, psm: psm) }
 
-    /// Nothing is expected any more.
+    /// Clears the outstanding request and its timer.
     mutating func settle() {
         request = nil
         responseDeadline = nil

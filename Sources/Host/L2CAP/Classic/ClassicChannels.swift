@@ -1,14 +1,14 @@
 import Packets
 import Timing
 
-/// The connection-oriented channels of one BR/EDR link: its signalling channel, and the data of those that are open. Core Vol 3, Part A, 2.1.
+/// The connection-oriented channels of a BR/EDR link: the signalling channel, and the data of open channels. Core Vol 3, Part A, 2.1.
 final class ClassicChannels {
-    /// Of the signalling channel of a BR/EDR link. Core Vol 3, Part A, 2.1.
+    /// The signalling channel of a BR/EDR link. Core Vol 3, Part A, 2.1.
     static let signalingCID: UInt16 = 0x0001
 
-    /// Says whether a peer's channel is let in; a decision that is pending, or nil, is made later by `decide`.
+    /// Decides whether a channel requested by the peer is accepted; `decide` completes a pending or nil decision.
     var admits: (_ cid: UInt16, _ psm: UInt16) -> ClassicSignaling.Decision? = { _, _ in .refuse(.refusedPSMNotSupported) }
-    /// Gets each channel that a peer has opened.
+    /// Receives each channel that the peer has opened.
     var arrived: (ClassicDataChannel) -> Void = { _ in }
     private let multiplexer: L2CAPMultiplexer
     private let signaling: L2CAPChannel
@@ -31,7 +31,7 @@ final class ClassicChannels {
 
     /// Opens a channel to a service of the peer.
     ///
-    /// - Throws: `HostError.peer(.channel)` with the reason, `.misuse(.noChannelLeft)`, or why there is no link.
+    /// - Throws: `HostError.peer(.channel)` with the reason, `.misuse(.noChannelLeft)`, or the reason why there is no link.
     func open(_ psm: UInt16, _ settings: ClassicChannelSettings = ClassicChannelSettings()) async throws -> ClassicDataChannel {
         if let failure { throw failure }
         let (cid, actions) = machine.connect(psm: psm, settings, at: loop.now)
@@ -42,14 +42,14 @@ final class ClassicChannels {
         return try await promise.value()
     }
 
-    /// Whether the peer has asked for a channel to a service of this side that is not open yet.
+    /// Returns true if the peer has requested a channel to a service of this side that is not open yet.
     func isArriving(psm: UInt16) -> Bool {
         machine.channels.contains {
             $0.psm == psm && opening[$0.localCID] == nil && !$0.hasOpened && $0.state != .awaitDisconnectionResponse
         }
     }
 
-    /// The fixed channels that the peer has, one bit each. Core Vol 3, Part A, 4.13.
+    /// Requests the peer's fixed channels, one bit each. Core Vol 3, Part A, 4.13.
     func fixedChannels() async throws -> UInt64 {
         if let failure { throw failure }
         if let fixed { return try await fixed.value() }
@@ -59,7 +59,7 @@ final class ClassicChannels {
         return try await promise.value()
     }
 
-    /// Makes up for a decision that was pending.
+    /// Completes a pending decision.
     func decide(_ cid: UInt16, _ decision: ClassicSignaling.Decision) { perform(machine.decide(cid, decision, at: loop.now)) }
 
     func disconnect(_ cid: UInt16) { perform(machine.disconnect(cid, at: loop.now)) }
@@ -94,7 +94,7 @@ final class ClassicChannels {
         watch()
     }
 
-    /// A channel that is configured anew keeps its data; the limits of the basic mode are the new ones.
+    /// Opens the channel, or applies new terms to a reconfigured one, which keeps its data.
     private func opened(_ terms: ChannelTerms) {
         if let channel = channels[terms.localCID] { return channel.reconfigured(terms) }
         let channel = ClassicDataChannel(terms, on: multiplexer.channel(terms.localCID, to: terms.remoteCID), of: self, loop: loop)

@@ -2,7 +2,7 @@ import DequeModule
 import Packets
 import Timing
 
-/// The data of a connection-oriented channel, in whichever mode the two sides have agreed on. Core Vol 3, Part A, 8.
+/// The data of a connection-oriented channel in the agreed mode. Core Vol 3, Part A, 8.
 final class ClassicDataChannel {
     private enum Mode {
         case basic
@@ -10,18 +10,18 @@ final class ClassicDataChannel {
         case streaming(StreamingMode)
     }
 
-    /// I-frames that wait before a sender does.
+    /// The number of queued I-frames at which a sender waits.
     private static let mostQueued = 64
 
     private(set) var terms: ChannelTerms
-    /// Takes each SDU as it comes; what came before is handed over at once. Nil gives SDUs to `receive` again.
+    /// Receives each SDU on arrival; the SDUs that are already queued are delivered immediately. Nil returns to `receive`.
     var onReceive: (([UInt8]) -> Void)? { didSet { drain() } }
-    /// Told once, when the channel is no more.
+    /// Called once when the channel ends.
     var onEnd: ((HostError) -> Void)?
-    /// Why the channel is no more.
+    /// The reason why the channel ended.
     private(set) var failure: HostError?
 
-    /// In basic mode a layer above may send on it as it is.
+    /// A layer above may send on it directly in basic mode.
     let channel: L2CAPChannel
     private unowned let owner: ClassicChannels
     let loop: RunLoop
@@ -49,9 +49,9 @@ final class ClassicDataChannel {
 
     // MARK: Sending
 
-    /// Sends an SDU, waiting for room on the link and in the peer's window.
+    /// Sends an SDU after waiting for room on the link and in the peer's window.
     ///
-    /// - Throws: `HostError.misuse(.tooLong)`, or why the channel is no more.
+    /// - Throws: `HostError.misuse(.tooLong)`, or the reason why the channel ended.
     func send(_ sdu: [UInt8]) async throws {
         if let failure { throw failure }
         guard sdu.count <= Int(terms.sendMTU) else { throw HostError.misuse(.tooLong(octets: sdu.count, limit: Int(terms.sendMTU))) }
@@ -59,14 +59,14 @@ final class ClassicDataChannel {
         transmit(sdu)
     }
 
-    /// Whether another SDU finds room on the link and in the peer's window.
+    /// True if there is room on the link and in the peer's window for another SDU.
     var isWritable: Bool {
         guard failure == nil, channel.isWritable else { return false }
         if case .enhanced(let core) = mode { return core.queuedFrames < Self.mostQueued }
         return true
     }
 
-    /// Sends an SDU at once or not at all.
+    /// Sends an SDU immediately; returns false if there is no room.
     @discardableResult
     func trySend(_ sdu: [UInt8]) -> Bool {
         guard isWritable, sdu.count <= Int(terms.sendMTU) else { return false }
@@ -85,7 +85,7 @@ final class ClassicDataChannel {
         if let failure { throw failure }
     }
 
-    /// Sends whatever the queue's length, for what another flow control bounds.
+    /// Sends regardless of the queue's length, for traffic that another flow control limits.
     func transmit(_ sdu: [UInt8]) {
         guard failure == nil else { return }
         switch mode {
@@ -103,7 +103,7 @@ final class ClassicDataChannel {
 
     // MARK: Receiving
 
-    /// The next SDU; what came before the channel ended is handed over first.
+    /// Returns the next SDU; the SDUs received before the channel ended are delivered first.
     ///
     /// - Parameter deadline: the loop's time at which the wait ends with `HostError.environment(.timedOut(.sdu))`.
     func receive(until deadline: Microseconds? = nil) async throws -> [UInt8] {
@@ -119,7 +119,7 @@ final class ClassicDataChannel {
     private func received(_ pdu: [UInt8]) {
         switch mode {
         case .basic:
-            // Longer than this side has said it takes. Core Vol 3, Part A, 5.1.
+            // The PDU exceeds the MTU of this side. Core Vol 3, Part A, 5.1.
             guard pdu.count <= Int(terms.receiveMTU) else { return owner.disconnect(terms.localCID) }
             deliver(pdu)
         case .enhanced(var core):
@@ -189,7 +189,7 @@ final class ClassicDataChannel {
 
     func reconfigured(_ terms: ChannelTerms) { self.terms = terms }
 
-    /// Ends the channel; the peer's word is not waited for.
+    /// Ends the channel without waiting for the peer's response.
     func disconnect() { owner.disconnect(terms.localCID) }
 
     func ended(_ error: HostError) {

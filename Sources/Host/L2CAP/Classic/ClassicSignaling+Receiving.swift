@@ -2,7 +2,7 @@ import Packets
 import Timing
 
 extension ClassicSignaling {
-    /// Takes a PDU of the signalling channel, with any number of commands. Core Vol 3, Part A, 4.
+    /// Processes a PDU of the signalling channel, which may contain several commands. Core Vol 3, Part A, 4.
     mutating func received(_ pdu: [UInt8], at now: Microseconds) -> [Action] {
         guard pdu.count <= settings.signalingMTU else {
             return SignalingCommand.firstRequest(in: pdu).map {
@@ -44,11 +44,11 @@ extension ClassicSignaling {
         }
         guard request.sourceCID >= Self.firstDynamicCID else { return refuse(.refusedInvalidSourceCID) }
         if let other = channels.first(where: { $0.remoteCID == request.sourceCID }) {
-            // The same request once more, because nobody has answered it yet. Core Vol 3, Part A, 6.2.1.
+            // The request is repeated because it has not been answered yet. Core Vol 3, Part A, 6.2.1.
             if other.state == .awaitDecision(identifier: command.identifier), other.psm == request.psm { return [] }
             return refuse(.refusedSourceCIDAlreadyAllocated)
         }
-        // The least significant octet is odd, the one after it even. Core Vol 3, Part A, 4.2.
+        // The least significant octet of a PSM is odd, the next one is even. Core Vol 3, Part A, 4.2.
         guard request.psm & 0x0101 == 1 else { return refuse(.refusedPSMNotSupported) }
         guard let cid = freeCID else { return refuse(.refusedNoResources) }
         channels.append(
@@ -119,11 +119,11 @@ extension ClassicSignaling {
         guard let index = index(of: request.destinationCID), channels[index].state != .awaitConnectionResponse else {
             return [.send(SignalingCommand.reject(command.identifier, invalidCID: request.destinationCID, request.sourceCID))]
         }
-        // A request whose other end does not fit is passed over. Core Vol 3, Part A, 4.6.
+        // A request with the wrong source CID is ignored. Core Vol 3, Part A, 4.6.
         guard channels[index].remoteCID == request.sourceCID else { return [] }
         let response = L2CAPSignaling.DisconnectionRsp(destinationCID: request.destinationCID, sourceCID: request.sourceCID)
         let reply = Action.send(response.bytes(identifier: command.identifier))
-        // Both sides have asked at the same time: this side's end was told already.
+        // Both sides have requested the disconnection: the end was reported already.
         if channels[index].isLeaving {
             channels.remove(at: index)
             return [reply]
@@ -178,7 +178,7 @@ extension ClassicSignaling {
 
     // MARK: Rejection
 
-    /// A request of this side was not understood, or names a channel that the peer does not have. Core Vol 3, Part A, 4.1.
+    /// Processes the rejection of a request that was not understood or has an unknown CID. Core Vol 3, Part A, 4.1.
     private mutating func rejected(_ command: SignalingCommand, at now: Microseconds) -> [Action] {
         guard let rejection = command.read(L2CAPSignaling.CommandRejectRsp.self) else { return [] }
         if case .awaitResponse(command.identifier, _) = peerFeatures { return learned([], at: now) }
@@ -189,7 +189,7 @@ extension ClassicSignaling {
             channels.remove(at: index)
             return []
         case .configuration, .open:
-            // Without a channel at the other end there is none to disconnect.
+            // The peer has no channel to disconnect.
             guard rejection.reason == .invalidCIDInRequest else { return leave(index, .rejected(rejection.reason), at: now) }
             return drop(index, .rejected(rejection.reason))
         case .awaitConnectionResponse, .awaitDecision: return drop(index, .rejected(rejection.reason))
@@ -202,6 +202,6 @@ extension ClassicSignaling {
 extension ClassicChannel {
     fileprivate var isLeaving: Bool { state == .awaitDisconnectionResponse }
 
-    /// Both ends are known, and none is leaving.
+    /// True if both CIDs are known and no disconnection is in progress.
     fileprivate var isConfigurable: Bool { state == .configuration || state == .open }
 }

@@ -1,44 +1,44 @@
 import Packets
 import Timing
 
-/// The signalling channel of a BR/EDR link with the connection-oriented channels that come of it, as a machine. Core Vol 3, Part A, 4 to 7.
+/// The state machine of a BR/EDR link's signalling channel and connection-oriented channels. Core Vol 3, Part A, 4 to 7.
 struct ClassicSignaling {
     enum Action: Equatable {
         case send([UInt8])
-        /// The peer wants a channel; answer with `decide`.
+        /// The peer requests a channel; `decide` answers.
         case requested(cid: UInt16, psm: UInt16)
-        /// The channel can be used, or goes on with other terms.
+        /// The channel is open, or continues with new terms.
         case opened(ChannelTerms)
-        /// The channel is no more; whoever asked for it, or had it, is told once.
+        /// The channel has ended; reported once, to its owner or to the caller that requested it.
         case closed(cid: UInt16, ChannelEnd)
-        /// The peer's fixed channels, one bit each; 0 from a peer that does not say.
+        /// The peer's fixed channels, one bit each; 0 if the peer does not report them.
         case fixedChannels(UInt64)
     }
 
-    /// What becomes of a channel that the peer wants.
+    /// The answer to the peer's request for a channel.
     enum Decision: Equatable {
         case accept(ClassicChannelSettings)
-        /// With the status that the peer is told: 1 authentication, 2 authorization. Core Vol 3, Part A, 4.3.
+        /// Pending with this status: 1 authentication, 2 authorization. Core Vol 3, Part A, 4.3.
         case pending(status: UInt16)
         case refuse(ConnectionResult)
     }
 
     struct Settings: Equatable {
         var features: ExtendedFeatures = [.enhancedRetransmission, .streaming, .fcsOption, .fixedChannels, .extendedWindowSize]
-        /// One bit for each fixed channel: signalling, and security manager. Core Vol 3, Part A, 4.13.
+        /// One bit for each fixed channel: signalling and security manager. Core Vol 3, Part A, 4.13.
         var fixedChannels: UInt64 = 1 << 1 | 1 << 7
-        /// The longest signalling PDU that this side takes; at least 48. Core Vol 3, Part A, 4.
+        /// The longest signalling PDU that this side accepts; at least 48. Core Vol 3, Part A, 4.
         var signalingMTU = 672
         var mostChannels = 64
-        /// Core Vol 3, Part A, 6.2.1: 1...60 s.
+        /// RTX: 1...60 s. Core Vol 3, Part A, 6.2.1.
         var responseTimeOut = Microseconds.seconds(20)
-        /// Core Vol 3, Part A, 6.2.2: 60...300 s.
+        /// ERTX: 60...300 s. Core Vol 3, Part A, 6.2.2.
         var extendedResponseTimeOut = Microseconds.seconds(120)
-        /// Configuring may take no longer. Core Vol 3, Part A, 7.1.
+        /// The longest duration of a configuration. Core Vol 3, Part A, 7.1.
         var configurationTimeOut = Microseconds.seconds(120)
     }
 
-    /// What is known of the peer's features.
+    /// The state of the query for the peer's features.
     enum PeerFeatures: Equatable {
         case unknown
         case awaitResponse(identifier: UInt8, deadline: Microseconds)
@@ -48,16 +48,16 @@ struct ClassicSignaling {
     static let firstDynamicCID: UInt16 = 0x0040
 
     let settings: Settings
-    /// In the order in which they were asked for.
+    /// The channels in the order in which they were requested.
     var channels: [ClassicChannel] = []
     var peerFeatures = PeerFeatures.unknown
-    /// The request for the peer's fixed channels that waits for its response.
+    /// The outstanding request for the peer's fixed channels.
     var fixedChannelsRequest: (identifier: UInt8, deadline: Microseconds)?
     var identifiers = SignalingIdentifiers()
 
     init(_ settings: Settings = Settings()) { self.settings = settings }
 
-    /// When `expire` is to be called.
+    /// The time at which to call `expire`.
     var deadline: Microseconds? {
         var deadlines = channels.compactMap(\.deadline)
         if case .awaitResponse(_, let deadline) = peerFeatures { deadlines.append(deadline) }
@@ -67,7 +67,7 @@ struct ClassicSignaling {
 
     // MARK: From above
 
-    /// Asks the peer for a channel.
+    /// Requests a channel from the peer.
     ///
     /// - Returns: this side's channel identifier; nil if there are too many channels.
     mutating func connect(psm: UInt16, _ wanted: ClassicChannelSettings, at now: Microseconds) -> (cid: UInt16?, actions: [Action]) {
@@ -81,7 +81,7 @@ struct ClassicSignaling {
         return (cid, actions)
     }
 
-    /// Answers a peer that wants a channel.
+    /// Answers the peer's request for a channel.
     mutating func decide(_ cid: UInt16, _ decision: Decision, at now: Microseconds) -> [Action] {
         guard let index = index(of: cid), case .awaitDecision(let identifier) = channels[index].state else { return [] }
         var response = L2CAPSignaling.ConnectionRsp(destinationCID: cid, sourceCID: channels[index].remoteCID)
@@ -106,14 +106,14 @@ struct ClassicSignaling {
         return leave(index, .byThisSide, at: now)
     }
 
-    /// Configures a channel anew that is open; data may go on meanwhile.
+    /// Reconfigures an open channel; data may continue meanwhile.
     mutating func reconfigure(_ cid: UInt16, at now: Microseconds) -> [Action] {
         guard let index = index(of: cid), channels[index].state == .open else { return [] }
         reopen(index, at: now)
         return propose(index, at: now)
     }
 
-    /// The link is gone, and all channels with it.
+    /// Ends all channels because the link has ended.
     mutating func linkEnded(_ end: ChannelEnd = .timedOut) -> [Action] {
         let ended = channels.filter { $0.state != .awaitDisconnectionResponse }
         channels.removeAll()
@@ -131,7 +131,7 @@ struct ClassicSignaling {
         for cid in channels.filter({ $0.deadline.map { $0 <= now } ?? false }).map(\.localCID) {
             guard let index = index(of: cid) else { continue }
             switch channels[index].state {
-            // The other end is not known, so there is nothing to disconnect.
+            // The peer's CID is unknown, so there is nothing to disconnect.
             case .awaitConnectionResponse, .awaitDecision: actions += drop(index, .timedOut)
             case .awaitDisconnectionResponse: channels.remove(at: index)
             case .configuration, .open: actions += leave(index, .timedOut, at: now)
@@ -150,7 +150,7 @@ struct ClassicSignaling {
         return (Self.firstDynamicCID...UInt16.max).first { !used.contains($0) }
     }
 
-    /// Sends a request, with RTX running for its response.
+    /// Sends a request and starts RTX for its response.
     mutating func send(_ command: some L2CAPSignalingPDU, for channel: inout ClassicChannel, at now: Microseconds) -> Action {
         let identifier = identifiers.next()
         channel.request = identifier
@@ -164,12 +164,12 @@ struct ClassicSignaling {
         return send(command, for: &channel, at: now)
     }
 
-    /// The channel is gone without another word.
+    /// Removes the channel without signalling.
     mutating func drop(_ index: Int, _ end: ChannelEnd) -> [Action] {
         [.closed(cid: channels.remove(at: index).localCID, end)]
     }
 
-    /// Ends a channel and says so to the peer.
+    /// Ends a channel with a disconnection request.
     mutating func leave(_ index: Int, _ end: ChannelEnd, at now: Microseconds) -> [Action] {
         switch channels[index].state {
         case .awaitDisconnectionResponse: return []
@@ -194,7 +194,7 @@ struct ClassicSignaling {
         channels[index].configuration.reopen()
     }
 
-    /// Sends this side's proposal, unless what the peer can do has to be known first.
+    /// Sends this side's proposal once the peer's features are known, if the proposal depends on them.
     mutating func propose(_ index: Int, at now: Microseconds) -> [Action] {
         guard channels[index].state == .configuration, channels[index].configuration.isIdle, channels[index].request == nil else {
             return []
@@ -230,7 +230,7 @@ struct ClassicSignaling {
 
     // MARK: Features
 
-    /// Modes beyond the basic one need the peer's features. Core Vol 3, Part A, 4.10.
+    /// Requests the peer's features, which modes other than basic depend on. Core Vol 3, Part A, 4.10.
     private mutating func askFeatures(for wanted: ClassicChannelSettings, at now: Microseconds) -> [Action] {
         guard wanted.mode != .basic, peerFeatures == .unknown else { return [] }
         let identifier = identifiers.next()
@@ -239,7 +239,7 @@ struct ClassicSignaling {
         return [.send(command.bytes(identifier: identifier))]
     }
 
-    /// Asks which fixed channels the peer has. Core Vol 3, Part A, 4.13.
+    /// Requests the list of the peer's fixed channels. Core Vol 3, Part A, 4.13.
     mutating func askFixedChannels(at now: Microseconds) -> [Action] {
         guard fixedChannelsRequest == nil else { return [] }
         let identifier = identifiers.next()
@@ -252,7 +252,7 @@ struct ClassicSignaling {
         return [.fixedChannels(mask)]
     }
 
-    /// The peer's features are known; a peer that does not answer has none.
+    /// Records the peer's features; a peer that does not answer has none.
     mutating func learned(_ features: ExtendedFeatures, at now: Microseconds) -> [Action] {
         peerFeatures = .known(features)
         return channels.map(\.localCID).flatMap { cid in index(of: cid).map { propose($0, at: now) } ?? [] }

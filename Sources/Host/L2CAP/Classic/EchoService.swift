@@ -1,15 +1,15 @@
 import Timing
 
-/// A service on a BR/EDR channel that sends back each SDU that it gets, for whoever tests channels.
+/// A service on a BR/EDR channel that returns each received SDU, for channel tests.
 public struct EchoService: Sendable {
     public var psm: UInt16
     /// 0 basic, 3 enhanced retransmission, 4 streaming. Core Vol 3, Part A, 5.4.
     public var mode: UInt8 = 0
-    /// Another mode is worse than no channel.
+    /// Refuses the channel if the mode is not agreed.
     public var isModeMandatory = false
-    /// The longest SDU that it takes.
+    /// The longest SDU that the service accepts.
     public var mtu: UInt16 = 672
-    /// I-frames that it takes without acknowledging one; how often the peer may send one; the longest payload of one.
+    /// The number of I-frames that the service accepts without acknowledgement, how often the peer may send one, and the longest payload.
     public var window: UInt16 = 63
     public var maxTransmit: UInt8 = 20
     public var mps: UInt16 = 1_010
@@ -29,21 +29,21 @@ public struct EchoService: Sendable {
 }
 
 extension Host {
-    /// Lets peers open channels to the service.
+    /// Accepts channels to the service.
     public func offer(_ service: EchoService) {
         listen(psm: service.psm, service.settings, level: .open) { channel, _ in channel.echo() }
     }
 }
 
 extension ClassicConnection {
-    /// Opens a channel to a service of the peer's, and sends back what comes.
+    /// Opens a channel to a service of the peer and returns each received SDU.
     public func open(_ service: EchoService) async throws {
         try await openChannel(service.psm, service.settings, level: .open).echo()
     }
 }
 
 extension ClassicDataChannel {
-    /// Until the channel ends.
+    /// Returns received SDUs until the channel ends.
     fileprivate func echo() {
         _ = loop.start { [self] in
             while let sdu = try? await receive() { try? await send(Array(sdu.prefix(Int(terms.sendMTU)))) }

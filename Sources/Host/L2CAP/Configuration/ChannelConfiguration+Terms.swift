@@ -2,7 +2,7 @@ import Packets
 import Timing
 
 extension ChannelConfiguration {
-    /// What has been agreed on.
+    /// Returns the agreed terms.
     func terms(localCID: UInt16, remoteCID: UInt16, psm: UInt16) -> ChannelTerms {
         var terms = ChannelTerms(localCID: localCID, remoteCID: remoteCID, psm: psm, mode: mode)
         terms.receiveMTU = proposal.mtu ?? settings.mtu
@@ -14,13 +14,13 @@ extension ChannelConfiguration {
         terms.maxTransmit = other.maxTransmit
         terms.retransmissionTimeOut = Self.timeOut(own.retransmissionTimeOut, ChannelTerms.retransmissionTimeOut)
         terms.monitorTimeOut = Self.timeOut(own.monitorTimeOut, ChannelTerms.monitorTimeOut)
-        // Left out only if both sides ask for that. Core Vol 3, Part A, 5.5.
+        // The FCS is omitted only if both sides request it. Core Vol 3, Part A, 5.5.
         terms.usesFrameCheckSequence = proposal.frameCheckSequence != 0 || peer.frameCheckSequence != 0
         terms.usesExtendedControl = proposal.extendedWindowSize != nil || peer.extendedWindowSize != nil
         return terms
     }
 
-    /// The time that the peer has named, if it has and it is not so short that the link is busy with polls.
+    /// Returns the peer's time-out, but at least 1 s to limit the number of polls; the default if the peer gave none.
     private static func timeOut(_ milliseconds: UInt16, _ usual: Microseconds) -> Microseconds {
         milliseconds == 0 ? usual : max(.milliseconds(Int(milliseconds)), .seconds(1))
     }

@@ -1,14 +1,14 @@
 import Packets
 
-/// How a channel is configured: each side proposes what it takes, the other side answers, until both have agreed. Core Vol 3, Part A, 7.1.
+/// The configuration of a channel: each side proposes its options and the other answers, until both agree. Core Vol 3, Part A, 7.1.
 struct ChannelConfiguration {
     enum Step: Equatable {
         case wait
         /// The next L2CAP_CONFIGURATION_REQ.
         case request(flags: UInt16, options: [UInt8])
-        /// The peer has agreed to everything.
+        /// The peer has accepted this side's proposal.
         case agreed
-        /// The two sides will not agree.
+        /// The configuration has failed.
         case fail(ConfigurationResult)
     }
 
@@ -17,13 +17,13 @@ struct ChannelConfiguration {
         var flags: UInt16 = 0
         var result = ConfigurationResult.success
         var options: [UInt8] = []
-        /// The peer insists on what this side cannot take.
+        /// True if this side cannot accept the peer's repeated proposal.
         var isLast = false
     }
 
     private enum Outgoing {
         case idle
-        /// With the parts of the proposal that have not been sent.
+        /// Waiting for the response, with the parts of the proposal that are still to be sent.
         case awaitResponse(parts: [[UInt8]])
         case agreed
     }
@@ -35,33 +35,34 @@ struct ChannelConfiguration {
 
     /// More options follow in another command. Core Vol 3, Part A, 4.4.
     static let continuation: UInt16 = 1
-    /// Octets of options in a command of the least MTUsig, after its header and its own first fields. Core Vol 3, Part A, 4.
+    /// The octets available for options in a command of the minimum MTUsig, after the header and the command's fixed fields. Core Vol 3,
+    /// Part A, 4.
     static let room = 48 - SignalingCommand.headerOctets - 4
-    /// How often a side proposes before it gives up, and how many commands one proposal or its answer may take.
+    /// The number of proposals before this side gives up, and of commands in one proposal or answer.
     static let mostProposals = 6
     static let mostParts = 8
 
     let settings: ClassicChannelSettings
-    /// Of this side.
+    /// This side's features.
     let features: ExtendedFeatures
-    /// Of the peer.
+    /// The peer's features.
     var peerFeatures: ExtendedFeatures = []
     private(set) var mode: ChannelMode
-    /// What this side has proposed last, and what the peer has agreed to of it.
+    /// This side's last proposal, with the values that the peer has accepted.
     private(set) var proposal = ConfigurationOptions()
-    /// What the peer has proposed, as this side has agreed to it.
+    /// The peer's proposal as this side has accepted it.
     private(set) var peer = ConfigurationOptions()
 
     private var outgoing = Outgoing.idle
     private var incoming = Incoming.awaitRequest
-    /// Options that the peer does not know.
+    /// The options that the peer does not know.
     private var withheld: Set<UInt8> = []
     private var counterProposal = ConfigurationOptions()
     private var proposals = 0
     private var refusals = 0
-    /// Of the request or response that comes in parts.
+    /// The options received so far of a request or response in several parts.
     private var requestParts: [UInt8] = []
-    /// Of an answer that is longer than MTUsig, what the peer has not asked for yet.
+    /// The parts of an answer longer than MTUsig that the peer has not requested yet.
     private var answerParts: [[UInt8]] = []
     private var responseParts: [UInt8] = []
     private var partCount = 0
@@ -78,7 +79,7 @@ struct ChannelConfiguration {
         return false
     }
 
-    /// Nothing has been proposed yet, or what was agreed on is in question again.
+    /// True if nothing has been proposed yet, or the configuration has been reopened.
     var isIdle: Bool {
         if case .idle = outgoing { return true }
         return false
@@ -86,7 +87,7 @@ struct ChannelConfiguration {
 
     // MARK: This side's proposal
 
-    /// Proposes what this side wants, or as much of it as is left.
+    /// Proposes the options that this side wants and the peer may still accept.
     mutating func propose() -> Step {
         guard proposals < Self.mostProposals else { return .fail(.unacceptableParameters) }
         proposals += 1
@@ -96,7 +97,7 @@ struct ChannelConfiguration {
         return send(proposal.chunks(of: Self.room))
     }
 
-    /// The peer answers; it says so when it needs more time, and nothing has changed then.
+    /// Processes the peer's response; a pending result changes nothing.
     mutating func answered(_ answer: L2CAPSignaling.ConfigurationRsp) -> Step {
         guard case .awaitResponse(let parts) = outgoing, answer.result != .pending else { return .wait }
         partCount += 1
@@ -104,7 +105,7 @@ struct ChannelConfiguration {
         responseParts += answer.config
         if worst == .success { worst = answer.result }
         if !parts.isEmpty { return send(parts) }
-        // The peer has more to say, and waits for a request without options. Core Vol 3, Part A, 4.5.
+        // More of the response follows after a request without options. Core Vol 3, Part A, 4.5.
         if answer.flags & Self.continuation != 0 { return send([[]]) }
         switch worst {
         case .success: return accepted()
@@ -121,7 +122,7 @@ struct ChannelConfiguration {
 
     private mutating func accepted() -> Step {
         if let answer = try? ConfigurationOptions(responseParts), let option = answer.retransmission { take(timeOutsOf: option) }
-        // The mode was given up while the peer thought about it.
+        // The mode changed before the peer answered.
         guard (proposal.retransmission?.mode ?? ChannelMode.basic.rawValue) == mode.rawValue else { return propose() }
         outgoing = .agreed
         return .agreed
@@ -132,7 +133,7 @@ struct ChannelConfiguration {
         proposal.retransmission?.monitorTimeOut = option.monitorTimeOut
     }
 
-    /// Takes what the peer would have instead, where this side can. Core Vol 3, Part A, 4.5.
+    /// Adopts the peer's counter-proposal as far as this side supports it. Core Vol 3, Part A, 4.5.
     private mutating func reconsider() -> Step {
         guard let other = try? ConfigurationOptions(responseParts) else { return .fail(.rejected) }
         if let mtu = other.mtu {
@@ -155,7 +156,7 @@ struct ChannelConfiguration {
         return propose()
     }
 
-    /// Leaves out what the peer does not know: by type, or by the options as they were sent.
+    /// Omits the options that the peer does not know, which the response lists by type or as they were sent.
     private mutating func withhold() -> Step {
         let options = try? ConfigurationOptions(responseParts)
         var types = Set(options?.encoded.compactMap(\.first) ?? responseParts.map { $0 & ~ConfigurationOptions.Kind.hint })
@@ -177,12 +178,12 @@ struct ChannelConfiguration {
         }
     }
 
-    /// Another mode than the one so far, if that is allowed and asks less of both sides.
+    /// Changes to another mode if that is allowed and has lower demands; returns false if not.
     private mutating func settle(on other: ChannelMode) -> Bool {
         guard other != mode else { return true }
         guard !settings.isModeMandatory, other < mode, supports(other) else { return false }
         mode = other
-        // What was agreed on for the mode before counts no more.
+        // The options agreed for the previous mode are no longer valid.
         if case .agreed = outgoing { outgoing = .idle }
         incoming = .awaitRequest
         return true
@@ -232,13 +233,15 @@ struct ChannelConfiguration {
 
     // MARK: The peer's proposal
 
-    /// - Parameter isRunning: the channel has been open, so that its mode stands.
+    /// Answers the peer's proposal.
+    ///
+    /// - Parameter isRunning: true if the channel has been open, so that its mode is fixed.
     mutating func requested(_ request: L2CAPSignaling.ConfigurationReq, isRunning: Bool) -> Answer {
         if request.configurationOptions.isEmpty, requestParts.isEmpty, !answerParts.isEmpty { return nextPart() }
         answerParts = []
         requestParts += request.configurationOptions
         guard requestParts.count <= Self.mostParts * Self.room * 2 else { return reject() }
-        // Options wait for the last part; until then there is nothing to say. Core Vol 3, Part A, 4.4.
+        // The options are evaluated with the last part; the parts before it get an empty response. Core Vol 3, Part A, 4.4.
         guard request.flags & Self.continuation == 0 else { return Answer(flags: Self.continuation) }
         guard let options = try? ConfigurationOptions(requestParts) else { return reject() }
         requestParts = []
@@ -256,7 +259,7 @@ struct ChannelConfiguration {
         return Answer(result: .rejected, isLast: refusals > Self.mostProposals)
     }
 
-    /// Options of features that this side does not claim are unknown to it.
+    /// Returns the options of features that this side does not support; they are answered as unknown.
     private func unclaimed(in options: ConfigurationOptions) -> [UInt8] {
         typealias Kind = ConfigurationOptions.Kind
         var types: [UInt8] = []
@@ -290,12 +293,12 @@ struct ChannelConfiguration {
             return Answer(result: judgement.result, options: options, isLast: refusals > Self.mostProposals)
         }
         merge(judgement.agreed)
-        // The response has two octets more before its options than the request.
+        // A response has two octets more before its options than a request.
         answerParts = judgement.agreed.chunks(of: Self.room - 2)
         return nextPart()
     }
 
-    /// As much of the answer as a command holds; the peer asks for the rest without options of its own. Core Vol 3, Part A, 4.5.
+    /// Returns the next part of the answer; the peer requests the rest with empty requests. Core Vol 3, Part A, 4.5.
     private mutating func nextPart() -> Answer {
         let part = answerParts.isEmpty ? [] : answerParts.removeFirst()
         guard answerParts.isEmpty else { return Answer(flags: Self.continuation, options: part) }
@@ -305,7 +308,7 @@ struct ChannelConfiguration {
 
     private mutating func mayFollow(_ mode: UInt8) -> Bool { ChannelMode(rawValue: mode).map { settle(on: $0) } ?? false }
 
-    /// An option that is left out keeps its value. Core Vol 3, Part A, 4.4.
+    /// Merges the options; an omitted option keeps its value. Core Vol 3, Part A, 4.4.
     private mutating func merge(_ options: ConfigurationOptions) {
         peer.mtu = options.mtu ?? peer.mtu
         peer.flushTimeout = options.flushTimeout ?? peer.flushTimeout
@@ -318,7 +321,7 @@ struct ChannelConfiguration {
 
     // MARK: Once more
 
-    /// The peer configures a channel that is open: this side has to propose again, too. Core Vol 3, Part A, 7.1.
+    /// Restarts the configuration of an open channel, for which this side must propose again. Core Vol 3, Part A, 7.1.
     mutating func reopen() {
         (outgoing, incoming) = (.idle, .awaitRequest)
         (proposals, refusals) = (0, 0)

@@ -1,35 +1,35 @@
 import Packets
 import Timing
 
-/// What this side wants of a connection-oriented channel. Core Vol 3, Part A, 5.
+/// The settings that this side proposes for a connection-oriented channel. Core Vol 3, Part A, 5.
 struct ClassicChannelSettings: Equatable {
-    /// The longest SDU that this side takes; 48...65535.
+    /// The longest SDU that this side accepts; 48...65535.
     var mtu: UInt16 = ChannelTerms.defaultMTU
     var flushTimeout: UInt16?
     var qualityOfService: QualityOfService?
     var mode = ChannelMode.basic
-    /// Without it another mode of the peer's is better than no channel.
+    /// False if another mode is acceptable.
     var isModeMandatory = false
-    /// I-frames that this side takes without acknowledging one; more than 63 need the extended window.
+    /// The number of I-frames that this side accepts without acknowledgement; more than 63 need the extended window.
     var receiveWindow: UInt16 = 63
-    /// How often the peer may send an I-frame; 0 for any number.
+    /// The number of times that the peer may send an I-frame; 0 is unlimited.
     var maxTransmit: UInt8 = 20
-    /// The longest payload of an I-frame that this side takes.
+    /// The longest payload of an I-frame that this side accepts.
     var mps: UInt16 = 1010
-    /// Whether frames need a check sequence; left out only if the peer agrees.
+    /// False if this side proposes to omit the FCS; it is omitted only if the peer agrees.
     var usesFrameCheckSequence = true
     var extendedFlowSpecification: ExtendedFlowSpecification?
 }
 
-/// What two sides have agreed on for a channel.
+/// The agreed terms of a channel.
 struct ChannelTerms: Equatable {
-    /// Of a side that does not name one. Core Vol 3, Part A, 5.1.
+    /// The MTU of a side that does not propose one. Core Vol 3, Part A, 5.1.
     static let defaultMTU: UInt16 = 672
-    /// The least that every side takes on BR/EDR. Core Vol 3, Part A, 5.1.
+    /// The minimum MTU on BR/EDR. Core Vol 3, Part A, 5.1.
     static let minimumMTU: UInt16 = 48
     static let retransmissionTimeOut = Microseconds.seconds(2)
     static let monitorTimeOut = Microseconds.seconds(12)
-    /// The largest transmit window of the retransmission option, and with the extended window. Core Vol 3, Part A, 5.4 and 5.7.
+    /// The largest transmit window of the retransmission option and of the extended window. Core Vol 3, Part A, 5.4 and 5.7.
     static let maximumWindow: UInt16 = 63
     static let maximumExtendedWindow: UInt16 = 0x3FFF
 
@@ -43,30 +43,30 @@ struct ChannelTerms: Equatable {
     var sendMPS: UInt16 = 0
     var receiveWindow: UInt16 = 0
     var sendWindow: UInt16 = 0
-    /// How often this side sends an I-frame; 0 for any number. The peer's request says so, as it does for the window: they are about what the peer is sent.
+    /// The number of times that this side sends an I-frame; 0 is unlimited. The peer's request sets it, as it sets the transmit window.
     /// Core Vol 3, Part A, 5.4.
     var maxTransmit: UInt8 = 0
-    /// The time-outs of this side's timers, by the peer's response to this side's request, in which they are 0. Core Vol 3, Part A, 5.4.
+    /// The time-outs of this side's timers, from the peer's response; they are 0 in this side's request. Core Vol 3, Part A, 5.4.
     var retransmissionTimeOut = Self.retransmissionTimeOut
     var monitorTimeOut = Self.monitorTimeOut
     var usesFrameCheckSequence = true
     var usesExtendedControl = false
-    /// What goes wrong on the channel on purpose.
+    /// The deliberate faults of the channel.
     var quirks = ChannelQuirks()
 }
 
-/// Why a channel is no more, or never was.
+/// The reason why a channel ended or was not created.
 public enum ChannelEnd: Error, Sendable, Equatable {
     case byPeer
     case byThisSide
     case refused(ConnectionResult)
-    /// The same of a credit-based channel.
+    /// The refusal of a credit-based channel.
     case creditBasedRefused(CreditBasedConnectionResult)
     /// The peer has answered a request with L2CAP_COMMAND_REJECT_RSP.
     case rejected(L2CAPRejectReason)
     case timedOut
-    /// The two sides do not agree on how the channel works.
+    /// The two sides could not agree on a configuration.
     case notConfigured(ConfigurationResult)
-    /// What the peer has sent breaks the rules of the channel's mode.
+    /// The peer has violated the rules of the channel's mode.
     case violated
 }

@@ -1,11 +1,11 @@
 import Packets
 
-/// What this side says to a proposal of the peer's. Core Vol 3, Part A, 5.
+/// This side's answer to a proposal of the peer. Core Vol 3, Part A, 5.
 struct ConfigurationJudgement {
     private(set) var result = ConfigurationResult.success
-    /// Of what cannot be accepted, values that could.
+    /// Acceptable values for the options that were refused.
     private(set) var better = ConfigurationOptions()
-    /// The proposal with what this side makes of it.
+    /// The proposal with this side's adjustments.
     private(set) var agreed: ConfigurationOptions
 
     init(_ options: ConfigurationOptions, mode: ChannelMode, settings: ClassicChannelSettings) {
@@ -37,7 +37,7 @@ struct ConfigurationJudgement {
             if option.mps == 0 { option.mps = settings.mps }
             return refuse { $0.retransmission = option }
         }
-        // The time-outs are those that the peer is to use. Core Vol 3, Part A, 5.4.
+        // The response sets the time-outs of the peer's timers. Core Vol 3, Part A, 5.4.
         option.mps = min(option.mps, settings.mps)
         let isEnhanced = mode == .enhancedRetransmission
         option.retransmissionTimeOut = isEnhanced ? UInt16(ChannelTerms.retransmissionTimeOut.milliseconds) : 0

@@ -1,14 +1,14 @@
 import Packets
 
-/// How the PDUs of a channel are carried. Core Vol 3, Part A, 5.4.
+/// The mode of a channel. Core Vol 3, Part A, 5.4.
 ///
-/// Retransmission mode and flow control mode are left out: the specification has withdrawn them.
+/// Retransmission mode and flow control mode are not supported: they have been withdrawn from the specification.
 enum ChannelMode: UInt8, Comparable {
     case basic = 0
     case enhancedRetransmission = 3
     case streaming = 4
 
-    /// Which of two modes wins where both sides leave it open: the one that asks less of them.
+    /// The order of the modes for negotiation; the mode with the lower demand is chosen.
     private var demand: Int {
         switch self {
         case .basic: 0
@@ -22,7 +22,7 @@ enum ChannelMode: UInt8, Comparable {
 
 /// The retransmission and flow control option. Core Vol 3, Part A, 5.4.
 struct RetransmissionOption: Equatable {
-    /// A `ChannelMode`, or what the peer calls one.
+    /// A `ChannelMode`, or an unknown mode of the peer.
     var mode: UInt8
     var transmitWindow: UInt8 = 0
     var maxTransmit: UInt8 = 0
@@ -66,34 +66,34 @@ struct ConfigurationOptions: Equatable {
         static let frameCheckSequence: UInt8 = 5
         static let extendedFlowSpecification: UInt8 = 6
         static let extendedWindowSize: UInt8 = 7
-        /// An option with this bit is passed over by whoever does not know it.
+        /// An unknown option with this bit is ignored.
         static let hint: UInt8 = 0x80
     }
 
     var mtu: UInt16?
-    /// Milliseconds; 0xFFFF for as long as it takes.
+    /// In milliseconds; 0xFFFF is infinite.
     var flushTimeout: UInt16?
     var qualityOfService: QualityOfService?
     var retransmission: RetransmissionOption?
-    /// 0 none, 1 of 16 bits.
+    /// 0 no FCS, 1 16-bit FCS.
     var frameCheckSequence: UInt8?
     var extendedFlowSpecification: ExtendedFlowSpecification?
     var extendedWindowSize: UInt16?
-    /// The types that are not known and no hints, each once.
+    /// The unknown types that are not hints, each once.
     var unknown: [UInt8] = []
 
     init() {}
 
-    /// Reads options; of two of a type the later one counts.
+    /// Decodes options; a repeated option replaces the one before it.
     ///
-    /// - Throws: when an option is longer than what is left, or has another length than its type.
+    /// - Throws: if an option is longer than the remaining octets or has the wrong length for its type.
     init(_ octets: [UInt8]) throws(PDUError) {
         var reader = ByteReader(octets.span.bytes)
         while reader.remaining > 0 {
             let type = try reader.u8("Type")
             let length = Int(try reader.u8("Length"))
             guard length > 0 else {
-                // No option of a known type is empty, and nothing is there to be entered.
+                // An option of a known type is never empty, and there is nothing to store.
                 guard type & ~Kind.hint > Kind.extendedWindowSize || type & ~Kind.hint == 0 else {
                     throw PDUError(field: "Length", offset: reader.offset - 1, problem: .short(needed: 1, left: 0))
                 }
@@ -148,7 +148,7 @@ struct ConfigurationOptions: Equatable {
 }
 
 extension ConfigurationOptions {
-    /// The options as octets, one by one: none is divided between two commands. Core Vol 3, Part A, 7.1.
+    /// The encoded options; an option is never divided between two commands. Core Vol 3, Part A, 7.1.
     var encoded: [[UInt8]] {
         var list: [[UInt8]] = []
         func option(_ type: UInt8, _ write: (inout ByteWriter) -> Void) {
@@ -172,7 +172,7 @@ extension ConfigurationOptions {
         return list
     }
 
-    /// The options in as few lists as possible, none longer than a command of MTUsig has room for.
+    /// Divides the options into the fewest lists that each fit into a command of the minimum MTUsig.
     func chunks(of room: Int) -> [[UInt8]] {
         var chunks: [[UInt8]] = [[]]
         for option in encoded {

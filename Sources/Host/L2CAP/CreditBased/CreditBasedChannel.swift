@@ -5,12 +5,12 @@ import Timing
 /// An L2CAP channel in LE credit-based flow control mode or enhanced credit-based flow control mode. Core Vol 3, Part A, 10.
 public final class CreditBasedChannel {
     public let spsm: UInt16
-    /// The ends of the channel at this side and at the peer.
+    /// The channel's CIDs at this side and at the peer.
     public let localCID: UInt16
     public let remoteCID: UInt16
-    /// Takes each SDU as it comes; what came before is handed over at once. Nil gives SDUs to `receive` again.
+    /// Receives each SDU on arrival; the SDUs that are already queued are delivered immediately. Nil returns to `receive`.
     public var onReceive: (([UInt8]) -> Void)? { didSet { drain() } }
-    /// Why the channel is no more.
+    /// The reason why the channel ended.
     public private(set) var failure: HostError?
 
     private let channel: L2CAPChannel
@@ -42,18 +42,18 @@ public final class CreditBasedChannel {
     }
 
     public var isOpen: Bool { failure == nil }
-    /// The longest SDU that the peer takes.
+    /// The longest SDU that the peer accepts.
     public var peerMTU: Int { flow.sendMTU }
-    /// K-frames that the peer takes now.
+    /// The number of K-frames that this side may send.
     public var credits: Int { flow.credits }
-    /// K-frames that this side has said it takes, and that have not come.
+    /// The number of K-frames that the peer may still send.
     public var grantedCredits: Int { flow.granted }
 
     // MARK: Sending
 
-    /// Sends an SDU, and waits until its last K-frame is on its way: as long as the peer gives no credits, and the link has no room.
+    /// Sends an SDU; waits until its last K-frame is queued, which needs credits from the peer and room on the link.
     ///
-    /// - Throws: `HostError.misuse(.tooLong)`, or why the channel is no more.
+    /// - Throws: `HostError.misuse(.tooLong)`, or the reason why the channel ended.
     public func send(_ sdu: [UInt8]) async throws {
         if let failure { throw failure }
         guard sdu.count <= flow.sendMTU else { throw HostError.misuse(.tooLong(octets: sdu.count, limit: flow.sendMTU)) }
@@ -76,7 +76,7 @@ public final class CreditBasedChannel {
 
     // MARK: Receiving
 
-    /// The next SDU; what came before the channel ended is handed over first.
+    /// Returns the next SDU; the SDUs received before the channel ended are delivered first.
     public func receive(within limit: Microseconds? = nil) async throws -> [UInt8] {
         let deadline = limit.map { loop.now + $0 }
         while true {
@@ -92,7 +92,7 @@ public final class CreditBasedChannel {
         }
     }
 
-    /// Gives the peer credits, beyond those that it gets by itself. Core Vol 3, Part A, 4.24.
+    /// Gives the peer credits in addition to the automatic ones. Core Vol 3, Part A, 4.24.
     public func grant(_ credits: UInt16) { perform(flow.grant(credits)) }
 
     private func perform(_ actions: [CreditBasedFlow.Action]) {
@@ -127,7 +127,7 @@ public final class CreditBasedChannel {
 
     // MARK: End
 
-    /// Ends the channel; the peer's word is not waited for. What the peer has not given credits for is lost.
+    /// Ends the channel without waiting for the peer's response. SDUs that wait for credits are discarded.
     public func disconnect() {
         signaling.withChannels { [loop] in $0.disconnect(localCID, at: loop.now) }
     }

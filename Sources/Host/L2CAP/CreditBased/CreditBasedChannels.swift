@@ -1,19 +1,19 @@
 import Packets
 import Timing
 
-/// The credit-based channels of one connection. Core Vol 3, Part A, 10.
+/// The credit-based channels of a connection. Core Vol 3, Part A, 10.
 final class CreditBasedChannels {
-    /// What happens to a channel that a peer has opened.
+    /// The handler of a channel that the peer has opened.
     typealias Arrival = (CreditBasedChannel) -> Void
 
-    /// Says whether a peer's channel is let in, with what, and who gets it.
+    /// Decides whether a channel requested by the peer is accepted, and with which settings.
     var admits: (_ spsm: UInt16) -> CreditBasedSignaling.Decision = { _ in .refuse(.refusedSPSMNotSupported) }
     var arrived: Arrival = { _ in }
     private let signaling: SignalingChannel
     private let multiplexer: L2CAPMultiplexer
     private let loop: RunLoop
     private var channels: [UInt16: CreditBasedChannel] = [:]
-    /// Channels that this side has asked for.
+    /// The channels that this side has requested.
     private var opening: [UInt16: Promise<CreditBasedChannel>] = [:]
     private var reconfiguration: Promise<ReconfigurationResult>?
     private var failure: HostError?

@@ -1,30 +1,30 @@
 import DequeModule
 import Packets
 
-/// The data of a credit-based channel: SDUs cut into K-frames, each of which costs a credit. Core Vol 3, Part A, 10.
+/// The data of a credit-based channel: SDUs are divided into K-frames, each of which uses a credit. Core Vol 3, Part A, 10.
 struct CreditBasedFlow {
     enum Action: Equatable {
         case deliver([UInt8])
-        /// Credits for the peer.
+        /// Gives the peer credits.
         case grant(UInt16)
-        /// The peer breaks the rules: the channel is to be disconnected.
+        /// Disconnects the channel because the peer has violated the rules.
         case close
     }
 
     private static let mostCredits = 65535
-    /// Of the SDU length before an SDU.
+    /// The length of the SDU length field.
     private static let lengthOctets = 2
 
     private(set) var sendMTU: Int
     private var sendMPS: Int
-    /// K-frames that this side may send.
+    /// The number of K-frames that this side may send.
     private(set) var credits: Int
     private var waiting = Deque<[UInt8]>()
-    /// The SDU under way, its length first, and how much of it has been sent.
+    /// The SDU being sent, with its length field, and the number of octets sent.
     private var current: ArraySlice<UInt8> = []
 
     private(set) var settings: CreditBasedChannelSettings
-    /// K-frames that the peer may send still.
+    /// The number of K-frames that the peer may still send.
     private(set) var granted: Int
     private var sdu: [UInt8] = []
     private var sduLength: Int?
@@ -40,13 +40,13 @@ struct CreditBasedFlow {
 
     // MARK: Sending
 
-    /// SDUs that have not been sent to their end.
+    /// The number of SDUs that are not completely sent.
     var queuedSDUs: Int { waiting.count + (current.isEmpty ? 0 : 1) }
 
-    /// - Parameter sdu: not longer than the peer's MTU.
+    /// - Parameter sdu: at most the peer's MTU.
     mutating func send(_ sdu: [UInt8]) { waiting.append([UInt8(sdu.count & 0xFF), UInt8(sdu.count >> 8 & 0xFF)] + sdu) }
 
-    /// The next K-frame, if there is one and a credit for it.
+    /// Returns the next K-frame; nil if there is no data or no credit.
     mutating func nextFrame() -> [UInt8]? {
         guard credits > 0, !isClosed else { return nil }
         if current.isEmpty {
@@ -59,7 +59,7 @@ struct CreditBasedFlow {
         return Array(frame)
     }
 
-    /// The peer gives credits. Core Vol 3, Part A, 4.24.
+    /// Processes credits from the peer. Core Vol 3, Part A, 4.24.
     mutating func credited(_ count: UInt16) -> [Action] {
         guard !isClosed else { return [] }
         guard credits + Int(count) <= Self.mostCredits else { return close() }
@@ -67,12 +67,12 @@ struct CreditBasedFlow {
         return []
     }
 
-    /// The peer takes longer SDUs from now on, or frames of another length. Core Vol 3, Part A, 4.27.
+    /// Applies the peer's new MTU and MPS. Core Vol 3, Part A, 4.27.
     mutating func reconfigured(mtu: UInt16, mps: UInt16) { (sendMTU, sendMPS) = (Int(mtu), Int(mps)) }
 
     // MARK: Receiving
 
-    /// The peer has been told of another MTU and MPS of this side.
+    /// Applies the new MTU and MPS that this side has sent to the peer.
     mutating func accept(mtu: UInt16, mps: UInt16) { (settings.mtu, settings.mps) = (mtu, mps) }
 
     mutating func received(_ frame: RawSpan) -> [Action] {
@@ -92,7 +92,7 @@ struct CreditBasedFlow {
         return actions + replenish()
     }
 
-    /// Where an SDU's octets begin in a frame; nil if there can be no such SDU. Core Vol 3, Part A, 3.4.3.
+    /// Returns the offset of the SDU's octets in a frame; nil if the SDU length is invalid. Core Vol 3, Part A, 3.4.3.
     private mutating func begin(_ frame: RawSpan) -> Int? {
         guard sduLength == nil else { return 0 }
         guard frame.byteCount >= Self.lengthOctets else { return nil }
@@ -108,7 +108,7 @@ struct CreditBasedFlow {
         return grant(UInt16(target - granted))
     }
 
-    /// Gives the peer credits, as many of them as it can have. Core Vol 3, Part A, 10.1.
+    /// Gives the peer credits, up to the maximum. Core Vol 3, Part A, 10.1.
     mutating func grant(_ count: UInt16) -> [Action] {
         let count = min(Int(count), Self.mostCredits - granted)
         guard count > 0, !isClosed else { return [] }

@@ -2,7 +2,7 @@ import Packets
 import Timing
 
 extension CreditBasedSignaling {
-    /// Takes a command; nil if it is none of credit-based channels.
+    /// Processes a command; returns nil if it does not belong to credit-based channels.
     mutating func received(_ command: SignalingCommand, at now: Microseconds) -> [Action]? {
         switch command.code {
         case L2CAPSignaling.LECreditBasedConnectionReq.opcode: connectionRequested(command)
@@ -48,7 +48,7 @@ extension CreditBasedSignaling {
 
     private mutating func requested(_ spsm: UInt16, _ sources: [UInt16], _ request: Request) -> [Action] {
         var request = request
-        // The same request once more. Core Vol 3, Part A, 6.2.1.
+        // The request is repeated. Core Vol 3, Part A, 6.2.1.
         guard !requests.contains(where: { $0.identifier == request.identifier }) else { return [] }
         guard request.kind.isLegal(mtu: request.mtu, mps: request.mps) else {
             return refuse(request, .refusedUnacceptableParameters, sources)
@@ -133,7 +133,7 @@ extension CreditBasedSignaling {
 
     // MARK: Credits
 
-    /// The channel is named by the end of the one that gives the credits. Core Vol 3, Part A, 4.24.
+    /// Processes credits for the channel with the peer's CID in the command. Core Vol 3, Part A, 4.24.
     private func credited(_ command: SignalingCommand) -> [Action] {
         guard let indication = command.read(L2CAPSignaling.FlowControlCreditInd.self), indication.credits > 0,
             let endpoint = endpoints.first(where: { $0.remoteCID == indication.cid && $0.state == .open })
@@ -148,7 +148,7 @@ extension CreditBasedSignaling {
         guard let index = index(of: request.destinationCID), endpoints[index].remoteCID != 0 else {
             return [.send(SignalingCommand.reject(command.identifier, invalidCID: request.destinationCID, request.sourceCID))]
         }
-        // A request whose other end does not fit is passed over. Core Vol 3, Part A, 4.6.
+        // A request with the wrong source CID is ignored. Core Vol 3, Part A, 4.6.
         guard endpoints[index].remoteCID == request.sourceCID else { return [] }
         let endpoint = endpoints.remove(at: index)
         let response = L2CAPSignaling.DisconnectionRsp(destinationCID: request.destinationCID, sourceCID: request.sourceCID)
@@ -199,7 +199,7 @@ extension CreditBasedSignaling {
 
     // MARK: Rejection
 
-    /// A request of this side is not understood, or names a channel that is not there; nil if none of these was meant.
+    /// Processes the rejection of a request; returns nil if it is not a request of credit-based channels.
     private mutating func rejected(_ command: SignalingCommand) -> [Action]? {
         if let pending = reconfiguration, pending.identifier == command.identifier {
             reconfiguration = nil

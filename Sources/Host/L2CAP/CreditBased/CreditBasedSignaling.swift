@@ -1,22 +1,22 @@
 import Packets
 import Timing
 
-/// The commands of credit-based channels on one link, as a machine. Core Vol 3, Part A, 4.22 to 4.28, and 10.
+/// The state machine of a link's credit-based channels. Core Vol 3, Part A, 4.22 to 4.28, and 10.
 struct CreditBasedSignaling {
     enum Action: Equatable {
         case send([UInt8])
-        /// The peer asks for channels; answer with `decide`.
+        /// The peer requests channels; `decide` answers.
         case requested(identifier: UInt8, spsm: UInt16, count: Int)
         case opened(CreditBasedTerms)
-        /// A channel that was open or asked for is no more.
+        /// An open or requested channel has ended.
         case closed(cid: UInt16, ChannelEnd)
         case credited(cid: UInt16, UInt16)
         case reconfigured(cid: UInt16, mtu: UInt16, mps: UInt16)
-        /// The peer's answer to L2CAP_CREDIT_BASED_RECONFIGURE_REQ.
+        /// The peer's response to L2CAP_CREDIT_BASED_RECONFIGURE_REQ.
         case reconfigurationAnswered(ReconfigurationResult)
     }
 
-    /// What becomes of channels that the peer asks for.
+    /// The answer to the peer's request for channels.
     enum Decision: Equatable {
         case accept(CreditBasedChannelSettings)
         case refuse(CreditBasedConnectionResult)
@@ -25,40 +25,40 @@ struct CreditBasedSignaling {
     struct Endpoint {
         enum State: Equatable {
             case awaitConnectionResponse(CreditBasedKind)
-            /// The peer has asked for it, in the command with this identifier.
+            /// The peer has requested the channel with this identifier.
             case awaitDecision(identifier: UInt8)
             case open
             case awaitDisconnectionResponse
         }
 
         let localCID: UInt16
-        /// 0 until it is known.
+        /// 0 while it is unknown.
         var remoteCID: UInt16
         let spsm: UInt16
         var state: State
         var settings: CreditBasedChannelSettings
-        /// What the peer takes.
+        /// The largest SDU and K-frame payload that the peer accepts.
         var peerMTU: UInt16 = 0
         var peerMPS: UInt16 = 0
-        /// The request that waits for its response, and until when.
+        /// The identifier of the outstanding request, and the deadline of its response.
         var request: UInt8?
         var deadline: Microseconds?
     }
 
-    /// A request of the peer that nobody has decided about yet.
+    /// An undecided request of the peer.
     struct Request {
         var identifier: UInt8
         var kind: CreditBasedKind
         var mtu: UInt16
         var mps: UInt16
         var credits: UInt16
-        /// This side's channel for each one that the peer has asked for; nil where it is refused, whatever is decided.
+        /// This side's CID of each requested channel; nil if the channel is refused regardless of the decision.
         var channels: [UInt16?]
-        /// Why some are.
+        /// The reason for the refused channels.
         var result: CreditBasedConnectionResult
     }
 
-    /// Of credit-based channels on LE. Core Vol 3, Part A, 2.1.
+    /// The CIDs of credit-based channels on LE. Core Vol 3, Part A, 2.1.
     static let cids: ClosedRange<UInt16> = 0x0040...0x007F
     static let mostAtOnce = 5
     /// RTX and ERTX. Core Vol 3, Part A, 6.2.
@@ -70,14 +70,14 @@ struct CreditBasedSignaling {
     var reconfiguration: (identifier: UInt8, deadline: Microseconds)?
     var identifiers = SignalingIdentifiers()
 
-    /// When `expire` is to be called.
+    /// The time at which to call `expire`.
     var deadline: Microseconds? { (endpoints.map(\.deadline) + [reconfiguration?.deadline]).compactMap(\.self).min() }
 
     // MARK: From above
 
-    /// Asks the peer for channels: one, or up to five in enhanced mode.
+    /// Requests channels from the peer: one, or up to five in enhanced mode.
     ///
-    /// - Returns: this side's channel identifiers; none if there are not so many left.
+    /// - Returns: this side's CIDs; none if too few are free.
     mutating func connect(
         spsm: UInt16, _ settings: CreditBasedChannelSettings, kind: CreditBasedKind = .lowEnergy, count: Int = 1, at now: Microseconds
     ) -> (cids: [UInt16], actions: [Action]) {
@@ -102,7 +102,7 @@ struct CreditBasedSignaling {
         return (cids, [.send(command.bytes(identifier: identifier))])
     }
 
-    /// Answers a peer that asks for channels.
+    /// Answers the peer's request for channels.
     mutating func decide(_ identifier: UInt8, _ decision: Decision) -> [Action] {
         guard let index = requests.firstIndex(where: { $0.identifier == identifier }) else { return [] }
         let request = requests.remove(at: index)
@@ -159,7 +159,7 @@ struct CreditBasedSignaling {
         return [.send(L2CAPSignaling.FlowControlCreditInd(cid: cid, credits: credits).bytes(identifier: identifiers.next()))]
     }
 
-    /// Tells the peer of another MTU and MPS of channels in enhanced mode. Core Vol 3, Part A, 4.27.
+    /// Changes the MTU and MPS of channels in enhanced mode. Core Vol 3, Part A, 4.27.
     mutating func reconfigure(_ cids: [UInt16], mtu: UInt16, mps: UInt16, at now: Microseconds) -> [Action] {
         guard reconfiguration == nil, !cids.isEmpty, cids.allSatisfy({ index(of: $0) != nil }) else { return [] }
         let identifier = identifiers.next()
@@ -188,7 +188,7 @@ struct CreditBasedSignaling {
 
     func index(of cid: UInt16) -> Int? { endpoints.firstIndex { $0.localCID == cid } }
 
-    /// As many identifiers as are wanted, or those that are left.
+    /// Returns the requested number of free CIDs, or fewer if there are not enough.
     func freeCIDs(_ count: Int) -> [UInt16] {
         let used = Set(endpoints.map(\.localCID))
         return Array(Self.cids.lazy.filter { !used.contains($0) }.prefix(max(0, count)))

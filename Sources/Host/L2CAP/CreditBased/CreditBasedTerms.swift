@@ -1,16 +1,16 @@
 import Packets
 
-/// What this side offers for a credit-based channel. Core Vol 3, Part A, 4.22 and 4.25.
+/// This side's settings of a credit-based channel. Core Vol 3, Part A, 4.22 and 4.25.
 public struct CreditBasedChannelSettings: Sendable, Hashable {
-    /// The longest SDU that this side takes: 23...65535 octets, for enhanced channels 64...65535.
+    /// The longest SDU that this side accepts: 23...65535 octets, for enhanced channels 64...65535.
     public var mtu: UInt16
-    /// The longest payload of a K-frame that this side takes: 23...65533 octets, for enhanced channels 64...65533.
+    /// The longest payload of a K-frame that this side accepts: 23...65533 octets, for enhanced channels 64...65533.
     public var mps: UInt16
-    /// K-frames that the peer may send at once.
+    /// The number of K-frames that the peer may send initially.
     public var initialCredits: UInt16
-    /// Gives credits back as frames come in; without it the peer gets those that `grant` gives.
+    /// Returns credits as frames arrive; if false the peer receives only the credits from `grant`.
     public var grantsCredits = true
-    /// What a link must be like for peers to be let in.
+    /// The link security that the peer's requests need.
     public var minimumSecurity = LinkSecurity.none
     public var minimumKeySize = 0
 
@@ -23,14 +23,14 @@ public struct CreditBasedChannelSettings: Sendable, Hashable {
     static let largestMPS: UInt16 = 65533
 }
 
-/// Which of the two ways a channel is asked for, and with which limits.
+/// The two types of credit-based channel, with their limits.
 enum CreditBasedKind: Equatable {
     /// LE credit-based flow control mode. Core Vol 3, Part A, 4.22.
     case lowEnergy
-    /// Enhanced credit-based flow control mode: up to five channels at once, with other limits. Core Vol 3, Part A, 4.25.
+    /// Enhanced credit-based flow control mode: up to five channels in one request. Core Vol 3, Part A, 4.25.
     case enhanced
 
-    /// The least MTU and MPS.
+    /// The minimum MTU and MPS.
     var minimum: UInt16 { self == .lowEnergy ? 23 : 64 }
 
     func isLegal(mtu: UInt16, mps: UInt16) -> Bool {
@@ -38,14 +38,14 @@ enum CreditBasedKind: Equatable {
     }
 }
 
-/// A credit-based channel as two sides have set it up.
+/// The agreed terms of a credit-based channel.
 struct CreditBasedTerms: Equatable {
     var localCID: UInt16
     var remoteCID: UInt16
     var spsm: UInt16
     var sendMTU: UInt16
     var sendMPS: UInt16
-    /// K-frames that this side may send.
+    /// The number of K-frames that this side may send.
     var sendCredits: UInt16
     var settings: CreditBasedChannelSettings
 }

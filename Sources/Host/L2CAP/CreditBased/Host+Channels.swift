@@ -2,11 +2,11 @@ import Packets
 import Timing
 
 extension Host {
-    /// Lets peers open credit-based channels to a service.
+    /// Accepts credit-based channels to a service.
     ///
     /// - Parameters:
-    ///   - spsm: 0x0001...0x007F as assigned, 0x0080...0x00FF for whoever wants one. Core Vol 3, Part A, 4.22.
-    ///   - opened: gets each channel, before anything is received on it.
+    ///   - spsm: 0x0001...0x007F assigned, 0x0080...0x00FF dynamic. Core Vol 3, Part A, 4.22.
+    ///   - opened: receives each channel before its first data.
     public func listen(
         _ spsm: UInt16, _ settings: CreditBasedChannelSettings = CreditBasedChannelSettings(),
         opened: @escaping (CreditBasedChannel) -> Void
@@ -14,18 +14,18 @@ extension Host {
         context.services[spsm] = ChannelService(settings: settings, opened: opened)
     }
 
-    /// Refuses channels to a service from now on; those that are open stay.
+    /// Refuses new channels to a service; open channels remain.
     public func stopListening(_ spsm: UInt16) { context.services[spsm] = nil }
 }
 
-/// A service that peers may open credit-based channels to.
+/// A service that accepts credit-based channels.
 struct ChannelService {
     var settings: CreditBasedChannelSettings
     var opened: (CreditBasedChannel) -> Void
 
-    /// What a peer is told on a link that is protected like this. Core Vol 3, Part A, 4.23; Vol 3, Part C, 10.3.1.
+    /// Returns the answer to a request on a link with this security. Core Vol 3, Part A, 4.23; Vol 3, Part C, 10.3.1.
     ///
-    /// - Parameter hasKey: whether the link could be encrypted without pairing.
+    /// - Parameter hasKey: true if the link can be encrypted without pairing.
     func decision(security: LinkSecurity, keySize: Int, hasKey: Bool) -> CreditBasedSignaling.Decision {
         if security < settings.minimumSecurity {
             return .refuse(security == .none && hasKey ? .refusedInsufficientEncryption : .refusedInsufficientAuthentication)
@@ -38,7 +38,7 @@ struct ChannelService {
 extension Connection {
     /// Opens a credit-based channel to a service of the peer. Core Vol 3, Part A, 4.22.
     ///
-    /// - Throws: `HostError.peer(.channel)` with the peer's refusal, `.misuse(.illegalChannel)`, or why there is no connection.
+    /// - Throws: `HostError.peer(.channel)` with the refusal, `.misuse(.illegalChannel)`, or the reason why there is no connection.
     public func openChannel(_ spsm: UInt16, _ settings: CreditBasedChannelSettings = CreditBasedChannelSettings()) async throws
         -> CreditBasedChannel
     {
@@ -49,14 +49,14 @@ extension Connection {
 
     /// Opens up to five channels in enhanced credit-based mode with one request. Core Vol 3, Part A, 4.25.
     ///
-    /// - Returns: those that the peer has let in; at least one.
+    /// - Returns: the accepted channels; at least one.
     public func openChannels(
         _ spsm: UInt16, count: Int, _ settings: CreditBasedChannelSettings = CreditBasedChannelSettings()
     ) async throws -> [CreditBasedChannel] {
         try await channels.open(spsm, settings, .enhanced, count: count)
     }
 
-    /// Tells the peer that channels in enhanced mode take longer SDUs from now on, or other frames. Core Vol 3, Part A, 4.27.
+    /// Changes the MTU and MPS of channels in enhanced mode. Core Vol 3, Part A, 4.27.
     public func reconfigure(_ list: [CreditBasedChannel], mtu: UInt16, mps: UInt16) async throws {
         try await channels.reconfigure(list, mtu: mtu, mps: mps)
     }

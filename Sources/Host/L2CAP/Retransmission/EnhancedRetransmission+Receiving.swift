@@ -2,7 +2,7 @@ import Packets
 import Timing
 
 extension EnhancedRetransmission {
-    /// Takes a PDU, without its basic header. What is damaged is passed over: the peer will be asked for it again.
+    /// Processes a PDU without its basic header. Corrupted frames are ignored: they are requested again.
     mutating func received(_ pdu: [UInt8], at now: Microseconds) -> [Action] {
         guard transmitter != .closed, let frame = framing.decode(pdu) else { return [] }
         switch frame.control {
@@ -12,7 +12,7 @@ extension EnhancedRetransmission {
             if isFinal { actions += resume(at: now) }
             return actions + pump(at: now) + acknowledgeIfDue(at: now)
         case .supervisory(let function, let reqSeq, let isPoll, let isFinal):
-            // A frame does not ask and answer. Core Vol 3, Part A, 3.3.2.
+            // P and F are never both set. Core Vol 3, Part A, 3.3.2.
             guard !(isPoll && isFinal) else { return close(.violated) }
             return received(function, reqSeq, isPoll: isPoll, isFinal: isFinal, at: now)
         }
@@ -39,7 +39,7 @@ extension EnhancedRetransmission {
         return actions + pump(at: now)
     }
 
-    /// The answer to a poll: what is missing is sent again, unless a REJ has seen to that.
+    /// Continues after the response to a poll: retransmits unless a REJ has already caused that.
     private mutating func resume(at now: Microseconds) -> [Action] {
         guard finalReceived(at: now) else { return [] }
         guard !hasActedOnReject else {
@@ -51,7 +51,7 @@ extension EnhancedRetransmission {
 
     private mutating func selectivelyRejected(_ reqSeq: UInt16, isPoll: Bool, isFinal: Bool, at now: Microseconds) -> [Action] {
         guard distance(from: expectedAckSeq, to: reqSeq) < unacknowledged.count else { return close(.violated) }
-        // Only with P it acknowledges what comes before. Core Vol 3, Part A, 8.6.1.4.
+        // An SREJ acknowledges earlier frames only with P set. Core Vol 3, Part A, 8.6.1.4.
         if isPoll, !acknowledged(before: reqSeq, at: now) { return close(.violated) }
         remoteIsReady(at: now)
         if isFinal {
@@ -64,7 +64,7 @@ extension EnhancedRetransmission {
         return retransmit(requested: reqSeq, isFinal: isPoll, at: now) + pump(at: now)
     }
 
-    /// What is missing still, or else how far this side has come.
+    /// Requests the missing frames, or acknowledges if none are missing.
     private mutating func answerPoll() -> [Action] {
         guard let last = missing.last else { return [acknowledge(isFinal: true)] }
         return missing.map { sendSupervisory(.selectiveReject, reqSeq: $0, isFinal: $0 == last) }
@@ -76,7 +76,7 @@ extension EnhancedRetransmission {
         let window = Int(terms.receiveWindow)
         let offset = distance(from: acknowledgedTxSeq, to: txSeq)
         let expected = distance(from: acknowledgedTxSeq, to: expectedTxSeq)
-        // Beyond the window; with a window of half the numbers or less it can be a frame of before. Core Vol 3, Part A, 8.6.5.
+        // The frame is outside the window. If the window is at most half the modulus it can be an old frame. Core Vol 3, Part A, 8.6.5.
         guard offset < window else { return window <= Int(modulus) / 2 ? repeated(frame) : close(.violated) }
         guard offset >= expected else { return repeated(frame) }
         missing.removeAll { $0 == txSeq }
@@ -84,7 +84,7 @@ extension EnhancedRetransmission {
         return skipped(to: txSeq, frame)
     }
 
-    /// What came before does not count any more. Core Vol 3, Part A, 8.6.5.6.
+    /// Ignores a frame that was already received. Core Vol 3, Part A, 8.6.5.6.
     private func repeated(_ frame: RetransmissionFrame) -> [Action] {
         terms.quirks.deliversRepetitions ? [.deliver(Array(frame.octets))] : []
     }
@@ -107,7 +107,7 @@ extension EnhancedRetransmission {
         }
     }
 
-    /// Frames before this one are missing.
+    /// Requests the frames that are missing before this one.
     private mutating func skipped(to txSeq: UInt16, _ frame: RetransmissionFrame) -> [Action] {
         guard recovery == .selectiveReject else {
             guard receiver == .ready else { return [] }
@@ -125,7 +125,7 @@ extension EnhancedRetransmission {
         return gap.map { sendSupervisory(.selectiveReject, reqSeq: $0) }
     }
 
-    /// An I-frame may take the acknowledgement with it, but the peer's window must not close for lack of one.
+    /// Acknowledges before the peer's window is full; until then an I-frame may carry the acknowledgement.
     private mutating func acknowledgeIfDue(at now: Microseconds) -> [Action] {
         let count = distance(from: acknowledgedTxSeq, to: expectedTxSeq)
         guard count > 0, transmitter != .closed else { return [] }

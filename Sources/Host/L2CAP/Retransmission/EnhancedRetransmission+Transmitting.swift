@@ -2,7 +2,7 @@ import Packets
 import Timing
 
 extension EnhancedRetransmission {
-    /// Sends I-frames as far as the peer's window goes.
+    /// Sends I-frames until the peer's window is full.
     mutating func pump(at now: Microseconds) -> [Action] {
         if mustTellReady, transmitter == .ready {
             mustTellReady = false
@@ -24,9 +24,9 @@ extension EnhancedRetransmission {
         return .send(framing.encode(.information(segment.kind, txSeq: txSeq, reqSeq: expectedTxSeq, isFinal: isFinal), segment))
     }
 
-    /// The peer has everything before ReqSeq.
+    /// Processes the acknowledgement of all frames before ReqSeq.
     ///
-    /// - Returns: false if it cannot have that. Core Vol 3, Part A, 8.6.5.
+    /// - Returns: false if ReqSeq is invalid. Core Vol 3, Part A, 8.6.5.
     mutating func acknowledged(before reqSeq: UInt16, at now: Microseconds) -> Bool {
         let count = distance(from: expectedAckSeq, to: reqSeq)
         guard count <= unacknowledged.count else { return false }
@@ -40,7 +40,7 @@ extension EnhancedRetransmission {
         return true
     }
 
-    /// The peer has answered the poll; false if there was none.
+    /// Processes the response to the poll; returns false if there was no poll.
     mutating func finalReceived(at now: Microseconds) -> Bool {
         guard case .awaitFinal = transmitter else { return false }
         transmitter = .ready
@@ -49,7 +49,7 @@ extension EnhancedRetransmission {
         return true
     }
 
-    /// The peer can receive again.
+    /// Records that the peer is no longer busy.
     mutating func remoteIsReady(at now: Microseconds) {
         guard isRemoteBusy else { return }
         isRemoteBusy = false
@@ -62,7 +62,7 @@ extension EnhancedRetransmission {
         retransmissionDeadline = nil
     }
 
-    /// Sends all frames again that the peer has not acknowledged.
+    /// Retransmits all unacknowledged frames.
     mutating func retransmitAll(at now: Microseconds) -> [Action] {
         var actions: [Action] = []
         for index in unacknowledged.indices {
@@ -73,7 +73,7 @@ extension EnhancedRetransmission {
         return actions
     }
 
-    /// Sends the frame again that an SREJ names.
+    /// Retransmits the frame that an SREJ requests.
     mutating func retransmit(requested reqSeq: UInt16, isFinal: Bool, at now: Microseconds) -> [Action] {
         let index = distance(from: expectedAckSeq, to: reqSeq)
         guard index < unacknowledged.count else { return close(.violated) }
@@ -81,7 +81,7 @@ extension EnhancedRetransmission {
         return [action]
     }
 
-    /// Nil if the frame was sent as often as it may be.
+    /// Retransmits a frame; returns nil if it has reached MaxTransmit.
     private mutating func retransmit(_ index: Int, isFinal: Bool) -> Action? {
         guard terms.maxTransmit == 0 || unacknowledged[index].transmissions < Int(terms.maxTransmit) else { return nil }
         unacknowledged[index].transmissions += 1

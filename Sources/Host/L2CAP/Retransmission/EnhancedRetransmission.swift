@@ -2,18 +2,19 @@ import DequeModule
 import Packets
 import Timing
 
-/// The data of a channel in Enhanced Retransmission mode: windows, acknowledgements, and what was lost once more. Core Vol 3, Part A, 8.6.
+/// The data of a channel in Enhanced Retransmission mode: windows, acknowledgements and retransmissions. Core Vol 3, Part A, 8.6.
 struct EnhancedRetransmission {
     enum Action: Equatable {
         /// A PDU without its basic header.
         case send([UInt8])
         case deliver([UInt8])
-        /// The peer breaks the rules, or nothing gets through: the channel is to be disconnected.
+        /// Disconnects the channel, because the peer has violated the rules or does not respond.
         case close(ChannelEnd)
     }
 
-    /// How lost frames are asked for. A frame that is sent again for an SREJ may come twice, so that with a window of more than half the numbers
-    /// it could be taken for one that is new: there REJ is used.
+    /// The method of requesting lost frames. A frame requested with SREJ may arrive twice; with a window of more than half the modulus it
+    /// could be
+    /// mistaken for a new frame, so REJ is used there.
     enum Recovery {
         case reject
         case selectiveReject
@@ -28,7 +29,7 @@ struct EnhancedRetransmission {
     enum Transmitter: Equatable {
         case ready
         case awaitFinal(polls: Int)
-        /// The channel is given up.
+        /// The channel has been closed.
         case closed
     }
 
@@ -39,7 +40,7 @@ struct EnhancedRetransmission {
         case awaitSelected
     }
 
-    /// How long an acknowledgement waits for an I-frame to go with.
+    /// The time for which an acknowledgement waits for an I-frame to carry it.
     static let acknowledgementDelay = Microseconds.milliseconds(100)
 
     let terms: ChannelTerms
@@ -48,29 +49,29 @@ struct EnhancedRetransmission {
     let modulus: UInt16
 
     var transmitter = Transmitter.ready
-    /// Segments that have not been sent.
+    /// The segments that have not been sent.
     var waiting = Deque<SDUSegment>()
-    /// From ExpectedAckSeq to NextTxSeq.
+    /// The frames from ExpectedAckSeq to NextTxSeq.
     var unacknowledged = Deque<SentFrame>()
     var expectedAckSeq: UInt16 = 0
     var isRemoteBusy = false
-    /// REJ was acted upon while a final bit was awaited; its answer asks for the same frames.
+    /// True if a REJ was processed while waiting for a final bit; the response requests the same frames.
     var hasActedOnReject = false
-    /// The same of an SREJ, with its ReqSeq.
+    /// The ReqSeq of an SREJ processed while waiting for a final bit.
     var actedOnSelectiveReject: UInt16?
 
     var receiver = Receiver.ready
     var expectedTxSeq: UInt16 = 0
-    /// What the peer has last been told of that.
+    /// The ReqSeq last sent to the peer.
     var acknowledgedTxSeq: UInt16 = 0
-    /// Frames that came before those that are missing.
+    /// The frames received out of order, after missing ones.
     var held: [UInt16: RetransmissionFrame] = [:]
-    /// The frames that are missing and have been asked for.
+    /// The missing frames that have been requested.
     var missing: [UInt16] = []
-    /// The number after the last frame that came.
+    /// The sequence number after the last received frame.
     var firstUnseen: UInt16 = 0
     var isBusy = false
-    /// That this side is busy no more must get through, so the peer is asked whether it has.
+    /// True if the peer must learn that this side is no longer busy, which a poll confirms.
     var mustTellReady = false
     var reassembly: SDUReassembly
 
@@ -87,27 +88,27 @@ struct EnhancedRetransmission {
     }
 
     var nextTxSeq: UInt16 { advance(expectedAckSeq, by: unacknowledged.count) }
-    /// Frames that wait for the window or for an acknowledgement.
+    /// The number of frames that wait for the window or for an acknowledgement.
     var queuedFrames: Int { waiting.count + unacknowledged.count }
 
-    /// When `expire` is to be called.
+    /// The time at which to call `expire`.
     var deadline: Microseconds? { [retransmissionDeadline, monitorDeadline, acknowledgementDeadline].compactMap(\.self).min() }
 
     func advance(_ sequence: UInt16, by count: Int) -> UInt16 { UInt16((Int(sequence) + count) % Int(modulus)) }
 
-    /// How far a sequence number is behind another one.
+    /// Returns the distance between two sequence numbers, modulo the sequence number space.
     func distance(from start: UInt16, to end: UInt16) -> Int { (Int(end) + Int(modulus) - Int(start)) % Int(modulus) }
 
     // MARK: From above
 
-    /// Sends an SDU, which is no longer than the peer's MTU.
+    /// Sends an SDU of at most the peer's MTU.
     mutating func send(_ sdu: [UInt8], at now: Microseconds) -> [Action] {
         guard transmitter != .closed else { return [] }
         waiting.append(contentsOf: SDUReassembly.segments(of: sdu, mps: Int(terms.sendMPS)))
         return pump(at: now)
     }
 
-    /// This side cannot take more than the peer may have sent already, or can again. Core Vol 3, Part A, 8.6.4.
+    /// Sets or clears the busy condition of this side. Core Vol 3, Part A, 8.6.4.
     mutating func setBusy(_ isBusy: Bool, at now: Microseconds) -> [Action] {
         guard self.isBusy != isBusy, transmitter != .closed else { return [] }
         self.isBusy = isBusy
@@ -131,7 +132,7 @@ struct EnhancedRetransmission {
         return actions
     }
 
-    /// Asks the peer for its state; until it answers nothing new is sent.
+    /// Polls the peer; new frames wait for the response.
     mutating func poll(_ count: Int, at now: Microseconds) -> Action {
         transmitter = .awaitFinal(polls: count)
         retransmissionDeadline = nil
@@ -148,7 +149,7 @@ struct EnhancedRetransmission {
     mutating func sendSupervisory(
         _ function: SupervisoryFunction, reqSeq: UInt16? = nil, isPoll: Bool = false, isFinal: Bool = false
     ) -> Action {
-        // SREJ without P names a frame and acknowledges none.
+        // An SREJ without P acknowledges nothing.
         if function != .selectiveReject { noteAcknowledged() }
         return .send(framing.encode(.supervisory(function, reqSeq: reqSeq ?? expectedTxSeq, isPoll: isPoll, isFinal: isFinal)))
     }
@@ -158,7 +159,7 @@ struct EnhancedRetransmission {
         acknowledgementDeadline = nil
     }
 
-    /// Nothing more happens on this channel.
+    /// Closes the channel and discards its state.
     mutating func close(_ end: ChannelEnd) -> [Action] {
         guard transmitter != .closed else { return [] }
         transmitter = .closed

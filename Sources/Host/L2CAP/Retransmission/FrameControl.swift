@@ -1,15 +1,15 @@
 import Packets
 
-/// Which part of an SDU an I-frame carries. Core Vol 3, Part A, 3.3.2.
+/// The part of an SDU in an I-frame. Core Vol 3, Part A, 3.3.2.
 enum SegmentKind: UInt8 {
     case unsegmented = 0
-    /// With the length of the whole SDU.
+    /// The first segment, with the length of the SDU.
     case start = 1
     case end = 2
     case continuation = 3
 }
 
-/// What an S-frame says. Core Vol 3, Part A, 3.3.2.
+/// The function of an S-frame. Core Vol 3, Part A, 3.3.2.
 enum SupervisoryFunction: UInt8 {
     case receiverReady = 0
     case reject = 1
@@ -42,7 +42,7 @@ enum FrameControl: Equatable {
         }
     }
 
-    /// With the first number, whichever it has.
+    /// The control field with its first sequence number set to 0.
     var unnumbered: FrameControl {
         guard case .information(let kind, _, let reqSeq, let isFinal) = self else { return self }
         return .information(kind, txSeq: 0, reqSeq: reqSeq, isFinal: isFinal)

@@ -1,6 +1,6 @@
 import Packets
 
-/// The check sequence of 16 bits at the end of S-frames and I-frames: x16 + x15 + x2 + 1, least significant bit first, from 0. Core Vol 3, Part A, 3.3.5.
+/// The 16-bit FCS of S-frames and I-frames: x16 + x15 + x2 + 1, least significant bit first, initial value 0. Core Vol 3, Part A, 3.3.5.
 struct L2CAPFrameCheckSequence {
     static let octets = 2
     private(set) var value: UInt16 = 0
@@ -13,7 +13,7 @@ struct L2CAPFrameCheckSequence {
 
     mutating func add(_ octets: some Sequence<UInt8>) { for octet in octets { add(octet) } }
 
-    /// Of a PDU: its basic header, and what follows but the sequence itself.
+    /// Returns the FCS of a PDU: its basic header and the octets before the FCS.
     static func of(_ header: L2CAPHeader, _ octets: some Sequence<UInt8>) -> UInt16 {
         var writer = ByteWriter(reserving: L2CAPHeader.octets)
         header.encode(into: &writer)

@@ -1,22 +1,22 @@
 import Packets
 
-/// What one I-frame carries of an SDU.
+/// The part of an SDU in an I-frame.
 struct SDUSegment: Equatable {
     var kind = SegmentKind.unsegmented
-    /// In the first of several segments.
+    /// Present in the first of several segments.
     var sduLength: UInt16?
     var octets: ArraySlice<UInt8>
 }
 
-/// An I-frame or S-frame, taken apart. Core Vol 3, Part A, 3.3.
+/// A decoded I-frame or S-frame. Core Vol 3, Part A, 3.3.
 struct RetransmissionFrame: Equatable {
     var control: FrameControl
-    /// Of an I-frame.
+    /// Present in the I-frame that starts an SDU.
     var sduLength: UInt16?
     var octets: ArraySlice<UInt8> = []
 }
 
-/// Puts frames of one channel together and takes them apart: which control field, and with a check sequence or without. Core Vol 3, Part A, 3.3.
+/// Encodes and decodes a channel's frames, with its type of control field and optional FCS. Core Vol 3, Part A, 3.3.
 struct RetransmissionFraming {
     let localCID: UInt16
     let remoteCID: UInt16
@@ -32,7 +32,7 @@ struct RetransmissionFraming {
         quirks = terms.quirks
     }
 
-    /// The PDU without its basic header.
+    /// Returns the PDU without its basic header.
     func encode(_ control: FrameControl, _ segment: SDUSegment? = nil) -> [UInt8] {
         var writer = ByteWriter(reserving: 8 + (segment?.octets.count ?? 0))
         let control = quirks.repeatsSequence ? control.unnumbered : control
@@ -45,7 +45,7 @@ struct RetransmissionFraming {
         return writer.bytes
     }
 
-    /// Nil for what is damaged or too short: it is passed over. Core Vol 3, Part A, 3.3.7.
+    /// Decodes a frame; returns nil for a corrupted or short one, which is ignored. Core Vol 3, Part A, 3.3.7.
     func decode(_ pdu: [UInt8]) -> RetransmissionFrame? {
         var body = pdu[...]
         if hasCheckSequence {
@@ -63,7 +63,7 @@ struct RetransmissionFraming {
         var frame = RetransmissionFrame(control: control)
         switch control {
         case .supervisory:
-            // An S-frame has nothing else.
+            // An S-frame has no further fields.
             return body.isEmpty ? frame : nil
         case .information(.start, _, _, _):
             guard let length = take(2, of: &body) else { return nil }
@@ -82,12 +82,12 @@ struct RetransmissionFraming {
     }
 }
 
-/// SDUs cut into segments, and put together again. Core Vol 3, Part A, 7.3.
+/// Segmentation and reassembly of SDUs. Core Vol 3, Part A, 7.3.
 struct SDUReassembly {
     enum Outcome: Equatable {
         case wait
         case sdu([UInt8])
-        /// The segments make no SDU.
+        /// The segments do not form an SDU.
         case fault
     }
 
@@ -97,7 +97,7 @@ struct SDUReassembly {
 
     init(mtu: Int) { self.mtu = mtu }
 
-    /// - Parameter mps: the longest payload of an I-frame; the SDU length counts as a part of it, which every reading of the limit allows.
+    /// - Parameter mps: the longest payload of an I-frame; the SDU length field is counted, which satisfies every reading of the limit.
     static func segments(of sdu: [UInt8], mps: Int) -> [SDUSegment] {
         guard sdu.count > mps else { return [SDUSegment(octets: sdu[...])] }
         var segments: [SDUSegment] = []
@@ -136,7 +136,7 @@ struct SDUReassembly {
         }
     }
 
-    /// What has come of an SDU is of no use.
+    /// Discards an incomplete SDU.
     mutating func discard() {
         sdu = []
         total = nil

@@ -1,6 +1,6 @@
 import Packets
 
-/// The data of a channel in Streaming mode: frames are counted and lost ones not sent again. Core Vol 3, Part A, 8.7.
+/// The data of a channel in Streaming mode: lost frames are counted and not retransmitted. Core Vol 3, Part A, 8.7.
 struct StreamingMode {
     enum Action: Equatable {
         case send([UInt8])
@@ -14,7 +14,7 @@ struct StreamingMode {
     private var reassembly: SDUReassembly
     private var nextTxSeq: UInt16 = 0
     private var expectedTxSeq: UInt16 = 0
-    /// Frames that did not come, as far as they are counted.
+    /// The number of lost frames that could be counted.
     private(set) var lostFrames = 0
 
     init(_ terms: ChannelTerms) {

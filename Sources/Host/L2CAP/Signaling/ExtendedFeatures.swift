@@ -1,6 +1,6 @@
 import Packets
 
-/// What an L2CAP entity can do beyond the basic mode. Core Vol 3, Part A, 4.12.
+/// The optional features of an L2CAP entity. Core Vol 3, Part A, 4.12.
 struct ExtendedFeatures: OptionSet, Hashable {
     var rawValue: UInt32
 

@@ -1,6 +1,6 @@
 import Packets
 
-/// A command of a signalling PDU, its parameters unread. Core Vol 3, Part A, 4.
+/// A command of a signalling PDU with undecoded parameters. Core Vol 3, Part A, 4.
 struct SignalingCommand: Equatable {
     var code: UInt8
     var identifier: UInt8
@@ -9,12 +9,12 @@ struct SignalingCommand: Equatable {
     /// Code, identifier and length.
     static let headerOctets = 4
 
-    /// The parameters as those of a command; nil if they are too few or too many.
+    /// Decodes the parameters as a command; returns nil if the length is wrong.
     func read<Command: L2CAPSignalingPDU>(_: Command.Type) -> Command? { try? Command(parameters: parameters) }
 
-    /// The commands of a PDU in their order: on BR/EDR there may be several. Core Vol 3, Part A, 4.
+    /// Returns the commands of a PDU in order: there may be several on BR/EDR. Core Vol 3, Part A, 4.
     ///
-    /// - Returns: the whole commands, and the identifier of one that says it is longer than what is left.
+    /// - Returns: the complete commands, and the identifier of a command that is longer than the remaining octets.
     static func list(_ pdu: [UInt8]) -> (commands: [SignalingCommand], cut: UInt8?) {
         var commands: [SignalingCommand] = []
         var rest = pdu[...]
@@ -31,7 +31,8 @@ struct SignalingCommand: Equatable {
         return (commands, nil)
     }
 
-    /// The first command of a PDU that wants an answer, whether or not it is whole: a PDU that is too long is refused in its name. Core Vol 3, Part A, 4.1.
+    /// Returns the identifier of the first request in a PDU, complete or not: the rejection of a PDU that is too long uses it. Core Vol 3,
+    /// Part A, 4.1.
     static func firstRequest(in pdu: [UInt8]) -> UInt8? {
         var rest = pdu[...]
         while rest.count >= headerOctets {
@@ -42,7 +43,7 @@ struct SignalingCommand: Equatable {
         return nil
     }
 
-    /// Responses and indications are never answered.
+    /// Returns true for responses and indications, which are never answered.
     static func isAnswer(_ code: UInt8) -> Bool {
         switch code {
         case L2CAPSignaling.CommandRejectRsp.opcode, L2CAPSignaling.ConnectionRsp.opcode, L2CAPSignaling.ConfigurationRsp.opcode,
@@ -62,8 +63,8 @@ struct SignalingCommand: Equatable {
     }
 
     /// - Parameters:
-    ///   - local: the channel's end at the device that refuses.
-    ///   - remote: its other end, 0 if the request does not tell.
+    ///   - local: the channel's CID at the rejecting device.
+    ///   - remote: the other CID, 0 if the request does not contain it.
     static func reject(_ identifier: UInt8, invalidCID local: UInt16, _ remote: UInt16 = 0) -> [UInt8] {
         var data = ByteWriter()
         data.u16(local)
@@ -76,7 +77,7 @@ struct SignalingCommand: Equatable {
     }
 }
 
-/// The identifiers of one side's requests: 1...255, one after another. Core Vol 3, Part A, 4.
+/// The identifiers of a side's requests: 1...255 in order. Core Vol 3, Part A, 4.
 struct SignalingIdentifiers {
     private var last: UInt8 = 0
 
