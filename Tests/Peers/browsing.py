@@ -75,7 +75,7 @@ def cases_with_faults(folder):
 
 
 def many_cases(folder, count):
-    """So many short cases in twenty suites, of which each fiftieth fails."""
+    """Short cases in twenty suites, of which each fiftieth fails."""
     text = """\
 title: Case {number} reads the buffers
 purpose: LE_Read_Buffer_Size is answered.

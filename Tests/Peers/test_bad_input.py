@@ -176,7 +176,7 @@ def test_a_report_that_cannot_be_written(tmp_path):
 
 
 class VanishingController:
-    """Stands before a virtual dongle, and goes away for good after so many octets from the host."""
+    """A proxy of a virtual dongle that closes for good after a number of octets from the host."""
 
     def __init__(self, port, octets):
         self.target, self.octets = port, octets

@@ -52,7 +52,7 @@ async def test_two_hosts_with_scans_of_their_own_find_and_page_each_other(dual_p
 
 
 async def test_pages_that_cross_leave_one_link(dual_ports):
-    """A page ends once the other side's has made the link, so that nothing comes of it afterwards."""
+    """A page ends once the other side's page has made the link, without a second link."""
     bench = Bench(dual_ports)
     async with bench.powered():
         for device in (bench.near, bench.far):

@@ -1,4 +1,4 @@
-"""Virtual dongles that are like known chips: a foreign host starts on each of them, and reads what such a chip says of itself."""
+"""Virtual dongles that are like known chips: a foreign host starts on each of them, and reads what such a chip reports."""
 
 import json
 

@@ -306,7 +306,7 @@ def test_a_new_run_leaves_no_captures_of_old_ones(tmp_path):
     old, own = folder / "capture-2.pcapng", folder / "capture-3.pcapng"
     for path in (old, own):
         path.write_bytes(b"x")
-    # Captures that the former run names are its own; others may be anybody's.
+    # Captures that the former run names are its own; others may belong to somebody else.
     for name in ("results.json", "results.jsonl"):
         file = folder / name
         file.write_text(file.read_text().replace("capture.pcapng", "capture-2.pcapng"))

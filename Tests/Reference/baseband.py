@@ -151,7 +151,7 @@ def frame(name, lt_addr, flow, arqn, seqn, uap, clock, payload):
 
 
 def air_time(name, payload_octets):
-    """Microseconds of a packet with so many octets of payload header and user data."""
+    """Duration of a packet in microseconds, by its octets of payload header and user data."""
     _, _, _, _, coding, has_crc, per_symbol = TYPES[name]
     bits = "0" * 8 * (payload_octets + 2 * has_crc)
     symbols = -(-len(coding(bits) if coding else bits) // per_symbol)

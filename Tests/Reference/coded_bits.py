@@ -47,7 +47,7 @@ def _decoded(bits, coding, length):
 
 
 def decode(octets, register, coding, length):
-    """Header as 18 bits, payload with CRC as octets, of which there are so many, and a list of faults of the codes."""
+    """Header as 18 bits, payload with CRC as octets and their number, and a list of faults of the codes."""
     sent = octet_bits(octets[:HEADER_OCTETS])
     header, is_word = _majorities(sent[:HEADER_BITS])
     data, faults = _decoded(octet_bits(octets[HEADER_OCTETS:]), coding, 8 * length)

@@ -80,7 +80,7 @@ class ConnectionCheck:
         self.pending = {}
         self.encryption = Decryption(self.long_term_keys)
         self.terminated = False
-        self.wish = None
+        self.wanted = None
         self.answered = True
         self.asleep = 0
         self.awake = set()
@@ -367,17 +367,17 @@ class ConnectionCheck:
             if code == 0x15:
                 self._lengths()
         elif code in (0x16, 0x17) and sender == PERIPHERAL:
-            self.wish = (data[0], data[1])
+            self.wanted = (data[0], data[1])
         elif code == 0x18:
             self._phy_update(packet, data)
 
     def _phy_update(self, packet, data):
         """A peripheral that names one PHY for both directions gets it both ways, or nothing changes. 5.1.10"""
-        if self.wish and self.wish[0] == self.wish[1] and self.wish[0] in PHY_BITS:
+        if self.wanted and self.wanted[0] == self.wanted[1] and self.wanted[0] in PHY_BITS:
             result = [PHY_BITS.get(bits, side.phy) for bits, side in zip(data[:2], self.sides.values())]
-            if any(data[:2]) and result != [PHY_BITS[self.wish[0]]] * 2:
-                self.fault(packet, "phy-symmetry", f"LL_PHY_UPDATE_IND {data[0]} {data[1]}, the peripheral wished {self.wish[0]} both ways")
-        self.wish = None
+            if any(data[:2]) and result != [PHY_BITS[self.wanted[0]]] * 2:
+                self.fault(packet, "phy-symmetry", f"LL_PHY_UPDATE_IND {data[0]} {data[1]}, the peripheral requested {self.wanted[0]} both ways")
+        self.wanted = None
         if data[0] or data[1]:
             self._schedule(packet, int.from_bytes(data[2:4], "little"), {"phy": {CENTRAL: data[0], PERIPHERAL: data[1]}})
         else:

@@ -47,7 +47,7 @@ def crc24(pdu, init):
 
 
 def air_time(phy, pdu_octets):
-    """Microseconds on air of a packet whose PDU, header and MIC included, has so many octets."""
+    """Air time of a packet in microseconds, by the octets of its PDU with header and MIC."""
     if phy == "1m":
         return 8 * (1 + 4 + pdu_octets + 3)
     if phy == "2m":

@@ -177,7 +177,7 @@ def test_an_adapted_link_hops_over_its_map():
 
 
 def sniffing_link(late=0):
-    """Sniff mode with an anchor point each 40 slots, two attempts, no time-out; one exchange each, so many slots after its anchor point."""
+    """Sniff mode with an anchor point each 40 slots, two attempts, no time-out; one exchange each, the given slots after its anchor point."""
     air = Air()
     air.page()
     lmp = bytes([23 << 1]) + struct.pack("<BHHHH", 0, 12, 40, 2, 0)

@@ -23,10 +23,10 @@ KINDS = {
 def talk(hosts, handles, kind, asks=0):
     """The handles of a synchronous connection that one of two hosts asks for, after some of its voice has come."""
     types, latency, effort = KINDS[kind]
-    wish = struct.pack("<IIHHBH", SPEED, SPEED, latency, TRANSPARENT, effort, types)
-    hosts[asks].command(0x0428, *struct.pack("<H", handles[asks]), *wish)
+    parameters = struct.pack("<IIHHBH", SPEED, SPEED, latency, TRANSPARENT, effort, types)
+    hosts[asks].command(0x0428, *struct.pack("<H", handles[asks]), *parameters)
     _, request = hosts[1 - asks].event(0x04)
-    hosts[1 - asks].command(0x0429, *request[:6], *wish)
+    hosts[1 - asks].command(0x0429, *request[:6], *parameters)
     made = []
     for host in hosts:
         _, complete = host.event(0x2C)

@@ -7,7 +7,7 @@ wait_for() { local end=$((SECONDS + 20)); while [ $SECONDS -lt $end ]; do "$@" >
 peer=$(hciconfig hci1 | sed -n 's/.*BD Address: \([0-9A-F:]*\).*/\1/p')
 echo N >/sys/module/bluetooth/parameters/disable_ertm
 /usr/bin/python3 "$here/bredr_pair.py" || failed=1
-# NAME OCTETS LISTENER... -- SENDER...: so many octets of the sender arrive at the listener.
+# NAME OCTETS LISTENER... -- SENDER...: this many octets of the sender arrive at the listener.
 traffic() {
     local name=$1 count=$2 listener=()
     shift 2
