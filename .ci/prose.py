@@ -31,7 +31,7 @@ WORD = re.compile(r"\b(" + "|".join(f"(?P<w{index}>{pattern})" for index, (patte
 OPENING = re.compile(r"///\s*(What|Whether|How|Where|Who|Whose|Whom|Tells|Of the|For what)\b")
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 PATH = re.compile(r"\bdocs/[\w./-]+\.(?:md|png)\b")
-LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 # These show the words.
 EXEMPT = [".ci/prose.py", "docs/style.md"]
 
@@ -82,12 +82,23 @@ def shape(text):
         start, length = (number, len(line.strip()) + 1) if begins and not fenced else (0, 0)
 
 
+def anchors(text):
+    """The names by which the headings of a page can be linked to."""
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def links(root, path, text):
     """Line number and message of each link and path of a page that leads nowhere."""
     for number, line in enumerate(text.splitlines(), 1):
-        for target in LINK.findall(line) if path.suffix == ".md" else []:
-            if "://" not in target and not (root / path.parent / target).exists():
+        for target, anchor in LINK.findall(line) if path.suffix == ".md" else []:
+            if "://" in target:
+                continue
+            page = root / path.parent / target if target else root / path
+            if not page.exists():
                 yield number, f"the link leads nowhere: {target}"
+            elif anchor and anchor not in anchors(page.read_text(encoding="utf-8")):
+                yield number, f"{target} has no heading #{anchor}"
         for target in PATH.findall(line):
             if not re.search(r"build/" + re.escape(target), line) and not (root / target).exists():
                 yield number, f"there is no {target}"

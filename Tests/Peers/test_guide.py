@@ -65,3 +65,26 @@ def test_each_action_has_an_example_and_its_arguments():
         assert f"| `{name}` |" in page, f"no row of {name}"
         for argument in action["then"]["properties"].get("with", {}).get("properties", {}):
             assert f"`{argument}`" in page, f"{name} takes {argument}"
+
+
+def commands():
+    """Page, subcommand and options of each command line in README, the guide and the design."""
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        for line in re.sub(r"\\\n +", "", page.read_text()).splitlines():
+            for name, rest in re.findall(r"\bbluebench ([a-z][a-z0-9]+)\b([^`;|]*)", line):
+                yield page.relative_to(ROOT), name, re.findall(r"(?<=\s)--[a-z][a-z-]*", rest)
+
+
+def test_each_option_in_the_pages_exists():
+    """An option that a page gives to a command is one that its help lists."""
+    texts = {}
+    for page, name, options in commands():
+        if name not in texts:
+            shown = subprocess.run([bluebench(), "help", name], capture_output=True, text=True, timeout=TIMEOUT)
+            texts[name] = shown.stdout if shown.returncode == 0 and f"USAGE: bluebench {name}" in shown.stdout else ""
+        if texts[name] == "":
+            assert not options, f"{page}: there is no bluebench {name}"
+            continue
+        for option in options:
+            if "SUBCOMMANDS:" not in texts[name]:
+                assert re.search(rf"{option}\b(?!-)", texts[name]), f"{page}: bluebench {name} has no {option}"
