@@ -7,12 +7,14 @@ import Testing
 
 /// Conforming devices that behave differently from the default: how they are read, and that they do differ.
 @Suite struct VariantTests {
-    static func variant(_ yaml: String) throws -> Variant {
+    static func variant(_ yaml: String) throws -> Variant { try variants(yaml)[0] }
+
+    static func variants(_ yaml: String) throws -> [Variant] {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try yaml.write(toFile: folder + "/one.yaml", atomically: true, encoding: .utf8)
-        return try Variant.load(folder, vocabulary: .declared(covers: []))[0]
+        return try Variant.load(folder, vocabulary: .declared(covers: []))
     }
 
     static let head = "title: T\nallowed_by: \"Core Vol 4, Part E, 3.1: it is optional\"\n"
@@ -28,6 +30,9 @@ import Testing
         (head + "accessory: {mut: 23}\n", "did you mean mtu?"),
         (head + "surroundings: {neighbours: {dance: 1}}\n", "neighbours has no 'dance'"),
         (head + "surroundings: {packetErrorRate: 2}\n", "from 0 to 1"),
+        (head + "sides: [subject]\n", "`sides:` and `controller:` belong together"),
+        (head + "controller: {aclCount: 1}\n", "`sides:` and `controller:` belong together"),
+        (head + "sides: [air]\ncontroller: {aclCount: 1}\n", "a side is `subject` or `tester`, not 'air'"),
     ]
 
     @Test(arguments: mistakes)
@@ -38,6 +43,13 @@ import Testing
         } catch let problems as Problems {
             #expect("\(problems)".contains(text), "\(problems)")
         }
+    }
+
+    @Test func aFileWithSidesGivesOneVariantForEach() throws {
+        let variants = try Self.variants(Self.head + "sides: [subject, tester]\ncontroller: {aclCount: 1}\ntester: {maxOctets: 60}\n")
+        #expect(variants.map(\.id) == ["one-subject", "one-tester"])
+        #expect(variants.map { $0.world.subject.map(\.name) } == [["aclCount"], []])
+        #expect(variants.map { $0.world.tester.map(\.name) } == [["maxOctets"], ["maxOctets", "aclCount"]])
     }
 
     @Test func aCasesOwnWorldCountsBeforeAVariants() throws {

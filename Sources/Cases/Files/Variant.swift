@@ -12,7 +12,7 @@ public struct Variant: Sendable {
     /// The suites and cases that it is tried with; all where there are none. What the reference accessory is documented to do, another device need not.
     public var only: [String] = []
 
-    /// Reads `<id>.yaml` files.
+    /// Reads `<id>.yaml` files. A file with `sides:` gives one variant for each side, `<id>-subject` and `<id>-tester`.
     ///
     /// - Throws: `Problems` with everything that is wrong in any file.
     public static func load(_ folder: String, vocabulary: Vocabulary) throws(Problems) -> [Variant] {
@@ -20,11 +20,21 @@ public struct Variant: Sendable {
         var problems: [Problem] = []
         for file in Catalogue.yamlFiles(below: folder) {
             var reader = SourceReader(file: folder + "/" + file, vocabulary: vocabulary)
-            if let root = reader.compose(), let variant = reader.variant(root, id: Catalogue.stem(file)) { variants.append(variant) }
+            if let root = reader.compose() { variants += reader.variants(root, id: Catalogue.stem(file)) }
             problems += reader.problems
         }
         guard problems.isEmpty else { throw Problems(problems) }
         return variants
+    }
+
+    /// The same device at one end of the air.
+    fileprivate func on(_ side: Side, _ settings: [ControllerSetting]) -> Variant {
+        var variant = self
+        variant.id += "-\(side.rawValue)"
+        variant.title += side == .tester ? ", as the tester" : ", as the device under test"
+        let end: WritableKeyPath<World, [ControllerSetting]> = side == .tester ? \.tester : \.subject
+        variant.world[keyPath: end] += settings
+        return variant
     }
 }
 
@@ -49,11 +59,12 @@ extension World {
 }
 
 extension SourceReader {
-    private static let variantKeys = ["title", "allowed_by", "subject", "tester", "accessory", "surroundings", "only"]
+    private static let variantKeys = ["title", "allowed_by", "subject", "tester", "accessory", "surroundings", "sides", "controller", "only"]
     private static let neighbourKeys = ["advertise", "scan", "connect", "phones"]
 
-    mutating func variant(_ root: Node, id: String) -> Variant? {
-        guard var keys = keys(root, of: "a variant") else { return nil }
+    /// The variants of one file: one, or one for each of its `sides:`.
+    mutating func variants(_ root: Node, id: String) -> [Variant] {
+        guard var keys = keys(root, of: "a variant") else { return [] }
         let place = position(root)
         let title = text(keys.take("title"), "title") ?? ""
         let allowedBy = text(keys.take("allowed_by"), "allowed_by") ?? ""
@@ -66,10 +77,26 @@ extension SourceReader {
         world.tester = legalSettings(keys.take("tester"))
         world.accessory = accessorySettings(keys.take("accessory"))
         surroundings(keys.take("surroundings"), &world)
-        if world.isDefault { report(place, "the variant is like the usual world: `subject:`, `tester:`, `accessory:` or `surroundings:`") }
+        let sides = sides(&keys)
+        let controller = legalSettings(keys.take("controller"))
+        if sides.isEmpty != controller.isEmpty { report(place, "`sides:` and `controller:` belong together") }
+        if world.isDefault, controller.isEmpty {
+            report(place, "the variant is like the usual world: `subject:`, `tester:`, `sides:` and `controller:`, `accessory:` or `surroundings:`")
+        }
         let only = keys.take("only").map { sequence($0, "only").compactMap { text($0, "only") } } ?? []
         finish(keys, of: "a variant", allowed: Self.variantKeys)
-        return Variant(id: id, position: place, title: title, allowedBy: allowedBy, world: world, only: only)
+        let variant = Variant(id: id, position: place, title: title, allowedBy: allowedBy, world: world, only: only)
+        return sides.isEmpty ? [variant] : sides.map { variant.on($0, controller) }
+    }
+
+    private mutating func sides(_ keys: inout Keys) -> [Side] {
+        guard let node = keys.take("sides") else { return [] }
+        return sequence(node, "sides").compactMap { entry in
+            guard let name = text(entry, "sides") else { return nil }
+            let side = [Side.subject, .tester].first { $0.rawValue == name }
+            if side == nil { report(position(entry), "a side is `subject` or `tester`, not '\(name)'") }
+            return side
+        }
     }
 
     private mutating func legalSettings(_ node: Node?) -> [ControllerSetting] {

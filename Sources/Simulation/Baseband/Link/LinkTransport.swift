@@ -37,7 +37,9 @@ protocol LinkTransportDelegate: AnyObject {
     func transport(_ transport: any LinkTransport, received lmp: [UInt8])
     /// The peer has acknowledged the packet with this message.
     func transportAcknowledged(_ transport: any LinkTransport, lmp: [UInt8])
-    /// The instant of a change was reached. - Parameter isDone: false if a role switch failed and the link is unchanged.
+    /// The instant of a change was reached.
+    ///
+    /// - Parameter isDone: false if a role switch failed and the link is unchanged.
     func transport(_ transport: any LinkTransport, made change: BasebandChange, isDone: Bool)
     /// The link was lost; no further calls follow. Reasons: 0x08 supervision timeout, 0x3D MIC failure.
     func transportLost(_ transport: any LinkTransport, _ reason: ErrorCode)

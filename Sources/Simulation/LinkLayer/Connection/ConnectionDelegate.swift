@@ -6,7 +6,9 @@ protocol ConnectionDelegate: AnyObject {
     func connectionEstablished(_ connection: Connection)
     /// The link has ended; no further calls follow. Reasons: 0x08, 0x13..., 0x16, 0x22, 0x28, 0x3D, 0x3E.
     func connection(_ connection: Connection, disconnected reason: ErrorCode)
-    /// An LL data PDU arrived. - Parameter isStart: true if it starts an L2CAP PDU (LLID 2), false if it continues one (LLID 1).
+    /// An LL data PDU arrived.
+    ///
+    /// - Parameter isStart: true if it starts an L2CAP PDU (LLID 2), false if it continues one (LLID 1).
     func connection(_ connection: Connection, received data: ArraySlice<UInt8>, isStart: Bool)
     /// `count` HCI ACL packets were acknowledged completely.
     func connection(_ connection: Connection, completed count: Int)

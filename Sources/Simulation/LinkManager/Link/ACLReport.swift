@@ -56,7 +56,9 @@ enum ACLReport: Equatable {
 
 /// Replies of a host, or of the baseband, to a link manager.
 enum ACLReply: Equatable {
-    /// Accept_Connection_Request. - Parameter asCentral: after a role switch.
+    /// Accept_Connection_Request.
+    ///
+    /// - Parameter asCentral: true to become the central by a role switch.
     case acceptsConnection(asCentral: Bool)
     /// Reject_Connection_Request, or the expired connection accept timeout.
     case refusesConnection(ErrorCode)
