@@ -59,7 +59,9 @@ extension World {
 }
 
 extension SourceReader {
-    private static let variantKeys = ["title", "allowed_by", "subject", "tester", "accessory", "surroundings", "sides", "controller", "only"]
+    private static let variantKeys = [
+        "title", "allowed_by", "subject", "tester", "accessory", "surroundings", "sides", "controller", "only",
+    ]
     private static let neighbourKeys = ["advertise", "scan", "connect", "phones"]
 
     /// The variants of one file: one, or one for each of its `sides:`.
@@ -81,7 +83,9 @@ extension SourceReader {
         let controller = legalSettings(keys.take("controller"))
         if sides.isEmpty != controller.isEmpty { report(place, "`sides:` and `controller:` belong together") }
         if world.isDefault, controller.isEmpty {
-            report(place, "the variant is like the usual world: `subject:`, `tester:`, `sides:` and `controller:`, `accessory:` or `surroundings:`")
+            report(
+                place,
+                "the variant is like the usual world: `subject:`, `tester:`, `sides:` and `controller:`, `accessory:` or `surroundings:`")
         }
         let only = keys.take("only").map { sequence($0, "only").compactMap { text($0, "only") } } ?? []
         finish(keys, of: "a variant", allowed: Self.variantKeys)
