@@ -2,42 +2,42 @@ import Foundation
 import Packets
 import Yams
 
-/// The rules of somebody who admits accessories, in one revision: what each asks, in which section, and its numbers. Cases refer to a rule by its name.
+/// A set of rules for accessories in one revision: requirements, sections and values. Cases refer to a rule by its name.
 public struct AccessoryProfile: Sendable {
-    /// The name of its file.
+    /// The file's name without extension.
     public var id: String
     public var title: String
-    /// Release and date.
+    /// The release and its date.
     public var revision: String
     public var rules: [String: Rule]
-    /// What a case calls the values of its rule: `$rule.most`.
+    /// The variable with the values of a case's rule: `$rule.most`.
     package static let ruleVariable = "rule"
 
-    /// One rule.
+    /// A rule of a profile.
     public struct Rule: Sendable, Hashable {
         public var name: String
-        /// The profile that it is in.
+        /// The name of the rule's profile.
         public var profile: String
-        /// What it asks for, in the bench's own words.
+        /// A paraphrase of the requirement.
         public var says: String
-        /// Of the profile's document, or another that is named.
+        /// The section of the profile's document, or of another named document.
         public var section: String
         public var level: Level
-        /// The release in whose text the numbers were seen, where that is another one than this.
+        /// The release from which the values were taken, if it is not this revision.
         public var seenIn: String?
-        /// Its numbers and lists by name; times are in microseconds.
+        /// The rule's numbers and lists by name; times are in microseconds.
         public var values: CaseRecord
 
-        /// Profile, section and level, as a verdict names them.
+        /// The profile, section and level, as a verdict cites them.
         public var citation: String {
             "\(profile) \(section) (\(level.rawValue)\(seenIn.map { ", as in \($0)" } ?? "")): \(says)"
         }
     }
 
-    /// How strongly the document asks.
+    /// The strength of the requirement.
     public enum Level: String, Sendable, Hashable, CaseIterable {
         case shall, should, recommended
-        /// What a phone does, which a device has to live with.
+        /// The behaviour of a phone, which a device must tolerate.
         case behaviour
     }
 
@@ -85,7 +85,7 @@ extension SourceReader {
             seenIn: seen, values: values)
     }
 
-    /// A number, a time in microseconds, a word, or a list of them.
+    /// Reads a number, a time in microseconds, a word, or a list of them.
     private mutating func number(_ node: Node, _ what: String) -> CaseValue {
         if case .sequence(let sequence) = node {
             var list: [CaseValue] = []
@@ -97,7 +97,7 @@ extension SourceReader {
         return Self.duration(text).map { .number(Int($0.rawValue)) } ?? .text(text)
     }
 
-    /// The rule of a profile that a case judges.
+    /// Reads the name of the rule that a case judges.
     mutating func ruleName(_ node: Node?, subject: SubjectKind) -> String? {
         guard let node, let name = text(node, "rule") else { return nil }
         if vocabulary.rules[name] == nil {
@@ -114,7 +114,7 @@ extension SourceReader {
 }
 
 extension AccessoryProfile {
-    /// The rules of all profiles, with the names of the values that each of them has wherever it is.
+    /// Returns the rules of all profiles with the names of the values that every profile defines for the rule.
     static func ruleNames(of profiles: some Sequence<AccessoryProfile>) -> [String: Set<String>] {
         var names: [String: Set<String>] = [:]
         for rule in profiles.flatMap(\.rules.values) {
@@ -126,12 +126,12 @@ extension AccessoryProfile {
 }
 
 extension CaseRecord {
-    /// A value that is a time.
+    /// Returns a value that is a time.
     package func time(_ name: String) -> Microseconds? {
         self[name]?.asNumber.map { Microseconds(Int64($0)) }
     }
 
-    /// Times in a list.
+    /// Returns the times of a list.
     package func times(_ name: String) -> [Microseconds] {
         guard case .list(let list)? = self[name] else { return [] }
         return list.compactMap(\.asNumber).map { Microseconds(Int64($0)) }

@@ -1,8 +1,8 @@
 import Yams
 
-/// What case files, variants and mutants may set on the dongle around a virtual controller: which chip it is, and which switches are on.
+/// The settings of a virtual controller's dongle in case files, variants and mutants: its chip and its switches.
 package enum DongleSettings {
-    /// A chip with all that it does; a chip with what the specification allows of it.
+    /// A chip with all its properties, or only with those that the specification allows.
     package static let chip = "chip"
     package static let legalChip = "legalChip"
     package static let quirks = "quirks"
@@ -10,7 +10,7 @@ package enum DongleSettings {
 }
 
 extension ControllerSetting {
-    /// A text, or a list of texts.
+    /// The texts of a single text or a list.
     package var texts: [String] {
         switch value {
         case .text(let text): [text]
@@ -21,7 +21,7 @@ extension ControllerSetting {
 }
 
 extension SourceReader {
-    /// The name of a chip, or a list of switches.
+    /// Reads the name of a chip or a list of switches.
     mutating func dongleSetting(_ name: String, _ node: Node, _ place: Position) -> ControllerSetting {
         if name == DongleSettings.quirks {
             let texts = sequence(node, name).compactMap { element -> CaseValue? in

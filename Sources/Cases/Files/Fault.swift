@@ -1,6 +1,6 @@
 import Packets
 
-/// What is wrong with a subject: settings of its controller and its host, and packets changed on their way.
+/// The faults of a subject: settings of its controller and host, and rewritten packets.
 public struct Fault: Sendable, Hashable {
     public var settings: [ControllerSetting] = []
     public var host: [ControllerSetting] = []
@@ -10,19 +10,19 @@ public struct Fault: Sendable, Hashable {
 
     public var isNone: Bool { self == Fault() }
 
-    /// A rule for packets of the subject.
+    /// A rule that changes packets of the subject.
     public struct Rewrite: Sendable, Hashable {
-        /// Which packets: those that it sends, or others.
+        /// The direction of the packets.
         public var target: Target
         /// The PDU's specification name: an LL control PDU, an HCI event, ACL_Data, a PDU of ATT or L2CAP signalling, or a command.
         public var pdu: String
-        /// Only PDUs whose fields satisfy this.
+        /// The fields that a PDU must have.
         public var fields: [FieldPredicate]
         public var change: Change
-        /// How many pass untouched first, and how many are changed.
+        /// The number of packets that remain unchanged first, and the number that are changed.
         public var skip: Int
         public var times: Int?
-        /// Each so manieth packet is changed.
+        /// Only every n-th packet is changed.
         public var every: Int
         public var position: Position
 
@@ -42,35 +42,35 @@ public struct Fault: Sendable, Hashable {
     }
 
     public enum Target: String, Sendable, Hashable, CaseIterable {
-        /// What the subject sends, on the air or to its host.
+        /// Packets that the subject sends on the air or to its host.
         case sent = "pdu"
-        /// What a command is answered with: its Command Status, or the return parameters of its Command Complete.
+        /// The answer to a command: its Command Status, or the return parameters of its Command Complete.
         case answer
-        /// A command, before the controller carries it out.
+        /// A command before the controller executes it.
         case command
-        /// A PDU of ATT or L2CAP signalling, before the host looks at it.
+        /// A PDU of ATT or L2CAP signalling before the host processes it.
         case received
     }
 
     public enum Change: Sendable, Hashable {
         case drop
         case duplicate
-        /// Fields with other values: `set`, `add` and `copy` of a rule.
+        /// Changes field values: `set`, `add` and `copy` of a rule.
         case fields([Edit])
-        /// Another PDU instead.
+        /// Replaces the PDU with another one.
         case replace(String, [Operand.Entry])
-        /// An event right after it, some of whose fields have the values of the first.
+        /// Adds an event that copies some fields of the first.
         case follow(String, [Operand.Entry], carrying: [String])
         case delay(events: Int)
-        /// It goes after the next one.
+        /// Sends the packet after the next one.
         case swap
-        /// Command_Status, Command_Complete or both.
+        /// The answer is Command_Status, Command_Complete or both.
         case answer(String)
-        /// A command is answered with success and not carried out.
+        /// Answers a command with success without executing it.
         case pretend
     }
 
-    /// Another value for the field at a path, in every row that it leads to.
+    /// A change of the field at a path, in every row that the path includes.
     public struct Edit: Sendable, Hashable {
         public var path: String
         public var source: Source
@@ -82,9 +82,9 @@ public struct Fault: Sendable, Hashable {
 
         public enum Source: Sendable, Hashable {
             case value(Operand)
-            /// So much more, or less.
+            /// Adds a number, which may be negative.
             case more(Int)
-            /// What another field is.
+            /// Copies another field.
             case field(String)
         }
     }

@@ -1,18 +1,18 @@
 import Yams
 
-/// A defect that some peer could have, to show which cases would find it.
+/// A possible defect of a peer; mutants show which cases find it.
 public struct Mutant: Sendable {
     public var id: String
     public var position: Position
     public var title: String
-    /// What goes wrong for users of such a peer.
+    /// The effect of the defect on users.
     public var breaks: String
-    /// The section of the specification that such a peer violates.
+    /// The section of the specification that the defect violates.
     public var violates: String
-    /// Which kind of subject has the defect: a controller or a host.
+    /// The kind of subject with the defect: a controller or a host.
     public var end: End
     public var fault: Fault
-    /// Cases that are meant to find it; run first.
+    /// The cases intended to find the defect; they run first.
     public var killers: [String]
 
     public enum End: String, Sendable, Hashable, CaseIterable {
@@ -22,7 +22,7 @@ public struct Mutant: Sendable {
 
     /// Reads `<id>.yaml` files.
     ///
-    /// - Throws: `Problems` with everything that is wrong in any file.
+    /// - Throws: `Problems` with the mistakes of all files.
     public static func load(_ folder: String, catalogue: Catalogue, vocabulary: Vocabulary) throws(Problems) -> [Mutant] {
         var mutants: [Mutant] = []
         var problems: [Problem] = []

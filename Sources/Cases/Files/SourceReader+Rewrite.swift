@@ -1,6 +1,6 @@
 import Yams
 
-/// Rules of a mutant for the packets of its subject.
+/// Reading of a mutant's rules for packets.
 extension SourceReader {
     private static let rewriteKeys =
         Fault.Target.allCases.map(\.rawValue) + [
@@ -34,7 +34,7 @@ extension SourceReader {
             target: target, pdu: name, fields: conditions, change: change, skip: skip, times: times, every: every, position: position(node))
     }
 
-    /// ACL data for the host, by its declared name.
+    /// The declared name of ACL data for the host.
     private static let data = "ACL_Data"
 
     private static func suits(_ layer: Vocabulary.PDU.Layer, _ target: Fault.Target) -> Bool {
@@ -95,7 +95,7 @@ extension SourceReader {
         return edits
     }
 
-    /// The field that a path leads to, through rows and records.
+    /// Returns the field at a path through rows and records.
     private mutating func field(at path: String, in fields: [Vocabulary.Field], of name: String, _ place: Position) -> Vocabulary.Field? {
         var columns = fields
         var found: Vocabulary.Field?

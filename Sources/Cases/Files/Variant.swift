@@ -1,15 +1,16 @@
 import Yams
 
-/// A conforming device, or surroundings, that behave unlike ours: no case may fail for it.
+/// A conforming device or environment that differs from the default; no case may fail with it.
 public struct Variant: Sendable {
     public var id: String
     public var position: Position
     public var title: String
-    /// The section of the specification that allows it, and what it allows.
+    /// The section of the specification that allows the difference, with a description.
     public var allowedBy: String
-    /// What is different from the usual world.
+    /// The differences from the default world.
     public var world: World
-    /// The suites and cases that it is tried with; all where there are none. What the reference accessory is documented to do, another device need not.
+    /// The suites and cases that the variant runs with; empty for all. Cases about the documented behaviour of the reference accessory do
+    /// not apply to other devices.
     public var only: [String] = []
 
     /// Reads `<id>.yaml` files. A file with `sides:` gives one variant for each side, `<id>-subject` and `<id>-tester`.
@@ -39,14 +40,14 @@ public struct Variant: Sendable {
 }
 
 extension World {
-    /// With what belongs to the two dongles exchanged.
+    /// The world with the settings of the two dongles exchanged.
     package var swapped: World {
         var world = self
         (world.tester, world.subject) = (subject, tester)
         return world
     }
 
-    /// This world where a variant's is not different; what a case sets up itself stays as it is.
+    /// Returns this world with the variant's settings; the case's own settings take precedence.
     package func under(_ variant: World) -> World {
         var world = self
         world.packetErrorRate = max(packetErrorRate, variant.packetErrorRate)

@@ -1,18 +1,19 @@
-/// Marks that lose packets: a packet that one side was quick to send lies before a mark that waits for the other side.
+/// Detection of marks that lose packets: a packet that one side sends early can precede a mark that waits for the other side.
 extension CaseCheck {
-    /// The marks that are set in a row of steps, as far as nothing has acted since.
+    /// The marks in a list of steps since the last step that acted.
     private struct IdleMarks {
-        /// The last step was a wait: what came before it is left out on purpose.
+        /// True if the last step was a wait: earlier packets are excluded intentionally.
         var hasWaited = false
-        /// The side awaited last; nil once a step has acted since.
+        /// The side awaited last; nil after a step that acts.
         var awaited: String?
-        /// Each mark after which nothing has acted, with the one side whose packets cannot lie before it.
+        /// The marks after which no step has acted, with the only side whose packets cannot precede the mark.
         var ordered: [String: String?] = [:]
 
         mutating func act() { self = IdleMarks() }
     }
 
-    /// Reports expectations that count from a mark although nothing acts between the two. Packets of one end are in order; those of two ends are not.
+    /// Reports expectations that count from a mark although no step acts between the two. Packets of one end are in order; packets of two
+    /// ends are not.
     mutating func checkMarks(_ steps: [Step]) {
         var marks = IdleMarks()
         for step in steps {
@@ -41,7 +42,7 @@ extension CaseCheck {
 }
 
 extension Step {
-    /// The rows of steps inside it.
+    /// The lists of steps inside the step.
     fileprivate var rows: [[Step]] {
         switch kind {
         case .repeated(_, _, let steps), .each(_, _, let steps), .until(_, _, let steps): [steps]

@@ -1,20 +1,20 @@
 import Packets
 
-/// Follows the steps of a case or a procedure as they will run: what is saved when it is referred to, what is never used, who acts, how long it can last.
+/// A static check of a case or procedure: values saved before they are used, unused names, missing sides, and the longest duration.
 package struct CaseCheck {
-    /// Saved before the first step: the addresses of both ends, and what is known of a device over the air.
+    /// The variables that always exist: the addresses of both ends, and the known facts about a device over the air.
     static let ambient = ["tester", "subject", Vocabulary.DeviceShape.name]
-    /// More steps than this are a loop that somebody did not mean.
+    /// The limit of the number of steps; more are regarded as an unintended loop.
     package static let mostSteps = 100_000
 
     let vocabulary: Vocabulary
     let procedures: ProcedureTable
     package var problems: [Problem] = []
     var isAccessory = false
-    /// What the case may last.
+    /// The longest duration of the case.
     var longest: Microseconds?
 
-    /// What is saved and marked on every way to a step.
+    /// The names saved and marked on every path to a step.
     struct State {
         var given: [String: ValueShape] = [:]
         var marks: Set<String> = ["start"]
@@ -30,7 +30,7 @@ package struct CaseCheck {
         self.procedures = procedures
     }
 
-    /// What is wrong with a case.
+    /// Returns the mistakes in a case.
     package static func problems(of testCase: TestCase, _ procedures: ProcedureTable, _ vocabulary: Vocabulary) -> [Problem] {
         var check = CaseCheck(vocabulary: vocabulary, procedures: procedures)
         check.isAccessory = testCase.subject == .accessory
@@ -53,7 +53,7 @@ package struct CaseCheck {
         return check.problems
     }
 
-    /// What is wrong with a procedure.
+    /// Returns the mistakes in a procedure.
     package static func problems(of procedure: Procedure, _ procedures: ProcedureTable, _ vocabulary: Vocabulary) -> [Problem] {
         var check = CaseCheck(vocabulary: vocabulary, procedures: procedures)
         var state = State(given: check.given(procedure.parameters))
@@ -85,7 +85,7 @@ package struct CaseCheck {
 
     // MARK: Names
 
-    /// Everything that is saved or named somewhere in the file.
+    /// Collects all saved and named values in the file.
     private mutating func collect(_ steps: [Step]) {
         for step in steps {
             if let name = step.saveAs { saved.append((name, step.position)) }
@@ -104,7 +104,7 @@ package struct CaseCheck {
         for (name, position) in marked where !usedMarks.contains(name) { report(position, "the name '\(name)' is never used") }
     }
 
-    /// A reference must lead to something that was saved before, and to what its place can take.
+    /// Checks that a reference names a value that was saved before and is suitable for the field.
     private mutating func visit(_ reference: Reference, as field: Vocabulary.Field?, _ state: State) {
         used.insert(reference.name)
         guard var shape = state.given[reference.name] else {
@@ -177,7 +177,7 @@ package struct CaseCheck {
                 visit(step, &state)
                 continue
             }
-            // A step that may be skipped gives nothing that can be relied on.
+            // A step that may be skipped does not guarantee its results.
             var skipped = state
             visit(step, &skipped)
         }
@@ -265,7 +265,7 @@ package struct CaseCheck {
         return nil
     }
 
-    /// What the elements of a list are like.
+    /// Returns the shape of a list's elements.
     private func element(of list: Operand, _ state: State) -> ValueShape {
         guard case .reference(let reference) = list, var shape = state.given[reference.name] else { return .any }
         for part in reference.path {
@@ -362,7 +362,7 @@ package struct CaseCheck {
 }
 
 extension Step {
-    /// Whether time can pass in the step.
+    /// True if the step can take time.
     fileprivate var takesTime: Bool {
         switch kind {
         case .expect, .expectNone, .measure, .wait, .either, .procedure, .action: true

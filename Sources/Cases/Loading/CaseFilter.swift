@@ -1,4 +1,4 @@
-/// Filters of the command line against the ids of cases: a case, a suite, or part of an id with `*`.
+/// The filters of the command line for case ids: a case, a suite, or part of an id with `*`.
 package enum CaseFilter {
     package static func matches(_ id: String, _ filter: String) -> Bool {
         if filter.contains("*") { return glob(Array(id.utf8), Array(filter.utf8)) }
@@ -6,14 +6,15 @@ package enum CaseFilter {
         return id == filter || id.hasPrefix(filter.hasSuffix("/") ? filter : filter + "/") || id.hasSuffix("/" + filter)
     }
 
-    /// True if a filter can match a case of the file `<suite>/<case>.yaml`. Only the file's name is known: rounds are not, before it is read.
+    /// True if a filter can match a case of the file `<suite>/<case>.yaml`. Rounds are ignored, because they are unknown before the file is
+    /// read.
     static func canMatch(file: String, _ filter: String) -> Bool {
         let id = file.hasSuffix(".yaml") ? String(file.dropLast(".yaml".count)) : file
         let plain = String(filter.prefix { $0 != "*" && $0 != "[" })
         return filter.contains("*") ? id.hasPrefix(plain) : matches(id, plain)
     }
 
-    /// `*` stands for any text. The last star alone is ever tried anew, so the work is bounded by the product of the lengths.
+    /// Matches a pattern in which `*` is any text. Only the last star is retried, which limits the work to the product of the lengths.
     private static func glob(_ text: [UInt8], _ pattern: [UInt8]) -> Bool {
         var (at, next) = (0, 0)
         var star: (next: Int, at: Int)?

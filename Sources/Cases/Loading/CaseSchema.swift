@@ -1,7 +1,7 @@
 import Foundation
 
-/// A JSON Schema (draft 7) of case and procedure files, made from the names that `check` knows: editors complete PDUs, fields, values and actions from it.
-/// It says where a name may stand; what follows from several places, such as a result that is never used, is `check`'s to say.
+/// A JSON Schema (draft 7) of case and procedure files, generated from the names that `check` knows, for completion in editors.
+/// It covers the place of each name; `check` reports mistakes that depend on several places, such as an unused result.
 public struct CaseSchema {
     private typealias Schema = [String: Any]
     private let vocabulary: Vocabulary
@@ -90,7 +90,7 @@ public struct CaseSchema {
         return definitions
     }
 
-    /// A step by its first key, with what may stand beside it for each PDU or action it can name.
+    /// Returns the schema of a step by its first key, with the keys that each PDU or action allows.
     private func step(_ kind: String) -> Schema {
         var properties: Schema = ["as": ["type": "string", "pattern": "^(tester|subject|\\$.+)$"]]
         for key in SourceReader.common where key != "as" { properties[key] = text }
@@ -124,7 +124,7 @@ public struct CaseSchema {
         vocabulary.pdus.values.filter { layers.contains($0.layer) }.map(\.name).sorted()
     }
 
-    /// If the step names this PDU or action, then its fields are these.
+    /// Returns the conditional schemas of the fields of each PDU or action.
     private func conditions(_ kind: String) -> [Schema] {
         func rule(_ key: String, _ name: String, _ then: Schema) -> Schema {
             ["if": ["properties": [key: ["const": name]], "required": [key]], "then": ["properties": then]]
@@ -151,7 +151,7 @@ public struct CaseSchema {
         object(Dictionary(fields.map { ($0.name, value($0, isCondition)) }) { first, _ in first })
     }
 
-    /// A field's value: by name or number, octets, or a reference; a condition may be more.
+    /// Returns the schema of a field's value: a name, a number, octets or a reference, and for a condition also a predicate.
     private func value(_ field: Vocabulary.Field, _ isCondition: Bool) -> Schema {
         var choices: [Schema] = [["type": "string", "pattern": "^\\$"]]
         switch field.kind {

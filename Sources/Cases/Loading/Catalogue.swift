@@ -2,10 +2,10 @@ import Foundation
 
 /// The cases and procedures of a folder.
 public struct Catalogue: Sendable {
-    /// Each case once, or once for each of its rounds.
+    /// The cases; a case with rounds occurs once for each.
     public var cases: [TestCase]
     public var procedures: [String: Procedure]
-    /// Rules for accessories, by the names of their files.
+    /// The accessory profiles by file name.
     public var profiles: [String: AccessoryProfile]
 
     public init(
@@ -16,29 +16,29 @@ public struct Catalogue: Sendable {
         self.profiles = profiles
     }
 
-    /// A rule of a profile; nil if it has none of that name.
+    /// Returns a rule of a profile; nil if it does not exist.
     package func rule(_ name: String, of profile: String?) -> AccessoryProfile.Rule? {
         profile.flatMap { profiles[$0] }?.rules[name]
     }
 
-    /// Folders beside the suites that hold no cases.
+    /// The folders beside the suites that contain no cases.
     public static let reserved: Set<String> = ["procedures", "mutants", "variants", "profiles"]
-    /// The file beside the suites with the constants that all cases may use.
+    /// The file beside the suites with the constants of all cases.
     static let constantsFile = "constants.yaml"
 
-    /// The part of a folder that is read, and whose mistakes matter.
+    /// The part of a folder that is read and checked.
     enum Scope {
         case everything
         /// One case or procedure, `<suite>/<case>.yaml`.
         case file(String)
-        /// The cases that filters can mean, and what they use.
+        /// The cases that can match the filters, and the files that they use.
         case named([String])
     }
 
-    /// Reads every case below `folder`: `<suite>/<case>.yaml`, the procedures they use, and the profiles.
+    /// Reads all cases of `folder`: `<suite>/<case>.yaml`, the procedures that they use, and the profiles.
     ///
-    /// - Parameter base: another folder whose procedures and constants can be used, too; those of `folder` go before them.
-    /// - Throws: `Problems` with everything that is wrong in any file.
+    /// - Parameter base: another folder with procedures and constants; those of `folder` take precedence.
+    /// - Throws: `Problems` with the mistakes of all files.
     public static func load(_ folder: String, base: String? = nil, vocabulary: Vocabulary) throws(Problems) -> Catalogue {
         try load(folder, .everything, base: base, vocabulary: vocabulary)
     }
@@ -46,9 +46,9 @@ public struct Catalogue: Sendable {
     /// Reads the files whose names match a filter, and the procedures that their cases use; other files are not opened.
     ///
     /// - Parameters:
-    ///   - filters: ids, suites, or parts of ids with `*`; each has to match the name of some file, in this folder or another.
-    ///   - needsProfiles: false where profiles are read only for a case that refers to a rule.
-    /// - Throws: `Problems` with everything that is wrong in the files that were read.
+    ///   - filters: ids, suites, or parts of ids with `*`; each must match the name of a file in this folder or another.
+    ///   - needsProfiles: false to read the profiles only for a case that refers to a rule.
+    /// - Throws: `Problems` with the mistakes of the files that were read.
     public static func load(
         _ folder: String, matching filters: [String], needsProfiles: Bool = false, base: String? = nil, vocabulary: Vocabulary
     ) throws(Problems) -> Catalogue {
@@ -57,7 +57,7 @@ public struct Catalogue: Sendable {
 
     /// Reads one case or procedure, `<folder>/<suite>/<case>.yaml`, with the procedures that it uses.
     ///
-    /// - Throws: `Problems` with everything that is wrong in that file.
+    /// - Throws: `Problems` with the mistakes of that file.
     public static func load(file: String, vocabulary: Vocabulary) throws(Problems) -> Catalogue {
         let parts = file.split(separator: "/", omittingEmptySubsequences: false)
         let folder = parts.count > 2 ? parts.dropLast(2).joined(separator: "/") : parts.count == 2 ? "." : ".."
@@ -78,17 +78,17 @@ public struct Catalogue: Sendable {
             profiles: sources.profiles)
     }
 
-    /// Folders beside the suites that hold no cases.
+    /// The folders beside the suites that contain no cases.
     static let caseless: Set<String> = ["mutants", "variants", "profiles"]
 
-    /// The case files of a folder, `<suite>/<case>.yaml`, in order.
+    /// Returns the case files of a folder, `<suite>/<case>.yaml`, in order.
     static func caseFiles(below folder: String) -> [String] {
         files(below: folder, without: caseless.union(["procedures"])).filter { isCase($0) }
     }
 
     static func isCase(_ file: String) -> Bool { file.hasSuffix(".yaml") && file.split(separator: "/").count == 2 }
 
-    /// True if every filter matches the name of a case file in these folders. A kind of subject stands for cases of any name.
+    /// True if every filter matches the name of a case file in these folders. A kind of subject matches any name.
     public static func canFind(_ filters: [String], in folders: [String]) -> Bool {
         let files = folders.flatMap { caseFiles(below: $0) }
         return filters.allSatisfy { filter in
@@ -101,11 +101,11 @@ public struct Catalogue: Sendable {
         return name.hasSuffix(".yaml") ? String(name.dropLast(5)) : name
     }
 
-    /// Paths relative to the folder, in order of their names.
+    /// Returns the YAML files of a folder by relative path, in order.
     static func yamlFiles(below folder: String) -> [String] { files(below: folder).filter { $0.hasSuffix(".yaml") } }
 
     static func files(below folder: String, without skipped: Set<String> = []) -> [String] {
-        // A folder that is a link is entered; links below it are not.
+        // A folder that is a symbolic link is followed; links inside it are not.
         let root = URL(fileURLWithPath: folder).resolvingSymlinksInPath().path
         guard let found = FileManager.default.enumerator(atPath: root) else { return [] }
         var files: [String] = []

@@ -1,7 +1,7 @@
 import Foundation
 import Yams
 
-/// The files of a folder on their way to a catalogue.
+/// The files of a folder while a catalogue is read.
 struct CatalogueSources {
     private let folder: String
     private let scope: Catalogue.Scope
@@ -13,13 +13,13 @@ struct CatalogueSources {
     private(set) var procedures: [String: Procedure] = [:]
     private var constants: [String: Node] = [:]
     private var signatures: [String: [Parameter]] = [:]
-    /// By the names of the procedures.
+    /// The procedure files by procedure name.
     private var procedureFiles: [String: ProcedureFile] = [:]
 
     private struct ProcedureFile {
         var path: String
         var constants: [String: Node]
-        /// Its mistakes are reported.
+        /// True if mistakes in the file are reported.
         var isChecked: Bool
     }
 
@@ -30,7 +30,7 @@ struct CatalogueSources {
         self.vocabulary = vocabulary
     }
 
-    /// - Parameter needsProfiles: read the profiles even if no case refers to a rule.
+    /// - Parameter needsProfiles: true to read the profiles even if no case refers to a rule.
     mutating func read(needsProfiles: Bool) {
         if let base { prepare(base, isBase: true) }
         prepare(folder, isBase: false)
@@ -56,7 +56,7 @@ struct CatalogueSources {
 
     private var isAll: Bool { if case .everything = scope { true } else { false } }
 
-    /// The only file whose mistakes matter, if there is one.
+    /// The only file whose mistakes are reported, if there is one.
     private var only: String? { if case .file(let file) = scope { file } else { nil } }
 
     private static func procedureName(_ file: String) -> String? {
@@ -65,7 +65,7 @@ struct CatalogueSources {
 
     // MARK: Names
 
-    /// The case files in the scope.
+    /// Returns the case files in the scope.
     private mutating func caseFiles() -> [String] {
         switch scope {
         case .file(let file):
@@ -88,7 +88,7 @@ struct CatalogueSources {
         }
     }
 
-    /// Files that would be passed over in silence.
+    /// Reports files that would otherwise be ignored.
     private mutating func checkNames(_ files: [String]) {
         for file in files {
             let place = Position(file: folder + "/" + file, line: 1, column: 1)
@@ -102,7 +102,7 @@ struct CatalogueSources {
 
     // MARK: What cases use
 
-    /// Reads the constants of a folder and the names of its procedures. Mistakes in a base are not reported.
+    /// Reads the constants of a folder and the names of its procedures. Mistakes in a base folder are not reported.
     private mutating func prepare(_ folder: String, isBase: Bool) {
         readConstants(folder + "/" + Catalogue.constantsFile, isChecked: !isBase && only == nil)
         for file in Catalogue.files(below: folder + "/procedures") where file.hasSuffix(".yaml") && !file.contains("/") {
@@ -137,7 +137,7 @@ struct CatalogueSources {
         vocabulary.rules = AccessoryProfile.ruleNames(of: profiles.values)
     }
 
-    /// Reads these procedures and those that they use. What each is called with is read before the steps of any.
+    /// Reads these procedures and the procedures that they use. All parameters are read before the steps.
     private mutating func readProcedures(_ names: Set<String>) {
         var roots: [(name: String, file: ProcedureFile, root: Node)] = []
         var seen: Set<String> = []
@@ -162,7 +162,7 @@ struct CatalogueSources {
 
     // MARK: Cases
 
-    /// - Parameter files: the case files, and their documents where they have been read.
+    /// - Parameter files: the case files, with their documents if they have been read.
     private mutating func readCases(_ files: [(file: String, root: Node?)]) {
         let table = ProcedureTable(procedures)
         problems += table.circles.filter { only == nil || $0.position.file == folder + "/" + (only ?? "") }
@@ -177,7 +177,7 @@ struct CatalogueSources {
         let suite = file.split(separator: "/").first.map(String.init) ?? ""
         if let root = document ?? reader.compose(), let testCase = reader.testCase(root, id: suite + "/" + Catalogue.stem(file)) {
             cases.append(testCase)
-            // What follows from a step that could not be read is no mistake of its own.
+            // Consequences of an unreadable step are not reported.
             if reader.problems.isEmpty { problems += CaseCheck.problems(of: testCase, table, vocabulary) }
         }
         problems += reader.problems
@@ -193,7 +193,7 @@ struct CatalogueSources {
 }
 
 extension Node {
-    /// Adds the names of the procedures that steps below the node use.
+    /// Adds the names of the procedures used by steps below the node.
     fileprivate func addProcedures(to names: inout Set<String>) {
         switch self {
         case .scalar, .alias: break

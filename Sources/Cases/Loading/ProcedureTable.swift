@@ -1,7 +1,7 @@
-/// The procedures of a folder, and what follows from their steps.
+/// The procedures of a folder and the properties of their steps.
 package struct ProcedureTable {
     private let procedures: [String: Procedure]
-    /// Uses that lead back to where they are: the procedure, and the place.
+    /// Procedures that use themselves, with the position of the use.
     let circles: [Problem]
     private let inCircles: Set<String>
 
@@ -20,7 +20,7 @@ package struct ProcedureTable {
         inCircles = names
     }
 
-    /// A procedure; none of those that use themselves.
+    /// Returns a procedure; nil if it uses itself.
     subscript(name: String) -> Procedure? { inCircles.contains(name) ? nil : procedures[name] }
 
     private static func uses(in steps: [Step]) -> [(String, Position)] {
@@ -43,7 +43,7 @@ package struct ProcedureTable {
 
     // MARK: What follows from the steps
 
-    /// How many turns a loop has, at least and at most.
+    /// Returns the minimum and maximum number of a loop's iterations.
     package func count(_ times: Operand, _ given: [String: ValueShape]) -> (least: Int, most: Int) {
         switch times {
         case .literal(.number(let count)): return (count, max(0, count))
@@ -57,13 +57,13 @@ package struct ProcedureTable {
         }
     }
 
-    /// How many steps can run, loops and procedures included.
+    /// Returns the maximum number of executed steps, including loops and procedures.
     func cost(of steps: [Step], _ given: [String: ValueShape]) -> Int {
         var known: [String: Int] = [:]
         return cost(of: steps, given, &known)
     }
 
-    /// - Parameter known: the costs of procedures, each of which is counted once however often it is used.
+    /// - Parameter known: the costs of procedures that have already been calculated.
     private func cost(of steps: [Step], _ given: [String: ValueShape], _ known: inout [String: Int]) -> Int {
         var sum = 0
         for step in steps {
@@ -90,16 +90,16 @@ package struct ProcedureTable {
     private static func product(_ a: Int, _ b: Int) -> Int { min(1_000_000, min(a, 1_000_000) * min(b, 1_000_000)) }
     private static func sum(_ a: Int, _ b: Int) -> Int { min(1_000_000, a + b) }
 
-    /// Whether some step of the procedure, or of those it uses, is the side's.
+    /// True if a step of the procedure, or of a procedure that it uses, belongs to the side.
     func acts(as side: Side, in procedure: Procedure, _ cast: [String: Side]) -> Bool {
         var seen: Set<Visit> = []
         return acts(as: side, procedure.steps, cast, &seen)
     }
 
-    /// A procedure as a step uses it.
+    /// A use of a procedure.
     package struct Visit: Hashable {
         package var name: String
-        /// The side in its first role, if the step names one.
+        /// The side in the first role, if the step specifies it.
         var actor: Side?
     }
 
@@ -121,14 +121,14 @@ package struct ProcedureTable {
         }
     }
 
-    /// What the procedure's result has.
+    /// Returns the shape of the procedure's result.
     func gives(of procedure: Procedure, _ cast: [String: Side]) -> ValueShape {
         var parts: [String: ValueShape] = [:]
         for entry in procedure.gives { for name in procedure.names(of: entry, cast) { parts[name] = .any } }
         return .record(parts)
     }
 
-    /// Whether some step looks at the simulated air, or changes what is on it.
+    /// True if a step observes or changes the simulated air.
     func useAir(_ steps: [Step], _ vocabulary: Vocabulary) -> Bool {
         var seen: Set<String> = []
         return useAir(steps, vocabulary, &seen)
@@ -136,7 +136,7 @@ package struct ProcedureTable {
 
     private func useAir(_ steps: [Step], _ vocabulary: Vocabulary, _ seen: inout Set<String>) -> Bool {
         steps.contains { step in
-            // What runs only where there is an air asks nothing of other places.
+            // A step with a condition on the air has no effect without it.
             if let condition = step.condition, !condition.canHold(without: ["air"]) { return false }
             return switch step.kind {
             case .air: true
@@ -154,7 +154,7 @@ package struct ProcedureTable {
 }
 
 extension Procedure {
-    /// The names that one of `gives` goes by: its own, or the side that takes the role it is named for.
+    /// Returns the names of an element of `gives`: its own name, or the side in the role of that name.
     package func names(of entry: Operand.Entry, _ cast: [String: Side]) -> [String] {
         guard entry.name.hasPrefix("$") else { return [entry.name] }
         if let side = cast[String(entry.name.dropFirst())] { return [side.rawValue] }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The list of public test-case ids that `covers:` may name.
+/// The list of public test-case ids for `covers:`.
 public enum PublicCases {
-    /// One id a line; lines that begin with `#` are remarks.
+    /// Reads one id from each line; lines that begin with `#` are comments.
     ///
-    /// - Throws: `Problems` when the file cannot be read.
+    /// - Throws: `Problems` if the file cannot be read.
     public static func load(_ path: String) throws(Problems) -> Set<String> {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw Problems([Problem(Position(file: path, line: 1, column: 1), "the list of public test-case ids cannot be read")])

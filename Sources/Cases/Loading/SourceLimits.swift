@@ -1,16 +1,16 @@
 import Yams
 
-/// How large a case file may be, before it is parsed and after: aliases that repeat one another and nests without end are mistakes, not a machine's memory.
+/// Limits of a case file's size before and after parsing, so that repeated aliases and deep nesting do not exhaust the memory.
 enum SourceLimits {
     package static let octets = 256 * 1024
-    /// Open brackets, or columns before the first word of a line, which are more than the nests of blocks.
+    /// The limit of open brackets and of a line's indentation in columns, which is an upper bound of the nesting of blocks.
     static let depth = 64
     static let column = 120
-    /// With this many aliases a file can grow to some hundred times its size.
+    /// The limit of aliases; with this number a file can expand to a few hundred times its size.
     static let aliases = 16
     static let nodes = 50_000
 
-    /// What is wrong with the text as a whole, with its line and column.
+    /// Returns the mistake in the text as a whole, with line and column.
     static func impediment(in text: String) -> (line: Int, column: Int, text: String)? {
         guard text.utf8.count <= octets else { return (1, 1, "the file is longer than \(octets / 1024) KiB") }
         var open = 0
@@ -41,7 +41,7 @@ enum SourceLimits {
         return nil
     }
 
-    /// Whether the node, with its aliases written out, is of a reasonable size.
+    /// True if the node with expanded aliases is within the limit.
     static func isReasonable(_ node: Node) -> Bool {
         var budget = nodes
         return spend(&budget, on: node)

@@ -10,7 +10,7 @@ extension SourceReader {
     ]
     static let procedureKeys = ["about", "roles", "parameters", "steps", "gives"]
 
-    /// A whole case file.
+    /// Reads a case file.
     mutating func testCase(_ root: Node, id: String) -> TestCase? {
         guard var keys = keys(root, of: "a case") else { return nil }
         let position = position(root)
@@ -46,7 +46,7 @@ extension SourceReader {
         return testCase
     }
 
-    /// A procedure file: steps for use in cases.
+    /// Reads a procedure file.
     mutating func procedure(_ root: Node, name: String) -> Procedure? {
         guard var keys = keys(root, of: "a procedure") else { return nil }
         let about = required(keys.take("about"), "about", at: position(root))
@@ -73,7 +73,7 @@ extension SourceReader {
         return entries(keys, of: "gives", fields: [])
     }
 
-    /// One role, or two of which the other side takes the second.
+    /// Reads one role, or two, of which the other side takes the second.
     private mutating func roles(_ node: Node?) -> [Procedure.Role] {
         guard let node, let keys = keys(node, of: "roles") else { return [] }
         if keys.entries.isEmpty || keys.entries.count > 2 { report(node, "a procedure has one role or two") }
@@ -87,7 +87,7 @@ extension SourceReader {
         return roles
     }
 
-    /// `Core Vol 6, Part B, 5.1.10`: the section that a case judges.
+    /// Reads the section that a case judges: `Core Vol 6, Part B, 5.1.10`.
     private mutating func reference(_ node: Node?, at position: Position) -> String {
         let text = required(node, "reference", at: position)
         for section in text.split(separator: ";") where !Self.isSection(section) {
@@ -97,7 +97,7 @@ extension SourceReader {
         return text
     }
 
-    /// Specifications of protocols and profiles that have no parts.
+    /// Protocol and profile specifications that are not divided into parts.
     private static let profiles: Set<String> = ["RFCOMM 1.2", "TS 07.10", "AVDTP 1.3", "AVCTP 1.4", "AVRCP 1.6", "A2DP 1.3", "HFP 1.8"]
 
     private static func isSection(_ text: Substring) -> Bool {
@@ -114,7 +114,7 @@ extension SourceReader {
         return numbers.count > 0 && numbers.allSatisfy { !$0.isEmpty && $0.allSatisfy { $0.isASCII && $0.isNumber } }
     }
 
-    /// Values that the file gives names to; references to them are replaced as they are read.
+    /// Reads the file's constants, which replace references to them during reading.
     private mutating func constants(_ node: Node?) -> [(name: String, position: Position)] {
         guard let node, let keys = keys(node, of: "constants") else { return [] }
         for entry in keys.entries {
@@ -124,7 +124,7 @@ extension SourceReader {
         return keys.entries.map { ($0.name, $0.position) }
     }
 
-    /// A constant is written out: an address, a UUID, octets, a number.
+    /// Checks that a constant is a literal: an address, a UUID, octets or a number.
     mutating func constant(_ node: Node) -> Node {
         if case .scalar(let scalar) = node, scalar.string.hasPrefix("$") { report(node, "a constant is a value, not a reference") }
         return node
@@ -235,7 +235,7 @@ extension SourceReader {
         return limits[0]...limits[1]
     }
 
-    /// `LE_Set_PHY.TX_PHYs`: the field that a parameter is a value of.
+    /// Reads the field whose value a parameter is: `LE_Set_PHY.TX_PHYs`.
     private mutating func field(_ node: Node?) -> Vocabulary.Field? {
         guard let node, let text = text(node, "field") else { return nil }
         let parts = text.split(separator: ".").map(String.init)
@@ -317,7 +317,7 @@ extension SourceReader {
         }
     }
 
-    /// A setting's number; `true` and `false` are 1 and 0.
+    /// Reads a setting's number; `true` and `false` are 1 and 0.
     mutating func number(_ node: Node, _ name: String, in limits: ClosedRange<Int>) -> Int {
         switch text(node, name) {
         case "true"?: 1
@@ -326,7 +326,7 @@ extension SourceReader {
         }
     }
 
-    /// A list of commands or events by name.
+    /// Reads a list of command or event names.
     private mutating func names(_ node: Node, _ what: String, in layer: Vocabulary.PDU.Layer) -> [CaseValue] {
         var names: [CaseValue] = []
         for element in sequence(node, what) {
@@ -342,7 +342,7 @@ extension SourceReader {
 }
 
 extension Parameter {
-    /// What a value for the parameter must be like.
+    /// The field description for values of the parameter.
     var asField: Vocabulary.Field {
         if var field {
             field.name = name
@@ -354,17 +354,17 @@ extension Parameter {
 }
 
 extension TestCase {
-    /// Whether some step says which requirement it checks.
+    /// True if a step states a requirement.
     var statesSomething: Bool { steps.contains { $0.anywhere { $0.states != nil } } }
 }
 
 extension Step {
-    /// Whether the step or one inside it satisfies the test.
+    /// True if the step or a step inside it satisfies the test.
     func anywhere(_ test: (Step) -> Bool) -> Bool {
         test(self) || inner.contains { $0.anywhere(test) }
     }
 
-    /// The steps inside a step.
+    /// The steps inside the step.
     package var inner: [Step] {
         switch kind {
         case .repeated(_, _, let steps), .each(_, _, let steps), .until(_, _, let steps): steps

@@ -2,7 +2,7 @@ import Foundation
 import Yams
 
 extension SourceReader {
-    /// The file's only document, or nil with the problem noted.
+    /// Parses the file's only document; returns nil after reporting the problem.
     package mutating func compose() -> Node? {
         let start = Position(file: file, line: 1, column: 1)
         guard let data = FileManager.default.contents(atPath: file) else {

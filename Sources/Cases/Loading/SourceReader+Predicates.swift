@@ -5,7 +5,7 @@ extension SourceReader {
         "is", "not", "anyOf", "allOf", "range", "atLeast", "atMost", "mask", "length", "startsWith", "endsWith", "contains", "some", "each",
         "near", "tolerance", "any", "at", "bitsOf",
     ]
-    /// Numbers inside octets, least significant octet first.
+    /// Integers inside octets, least significant octet first.
     static let integerNames: [String: (octets: Int, isSigned: Bool)] = [
         "uint8": (1, false), "uint16": (2, false), "uint24": (3, false), "uint32": (4, false), "int8": (1, true), "int16": (2, true),
         "int24": (3, true), "int32": (4, true),
@@ -14,7 +14,7 @@ extension SourceReader {
     private static let ofOctets = ["startsWith", "endsWith", "contains"]
     static let conditionNames = predicateNames + integerNames.keys.sorted()
 
-    /// Predicates on the fields of a PDU or a result.
+    /// Reads predicates on the fields of a PDU or a result.
     mutating func fieldPredicates(_ node: Node?, of what: String, fields: [Vocabulary.Field], isOpen: Bool = false) -> [FieldPredicate] {
         guard let node, let keys = keys(node, of: "the fields of \(what)") else { return [] }
         return keys.entries.map { entry in
@@ -30,7 +30,7 @@ extension SourceReader {
         }
     }
 
-    /// `5`, or `{range: [1, 5]}` and its like.
+    /// Reads a predicate such as `5` or `{range: [1, 5]}`.
     mutating func predicate(_ node: Node, field: Vocabulary.Field? = nil) -> Predicate {
         valueDepth += 1
         defer { valueDepth -= 1 }
@@ -77,7 +77,7 @@ extension SourceReader {
         return all.count == 1 ? all[0] : .allOf(all)
     }
 
-    /// Conditions that a field of its kind can never satisfy, or always does.
+    /// Reports conditions that a field of this kind never or always satisfies.
     private mutating func checkSuitability(_ keys: Keys, _ field: Vocabulary.Field?) {
         guard let field, field.kind != .any else { return }
         for entry in keys.entries {
@@ -143,7 +143,7 @@ extension SourceReader {
         return .range(low: low, high: high)
     }
 
-    /// Octets, or text where a result is text, that a value has somewhere.
+    /// Reads octets, or text for a text result, that a value contains.
     private mutating func part(_ node: Node, of field: Vocabulary.Field?) -> Operand {
         guard case .octets? = field?.kind else { return operand(node) }
         return operand(node, field: .init(field?.name ?? "", .octets(atMost: nil)))

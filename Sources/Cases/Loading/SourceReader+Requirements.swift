@@ -1,7 +1,7 @@
 import Packets
 import Yams
 
-/// Conditions over what the devices of a bench can do, and over what is known of a device over the air.
+/// Reading of conditions on the features of a bench's devices and on the known facts about a device over the air.
 extension SourceReader {
     mutating func requirement(_ node: Node?, _ what: String) -> Requirement? {
         guard let node, let text = text(node, what) else { return nil }

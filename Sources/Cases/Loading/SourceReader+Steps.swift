@@ -2,7 +2,7 @@ import Packets
 import Yams
 
 extension SourceReader {
-    /// The first key of a step, which says what kind it is.
+    /// The possible first keys of a step, which determine its kind.
     static let stepKinds = [
         "send", "do", "expect", "none", "measure", "air", "check", "wait", "mark", "repeat", "each", "attempts", "parallel", "either",
         "until",
@@ -47,7 +47,7 @@ extension SourceReader {
             limit: limit, otherwise: otherwise)
     }
 
-    /// The verdict of a case that a step ends because what it asks for is not owed.
+    /// Reads the verdict of a case that ends at the step because the expected behaviour is optional.
     private mutating func otherwise(_ node: Node?) -> Step.Otherwise? {
         guard let node, let text = text(node, "otherwise") else { return nil }
         if let otherwise = Step.Otherwise(rawValue: text) { return otherwise }
@@ -56,7 +56,7 @@ extension SourceReader {
         return nil
     }
 
-    /// A name that results are saved under: not one that stands for something else.
+    /// Checks that a name for results is not reserved.
     mutating func checkName(_ name: String, at position: Position) {
         if name.isEmpty || name.contains(where: { $0 == "." || $0 == "$" || $0.isWhitespace }) {
             report(position, "'\(name)' is no name: letters, digits and underscores")
@@ -79,7 +79,7 @@ extension SourceReader {
         "until": ["where", "within", "atMost", "steps"], "use": ["with"],
     ]
 
-    /// Who acts: a side, or in a procedure the role of one.
+    /// Reads the acting side, or in a procedure its role.
     private mutating func side(_ node: Node?, isNeeded: Bool, at position: Position) -> (Side, role: String?) {
         guard let node, let text = text(node, "as") else {
             if isNeeded, !isAccessoryCase { report(position, "the step does not say who: `as: tester` or `as: subject`") }
@@ -230,7 +230,7 @@ extension SourceReader {
             connection: connection, answer: answer(keys.take("answer"), of: known, name))
     }
 
-    /// What is sent in fields that are left out, where that is not 0; there are fields that cannot be left out.
+    /// Returns the values of omitted fields that are not 0, and reports omitted fields that are required.
     private mutating func defaults(of pdu: Vocabulary.PDU?, _ name: String, without given: [Operand.Entry], at position: Position)
         -> [Operand.Entry]
     {
@@ -298,7 +298,7 @@ extension SourceReader {
             window: window(&keys), since: text(keys.take("since"), "since"), isStrict: truth(keys.take("strict"), "strict"))
     }
 
-    /// Something that must not come: whichever of several events a controller would send.
+    /// Reads something that must not occur: any of several equivalent events of a controller.
     private mutating func prohibition(_ head: Node, _ keys: inout Keys) -> Step.Kind? {
         guard let expectation = expectation(head, &keys) else { return nil }
         for (name, events) in vocabulary.alternatives.sorted(by: { $0.key < $1.key }) where events.contains(expectation.name) {
@@ -369,7 +369,7 @@ extension SourceReader {
             isInClear: truth(keys.take("inClear"), "inClear"))
     }
 
-    /// Rules for what a controller sends compare fields for equality only.
+    /// Reports predicates other than equality, which rules for sent packets do not support.
     mutating func checkEqualities(_ predicates: [FieldPredicate]) {
         for predicate in predicates {
             if case .equals = predicate.predicate { continue }

@@ -2,7 +2,7 @@ import Packets
 import Yams
 
 extension SourceReader {
-    /// A value: written out, or a reference; `field` says what it must be like and brings the names of its values and columns.
+    /// Reads a value: a literal or a reference; `field` describes it and has the names of its values and columns.
     mutating func operand(_ node: Node, field: Vocabulary.Field? = nil) -> Operand {
         valueDepth += 1
         defer { valueDepth -= 1 }
@@ -58,7 +58,7 @@ extension SourceReader {
         return .literal(.text(text))
     }
 
-    /// A reference, or a constant's value in its place.
+    /// Reads a reference, or replaces it with a constant's value.
     private mutating func reference(_ text: String, _ node: Node, _ field: Vocabulary.Field?) -> Operand {
         let parts = text.dropFirst().split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard let name = parts.first, !parts.contains("") else {
@@ -73,7 +73,7 @@ extension SourceReader {
         return .reference(Reference(name: name, path: Array(parts.dropFirst()), position: position(node)))
     }
 
-    /// What nothing is known about: a number, a time where times are read, or text. Octets with a typo are not text.
+    /// Reads a value of unknown type: a number, a time where times are allowed, or text. Misspelt octets are reported.
     private mutating func untyped(_ text: String, _ number: Int?, _ node: Node) -> Operand {
         if let number { return .literal(.number(number)) }
         if readsTimes, let time = Self.duration(text) { return .literal(.number(Int(time.rawValue))) }
@@ -142,7 +142,7 @@ extension SourceReader {
         return .filled(octet: UInt8(truncatingIfNeeded: octet), times: times)
     }
 
-    /// So many octets against the field that they are for.
+    /// Checks the number of octets for a field.
     private mutating func check(_ count: Int, against field: Vocabulary.Field?, _ node: Node) {
         switch field?.kind {
         case .octets(let most?) where count > most: report(node, "\(field?.name ?? "") has room for \(most) octets, not \(count)")
@@ -151,9 +151,9 @@ extension SourceReader {
         }
     }
 
-    /// Named values, checked against the declared fields when there are any.
+    /// Reads named values and checks them against the declared fields, if any.
     ///
-    /// - Parameter fillsIn: fields that are left out, and whose least legal value is not 0, get that value.
+    /// - Parameter fillsIn: true to add omitted fields whose smallest legal value is not 0.
     mutating func entries(_ keys: Keys, of what: String, fields: [Vocabulary.Field], fillsIn: Bool = false) -> [Operand.Entry] {
         var entries = keys.entries.map { entry in
             let field = fields.first { $0.name == entry.name }
@@ -166,7 +166,7 @@ extension SourceReader {
         return entries
     }
 
-    /// The fields that are left out, except for those that are sent as 0.
+    /// Returns the omitted fields whose default is not 0.
     func defaults(of fields: [Vocabulary.Field], without given: [Operand.Entry], at position: Position) -> [Operand.Entry] {
         fields.filter { field in field.initial != 0 && !given.contains { $0.name == field.name } }.map { field in
             Operand.Entry(name: field.name, value: .literal(.number(field.initial)), position: position)

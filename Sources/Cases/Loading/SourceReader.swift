@@ -1,28 +1,28 @@
 import Packets
 import Yams
 
-/// Reads YAML nodes and collects what is wrong with them, each with its place.
+/// Reads YAML nodes and collects mistakes with their positions.
 package struct SourceReader {
     let file: String
     let vocabulary: Vocabulary
     package var problems: [Problem] = []
-    /// What procedures are called with, by their names; nil where there are none to look at.
+    /// The parameters of procedures by name; nil if they are unknown.
     var signatures: [String: [Parameter]]?
-    /// All procedures that there are, whether or not they have been read.
+    /// The names of all existing procedures.
     var procedureNames: Set<String> = []
-    /// Values by name that the file, or all files, may use in place of writing them out.
+    /// The constants of the file or of all files, by name.
     var constants: [String: Node] = [:]
     var usedConstants: Set<String> = []
-    /// What the parameters of this file are like, where they say so.
+    /// The declared fields of this file's parameters.
     var parameterFields: [String: Vocabulary.Field] = [:]
     /// The roles of a procedure, or none.
     var roles: [String] = []
     var isAccessoryCase = false
-    /// `$device` or a feature of it was read.
+    /// True if `$device` or one of its features was read.
     package var mentionsDevice = false
-    /// The name of the accessory of docs/guide/accessory.md was read.
+    /// True if the name of the accessory of docs/guide/accessory.md was read.
     package var mentionsReference = false
-    /// Numbers may be written as times, in microseconds.
+    /// True if numbers may be written as times, in microseconds.
     var readsTimes = false
     var valueDepth = 0
 
@@ -31,7 +31,7 @@ package struct SourceReader {
         self.vocabulary = vocabulary
     }
 
-    /// The keys of a mapping; each is taken once, and what is left over is a mistake.
+    /// The keys of a mapping; each is taken once, and remaining keys are reported.
     package struct Keys {
         var position: Position
         var entries: [(name: String, position: Position, node: Node)]
@@ -77,7 +77,7 @@ package struct SourceReader {
         return Keys(position: position(node), entries: entries)
     }
 
-    /// Reports the keys nobody took.
+    /// Reports the remaining keys.
     package mutating func finish(_ keys: Keys, of what: String, allowed: [String]) {
         for entry in keys.entries {
             report(entry.position, "\(what) has no '\(entry.name)'" + Suggestion.text(for: entry.name, among: allowed))
@@ -100,7 +100,7 @@ package struct SourceReader {
         return text == "true"
     }
 
-    /// A whole number within the limits; the nearest one, with the problem noted, when it is not.
+    /// Reads an integer within the limits; returns the nearest legal value after reporting a problem.
     package mutating func integer(_ node: Node?, _ what: String, in limits: ClosedRange<Int> = .min ... .max) -> Int? {
         guard let node else { return nil }
         guard case .scalar(let scalar) = node, let number = Self.integer(scalar.string) else {
@@ -114,7 +114,7 @@ package struct SourceReader {
         return number
     }
 
-    /// A list, which has something in it.
+    /// Reads a list, which must not be empty by default.
     package mutating func sequence(_ node: Node?, _ what: String, mayBeEmpty: Bool = false) -> [Node] {
         guard let node else { return [] }
         guard case .sequence(let sequence) = node else {
@@ -135,7 +135,7 @@ package struct SourceReader {
         return Int((isNegative ? "-" : "") + body, radix: radix)
     }
 
-    /// `20 ms`, `1.5 s`, `625 us`.
+    /// Reads a duration: `20 ms`, `1.5 s`, `625 us`.
     package mutating func duration(_ node: Node?, _ what: String, atMost limit: Microseconds? = nil) -> Microseconds? {
         guard let node, let text = text(node, what) else { return nil }
         guard let time = Self.duration(text) else {
@@ -159,7 +159,7 @@ package struct SourceReader {
         return nil
     }
 
-    /// A time, or a number of connection or advertising events.
+    /// Reads a time, or a number of connection or advertising events.
     mutating func length(_ node: Node?, _ what: String) -> Window.Length? {
         guard let node, let text = text(node, what) else { return nil }
         if let time = Self.duration(text) {

@@ -1,6 +1,6 @@
-/// The names that come closest to a misspelt one.
+/// The names nearest to a misspelt one.
 public enum Suggestion {
-    /// `; did you mean X?`, or nothing when no name is near.
+    /// Returns `; did you mean X?`, or an empty text if no name is near.
     public static func text(for word: String, among names: some Sequence<String>) -> String {
         let key = fold(word)
         var best: (name: String, distance: Int)?
@@ -27,7 +27,7 @@ public enum Suggestion {
         return (0...(text.count - part.count)).contains { text[$0...].starts(with: part) }
     }
 
-    /// Insertions, deletions, replacements and swaps of neighbours; nil above the limit.
+    /// Returns the number of insertions, deletions, replacements and swaps of neighbours; nil above the limit.
     private static func distance(_ a: [UInt8], _ b: [UInt8], limit: Int) -> Int? {
         guard abs(a.count - b.count) <= limit else { return nil }
         var before = [Int](repeating: 0, count: b.count + 1)

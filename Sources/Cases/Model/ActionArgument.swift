@@ -1,10 +1,10 @@
 import Packets
 
-/// What an action takes under one name.
+/// An argument of an action.
 public struct ActionArgument: Sendable {
     public enum Kind: Sendable, Hashable {
         case number(ClosedRange<Int>)
-        /// A number that is written by name.
+        /// A number with named values.
         case named([String: Int])
         case octets
         case uuid
@@ -13,7 +13,7 @@ public struct ActionArgument: Sendable {
 
     public let name: String
     public let kind: Kind
-    /// What it is when a case leaves it out; nil if a case must give it.
+    /// The default value; nil if the argument is required.
     public let initial: CaseValue?
     public let about: String
 
@@ -26,7 +26,7 @@ public struct ActionArgument: Sendable {
 }
 
 extension ActionArgument {
-    /// What a value for the argument must be like.
+    /// The field description of the argument's values.
     var asField: Vocabulary.Field {
         switch kind {
         case .number(let range): Vocabulary.Field(name, .number(range))

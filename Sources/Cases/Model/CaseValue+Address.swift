@@ -1,7 +1,7 @@
 import Packets
 
 extension CaseValue {
-    /// A device address written out: `C0:B1:BE:00:00:01`.
+    /// The value of a device address in text form: `C0:B1:BE:00:00:01`.
     package var asAddress: UInt64? {
         guard case .text(let text) = self, text.count == 17, text.split(separator: ":").count == 6, let octets = Hexadecimal.octets(text)
         else {
@@ -10,7 +10,7 @@ extension CaseValue {
         return octets.reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// A device address written out, or as the number that a PDU carries.
+    /// The value of a device address in text form or as a PDU's number.
     package var asDeviceAddress: UInt64? {
         asAddress ?? asNumber.flatMap { UInt64(exactly: $0) }.flatMap { $0 < 1 << 48 ? $0 : nil }
     }

@@ -1,4 +1,4 @@
-/// A value that a case file writes, a PDU carries or a step saves.
+/// A value in a case file, a PDU or a saved result.
 public indirect enum CaseValue: Sendable, Hashable {
     case number(Int)
     case text(String)
@@ -7,7 +7,7 @@ public indirect enum CaseValue: Sendable, Hashable {
     case record(CaseRecord)
 }
 
-/// Named values in their order.
+/// Named values in order.
 public struct CaseRecord: Sendable, Hashable {
     public var names: [String]
     public var values: [CaseValue]
@@ -52,14 +52,14 @@ extension CaseRecord: CustomStringConvertible {
     }
 }
 
-/// Octets as people write them: pairs of digits, spaces between them optional.
+/// Octets in hexadecimal text: pairs of digits with optional spaces.
 package enum Hexadecimal {
     package static func text(_ octets: [UInt8]) -> String {
         let shown = octets.prefix(32).map { digits($0) }.joined(separator: " ")
         return octets.count > 32 ? shown + " ... (\(octets.count) octets)" : shown
     }
 
-    /// Nil when a group of digits has an odd number of them, or what is no digit.
+    /// Returns the octets; nil if a group has an odd number of digits or other characters.
     package static func octets(_ text: String) -> [UInt8]? {
         var octets: [UInt8] = []
         for group in text.utf8.split(whereSeparator: { " :-\n".utf8.contains($0) }) {
@@ -72,7 +72,7 @@ package enum Hexadecimal {
         return octets
     }
 
-    /// Whether a text was meant for octets and is none: short groups, most of them of digits.
+    /// True if a text appears to be octets but is invalid: short groups, most of which contain digits.
     static func isMistyped(_ text: String) -> Bool {
         let groups = text.split(separator: " ")
         guard groups.count > 1, groups.allSatisfy({ $0.utf8.count <= 2 }), octets(text) == nil else { return false }

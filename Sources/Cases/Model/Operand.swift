@@ -1,11 +1,11 @@
-/// A value as a case file gives it: written out, or taken from a parameter or a saved result when the step runs.
+/// A value in a case file: a literal, or a parameter or saved result that is evaluated when the step runs.
 public indirect enum Operand: Sendable, Hashable {
     case literal(CaseValue)
-    /// `$name.Field.0`: a saved value and the way into it.
+    /// `$name.Field.0`: a saved value and the path inside it.
     case reference(Reference)
     case list([Operand])
     case record([Entry])
-    /// `{octet: 0xAA, times: 31}`: octets too many to write.
+    /// `{octet: 0xAA, times: 31}`: a repeated octet.
     case filled(octet: UInt8, times: Operand)
 
     public struct Entry: Sendable, Hashable {
@@ -15,7 +15,7 @@ public indirect enum Operand: Sendable, Hashable {
     }
 }
 
-/// A saved value by name, and what to take from it.
+/// The name of a saved value and the path inside it.
 public struct Reference: Sendable, Hashable, CustomStringConvertible {
     public var name: String
     public var path: [String]
@@ -24,7 +24,7 @@ public struct Reference: Sendable, Hashable, CustomStringConvertible {
     public var description: String { "$" + ([name] + path).joined(separator: ".") }
 }
 
-/// What steps have saved so far.
+/// The values saved by previous steps.
 public struct Variables: Sendable {
     private var values: [String: CaseValue] = [:]
 
@@ -76,13 +76,13 @@ public struct Variables: Sendable {
     }
 }
 
-/// A reference that leads nowhere when its step runs.
+/// A reference that cannot be resolved when its step runs.
 public struct BadReference: Error, Sendable {
     public var text: String
 }
 
 extension Operand {
-    /// As a case file writes it.
+    /// The operand in the syntax of case files.
     package var text: String {
         switch self {
         case .literal(let value): value.description

@@ -1,4 +1,4 @@
-/// A place in a case file; lines and columns count from 1.
+/// A position in a case file; lines and columns start at 1.
 public struct Position: Sendable, Hashable, CustomStringConvertible {
     public var file: String
     public var line: Int
@@ -13,7 +13,7 @@ public struct Position: Sendable, Hashable, CustomStringConvertible {
     public var description: String { "\(file):\(line):\(column)" }
 }
 
-/// A mistake in a case file, found before anything runs.
+/// A mistake in a case file, reported before any case runs.
 public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
     public var position: Position
     public var text: String
@@ -26,7 +26,7 @@ public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
     public var description: String { "\(position): \(text)" }
 }
 
-/// Every mistake found in a set of case files.
+/// The mistakes in a set of case files.
 public struct Problems: Error, Sendable, CustomStringConvertible {
     public var list: [Problem]
 

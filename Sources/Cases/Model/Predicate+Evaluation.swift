@@ -1,6 +1,6 @@
 import Packets
 
-/// Why a value does not satisfy a predicate.
+/// The reason why a value does not satisfy a predicate.
 package struct Mismatch: Equatable {
     package var path: String
     package var expected: String
@@ -20,7 +20,7 @@ package struct Mismatch: Equatable {
 }
 
 extension Predicate {
-    /// Nil when the value satisfies the predicate.
+    /// Returns the mismatch; nil if the value satisfies the predicate.
     package func mismatch(_ value: CaseValue, _ variables: Variables) throws(BadReference) -> Mismatch? {
         switch self {
         case .any: return nil
@@ -79,7 +79,7 @@ extension Predicate {
 
     private static func name(_ octets: Int, _ isSigned: Bool) -> String { (isSigned ? "int" : "uint") + "\(octets * 8)" }
 
-    /// The number at a place, or nil when the octets end before it does.
+    /// Returns the integer at an offset; nil if there are too few octets.
     private static func integer(in all: [UInt8], _ at: Int, _ count: Int, _ isSigned: Bool) -> Int? {
         guard at >= 0, at <= all.count, count <= all.count - at else { return nil }
         let number = all[at..<at + count].reversed().reduce(0) { $0 << 8 | Int($1) }
@@ -122,7 +122,7 @@ extension Predicate {
 }
 
 extension Predicate {
-    /// The predicate in words, with references replaced where they lead somewhere.
+    /// Describes the predicate, with references replaced by their values if possible.
     package func text(_ variables: Variables) -> String {
         switch self {
         case .any: "anything"
@@ -173,7 +173,7 @@ extension CaseValue {
         }
     }
 
-    /// Equal, whichever way each side wrote it: octets as a list of numbers or as hexadecimal text.
+    /// True if the values are equal in any notation: octets may be a list of numbers or hexadecimal text.
     func isSame(as other: CaseValue) -> Bool {
         switch (self, other) {
         case (.number(let a), .number(let b)): a == b
@@ -189,14 +189,14 @@ extension CaseValue {
         }
     }
 
-    /// Whether a 16-bit UUID as a number is the UUID that one of the two writes.
+    /// True if a number is the 16-bit form of the other value's UUID.
     private func isUUID(_ number: Int, _ other: CaseValue) -> Bool {
         guard let short = UInt16(exactly: number) else { return false }
         for case .text(let text) in [self, other] { return BluetoothUUID(text) == BluetoothUUID(short) }
         return false
     }
 
-    /// Octets, a list of numbers below 256, text in hexadecimal, or other text as its UTF-8.
+    /// The octets of octets, a list of numbers below 256, hexadecimal text, or other text as UTF-8.
     package var asOctets: [UInt8]? {
         switch self {
         case .octets(let octets): octets

@@ -1,6 +1,6 @@
-/// What a field of a PDU must be like.
+/// A condition on a field of a PDU.
 public indirect enum Predicate: Sendable, Hashable {
-    /// Anything, as long as the field is there.
+    /// Any value, if the field is present.
     case any
     case equals(Operand)
     case not(Predicate)
@@ -8,22 +8,22 @@ public indirect enum Predicate: Sendable, Hashable {
     case allOf([Predicate])
     /// Inclusive limits.
     case range(low: Operand?, high: Operand?)
-    /// The number's bits under the mask.
+    /// The bits of a number under the mask.
     case masked(mask: Int, Predicate)
-    /// No other bits than these.
+    /// No bits other than these.
     case bits(of: Operand)
     /// A number inside octets, least significant octet first.
     case integer(at: Int, octets: Int, isSigned: Bool, Predicate)
-    /// How many octets, characters or elements.
+    /// The number of octets, characters or elements.
     case length(Predicate)
-    /// The octets or the text begin with, end with, or have in them.
+    /// The octets or the text start with, end with, or contain the value.
     case starts(with: Operand)
     case ends(with: Operand)
     case contains(Operand)
     /// One element, or every element, of a list.
     case anyElement(Predicate)
     case everyElement(Predicate)
-    /// Parts of a record by name; others are ignored.
+    /// Named parts of a record; other parts are ignored.
     case parts([FieldPredicate])
 }
 

@@ -1,4 +1,4 @@
-/// A condition over the features of tester and subject: `tester.LE_2M_PHY and not subject.LE_Coded_PHY`.
+/// A condition on the features of tester and subject: `tester.LE_2M_PHY and not subject.LE_Coded_PHY`.
 public indirect enum Requirement: Sendable, Hashable {
     case feature(String)
     case not(Requirement)
@@ -14,7 +14,7 @@ public indirect enum Requirement: Sendable, Hashable {
         }
     }
 
-    /// Whether some device without these features could satisfy the requirement.
+    /// True if a device without these features could satisfy the requirement.
     public func canHold(without missing: Set<String>) -> Bool {
         switch self {
         case .feature(let name): !missing.contains(name)
@@ -24,7 +24,7 @@ public indirect enum Requirement: Sendable, Hashable {
         }
     }
 
-    /// The parts that keep the requirement from holding, in words.
+    /// Returns descriptions of the unsatisfied parts of the requirement.
     public func unmet(in features: Set<String>) -> [String] {
         guard !holds(in: features) else { return [] }
         switch self {
@@ -35,7 +35,7 @@ public indirect enum Requirement: Sendable, Hashable {
         }
     }
 
-    /// Every feature that is named.
+    /// The features in the requirement.
     public var names: [String] {
         switch self {
         case .feature(let name): [name]
@@ -57,7 +57,7 @@ extension Requirement: CustomStringConvertible {
 }
 
 extension Requirement {
-    /// A syntax error: how many characters into the text, and what is wrong.
+    /// A syntax error with its offset in characters.
     struct SyntaxError: Error {
         var offset: Int
         package var text: String
@@ -93,7 +93,7 @@ extension Requirement {
             var start = 0
             let characters = Array(text + " ")
             for (offset, character) in characters.enumerated() {
-                // The version of a command belongs to its name: LE_Receiver_Test [v2].
+                // The version is part of a command's name: LE_Receiver_Test [v2].
                 let isBeforeVersion = character == " " && characters.dropFirst(offset + 1).first == "["
                 if !isBeforeVersion, character == " " || character == "(" || character == ")" || character == "\n" {
                     if !word.isEmpty { tokens.append(Token(text: word, offset: start)) }

@@ -1,10 +1,10 @@
 import Packets
 
 extension Step {
-    /// The requirement the step states, and what was wrong.
+    /// Returns the step's requirement followed by the text of the failure.
     package func stating(_ text: String) -> String { states.map { "\($0) \(text.prefix(1).uppercased() + text.dropFirst())." } ?? text }
 
-    /// The step in a few words.
+    /// A short description of the step.
     package var summary: String {
         switch kind {
         case .send(let command): "\(side.rawValue) sends \(command.name)"
@@ -40,7 +40,7 @@ extension AirStep {
 }
 
 extension Step {
-    /// The step with what it asks of fields.
+    /// The description of the step with its conditions on fields.
     package var words: String {
         switch kind {
         case .expect(let expectation) where !expectation.fields.isEmpty: summary + " with " + Self.words(expectation.fields)
@@ -56,7 +56,7 @@ extension Step {
 }
 
 extension Window.Length {
-    /// As a case file writes it.
+    /// The condition in the syntax of case files.
     package var text: String {
         switch self {
         case .time(let time): time.text
@@ -67,7 +67,7 @@ extension Window.Length {
 }
 
 extension Microseconds {
-    /// In the unit that people would use.
+    /// The time in its most common unit.
     package var text: String {
         if rawValue % 1_000_000 == 0 { return "\(rawValue / 1_000_000) s" }
         if rawValue % 1_000 == 0 { return "\(rawValue / 1_000) ms" }

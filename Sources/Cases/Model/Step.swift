@@ -1,35 +1,35 @@
 import Packets
 
-/// Who acts or observes.
+/// The side that acts or observes.
 public enum Side: String, Sendable, Hashable, CaseIterable {
     case tester
     case subject
 }
 
-/// One step of a case.
+/// A step of a case.
 public struct Step: Sendable, Hashable {
     public var position: Position
     public var side: Side
-    /// Of a procedure's step: the role that acts, from which the side follows when the procedure is used.
+    /// The role in a procedure's step, which determines the side when the procedure is used.
     public var role: String?
     public var kind: Kind
-    /// A name that `since:` can refer to.
+    /// The name that `since:` refers to.
     public var label: String?
-    /// The requirement that the step checks, as a sentence. A failure here is the verdict FAIL for that requirement.
+    /// The requirement that the step checks, as a sentence. A failure of the step has the verdict FAIL for that requirement.
     public var states: String?
-    /// The name under which the result is kept.
+    /// The name of the saved result.
     public var saveAs: String?
-    /// The step is skipped unless this holds.
+    /// The step is skipped if this condition is false.
     public var condition: Requirement?
-    /// Instead of the case's limit for steps.
+    /// The limit of the step, which replaces the case's limit for steps.
     public var limit: Microseconds?
-    /// What the case's verdict is when the step fails, where the specification allows what came instead.
+    /// The verdict of the case if the step fails although the specification allows the behaviour.
     public var otherwise: Otherwise?
 
     public enum Otherwise: String, Sendable, Hashable, CaseIterable {
-        /// Nothing can be said about the subject.
+        /// The subject cannot be judged.
         case inconclusive
-        /// An end does not have, or does not want, what the case is about.
+        /// The subject or the tester does not have the tested feature or does not use it.
         case notApplicable = "not applicable"
     }
 
@@ -42,12 +42,12 @@ public struct Step: Sendable, Hashable {
         case air(AirStep)
         case check(Operand, Predicate)
         case wait(Window.Length)
-        /// Nothing but a place that `since:` can refer to.
+        /// A mark that `since:` can refer to.
         case mark
         case repeated(times: Operand, counter: String?, [Step])
-        /// Steps for each element of a list, which goes by the name meanwhile.
+        /// Steps for each element of a list; the element has the given name.
         case each(Operand, called: String, [Step])
-        /// Steps that may fail and are then run again, as often as it says in all.
+        /// Steps that are repeated after a failure, up to the total number of attempts.
         case attempts(Int, [Step], between: [Step])
         case parallel([[Step]])
         case either([[Step]])
@@ -57,148 +57,148 @@ public struct Step: Sendable, Hashable {
 }
 
 extension Step {
-    /// Elements of a list that steps are run for at most.
+    /// The maximum number of list elements for which steps run.
     package static let mostElements = 64
 }
 
-/// A PDU to send by its specification name: an HCI command, or an ATT, SMP or L2CAP signalling PDU on a connection.
+/// A PDU to send, by specification name: an HCI command, or an ATT, SMP or L2CAP signalling PDU on a connection.
 public struct Command: Sendable, Hashable {
     public var name: String
     public var fields: [Operand.Entry]
-    /// Sent instead of encoded fields, for what the declaration cannot say.
+    /// Octets sent instead of encoded fields, for malformed PDUs.
     public var raw: Operand?
-    /// Appended after the fields.
+    /// Octets after the fields.
     public var trailing: Operand?
     /// The connection, for PDUs above HCI.
     public var connection: Operand?
     public var answer: Answer
 
-    /// What the controller must reply to a command.
+    /// The controller's expected answer to a command.
     public enum Answer: Sendable, Hashable {
         /// Status 0 in Command Complete or Command Status.
         case success
         case fields([FieldPredicate])
-        /// Not waited for.
+        /// The answer is not awaited.
         case ignored
     }
 }
 
-/// A named action of the bench's own host.
+/// A named action of the bench's host.
 public struct Action: Sendable, Hashable {
     public var name: String
     public var arguments: [Operand.Entry]
-    /// Predicates on the result; for an action expected to be refused, on its `error`.
+    /// Predicates on the result, or on the `error` of an action with an expected failure.
     public var result: [FieldPredicate]
 }
 
-/// An event or PDU to come, and when.
+/// An expected event or PDU, with its time.
 public struct Expectation: Sendable, Hashable {
     public var name: String
     public var fields: [FieldPredicate]
     public var window: Window?
-    /// The step since whose start packets count; by default the last step that acted.
+    /// The label of the step from which packets count; by default the last step that acted.
     public var since: String?
-    /// No other event of the same name may come before it.
+    /// True if no other event of the same name may precede it.
     public var isStrict: Bool
 }
 
 extension Expectation {
-    /// The name under which the element of a list that satisfied `some` is kept with the packet.
+    /// The name of the list element that satisfied `some`, which is saved with the packet.
     package static let match = "match"
 
-    /// The list of which some element must be as the expectation says.
+    /// The list that must contain an element with the expected values.
     package var listSearched: (name: String, element: Predicate)? {
         for field in fields { if case .anyElement(let element) = field.predicate { return (field.name, element) } }
         return nil
     }
 }
 
-/// When something must happen, counted from the start of the step.
+/// The time in which something must happen, from the start of the step.
 public struct Window: Sendable, Hashable {
     public var notBefore: Length?
     public var within: Length?
 
     public enum Length: Sendable, Hashable {
         case time(Microseconds)
-        /// Intervals of the connection as it is when the step starts.
+        /// A number of connection intervals; the interval is taken at the start of the step.
         case connectionEvents(Int)
-        /// Advertising intervals as last set on either end.
+        /// A number of advertising intervals, as last set on either side.
         case advertisingEvents(Int)
     }
 }
 
-/// A figure taken from the packets of a span of time.
+/// A value measured over the packets of a period.
 public struct Measurement: Sendable, Hashable {
     public var metric: Metric
-    /// The packets counted.
+    /// The name of the counted packets.
     public var name: String
     public var fields: [FieldPredicate]
     public var during: Window.Length
     public var result: Predicate
 
     public enum Metric: String, Sendable, Hashable, CaseIterable {
-        /// How many packets came.
+        /// The number of packets.
         case count
-        /// Mean, median, shortest and longest microseconds between one and the next.
+        /// The mean, median, shortest and longest time between consecutive packets in microseconds.
         case meanPeriod = "mean-period"
         case medianPeriod = "median-period"
         case shortestPeriod = "shortest-period"
         case longestPeriod = "longest-period"
-        /// Microseconds from the first to the last.
+        /// The time from the first packet to the last in microseconds.
         case span
-        /// Microseconds from the start of the step to the first.
+        /// The time from the start of the step to the first packet in microseconds.
         case delay
     }
 }
 
-/// Something done to, or seen on, the simulated air.
+/// An operation on the simulated air, or an observation of it.
 public struct AirStep: Sendable, Hashable {
     public var operation: Operation
-    /// The link layer PDU.
+    /// The name of the link layer PDU.
     public var name: String
     public var fields: [Operand.Entry]
     public var predicates: [FieldPredicate]
     public var window: Window?
     public var since: String?
-    /// How many PDUs a rule acts on; all of them if nil.
+    /// The number of PDUs that a rule affects; nil for all.
     public var times: Int?
-    /// What is injected on an encrypted link is not encrypted.
+    /// True if an injected PDU is not encrypted on an encrypted link.
     public var isInClear = false
 
     public enum Operation: Sendable, Hashable {
-        /// Wait for the PDU, sent by the step's side.
+        /// Waits for the PDU, sent by the step's side.
         case expect
-        /// The PDU must not be sent by the step's side.
+        /// The step's side must not send the PDU.
         case expectNone
-        /// The step's side does not send the PDU.
+        /// Suppresses the PDU of the step's side.
         case suppress
-        /// The step's side sends the PDU with these fields instead of its own.
+        /// Changes fields of the PDU that the step's side sends.
         case alter
-        /// The step's side sends this PDU of the case's making.
+        /// Sends this PDU as the step's side.
         case inject
     }
 }
 
-/// A procedure file to run here.
+/// A use of a procedure.
 public struct Use: Sendable, Hashable {
     public var name: String
     public var arguments: [Operand.Entry]
-    /// The step says who takes the procedure's first role.
+    /// True if the step specifies the side in the procedure's first role.
     public var isDirected: Bool
 }
 
-/// Steps that several cases begin with.
+/// Steps shared by several cases.
 public struct Procedure: Sendable {
     public var name: String
     public var position: Position
     public var about: String
-    /// Who takes part, and who it is unless the step says so. The other side takes the second role.
+    /// The roles, with their default sides. The other side takes the second role.
     public var roles: [Role]
     public var parameters: [Parameter]
     public var steps: [Step]
-    /// What the procedure's `saveAs` holds.
+    /// The values in the procedure's result.
     public var gives: [Operand.Entry]
-    /// It is about what is known of a device over the air.
+    /// True if the procedure uses known facts about a device over the air.
     package var mentionsDevice = false
 
     public struct Role: Sendable, Hashable {
@@ -206,7 +206,7 @@ public struct Procedure: Sendable {
         public var usual: Side
     }
 
-    /// Who takes each role when `first`, or who it usually is, takes the first.
+    /// Returns the side in each role if `first`, or the default side, takes the first role.
     public func cast(_ first: Side?) -> [String: Side] {
         let side = first ?? roles.first?.usual ?? .tester
         var cast: [String: Side] = [:]
@@ -220,7 +220,7 @@ extension Side {
 }
 
 extension Step {
-    /// The step, and those inside it, with the roles taken by sides.
+    /// Returns the step, including the steps inside it, with roles replaced by sides.
     public func with(_ cast: [String: Side]) -> Step {
         guard !cast.isEmpty else { return self }
         var step = self

@@ -1,5 +1,5 @@
 extension TestCase {
-    /// The case's steps, those inside them and those of procedures, whose roles are taken by sides; each procedure once for each who acts in it.
+    /// Returns the steps of the case and of its procedures with roles replaced by sides; each procedure occurs once for each acting side.
     package func castSteps(_ catalogue: Catalogue) -> [Step] {
         var (open, found, seen) = (setup + steps + teardown, [Step](), Set<ProcedureTable.Visit>())
         while let step = open.popLast() {
@@ -12,7 +12,7 @@ extension TestCase {
         return found
     }
 
-    /// Whether a step of the case, or of a procedure that it uses, satisfies the test.
+    /// True if a step of the case or of its procedures satisfies the test.
     package func anyStep(_ catalogue: Catalogue, _ test: (Step) -> Bool) -> Bool {
         var open = setup + steps + teardown
         var seen: Set<String> = []

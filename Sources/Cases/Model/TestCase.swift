@@ -1,38 +1,38 @@
 import Packets
 
-/// One case: a file with one purpose.
+/// A test case: a file with one purpose.
 public struct TestCase: Sendable {
-    /// Suite and file name: `phy/central-asks-2m`.
+    /// The suite and the file name: `phy/central-asks-2m`.
     public var id: String
     public var position: Position
     public var title: String
-    /// What is checked and why, in a sentence or two.
+    /// The purpose of the check in one or two sentences.
     public var purpose: String
-    /// The section of the Core Specification that is judged.
+    /// The judged section of the Core Specification.
     public var reference: String
     public var subject: SubjectKind
-    /// Public test-case ids that the case corresponds to.
+    /// The corresponding public test-case ids.
     public var covers: [Cover]
-    /// Names of selections that the case is part of, of `CaseTag.all`.
+    /// The tags from `CaseTag.all`.
     public var tags: [String]
-    /// What tester and subject must be able to do; otherwise the verdict is N/A.
+    /// The features that tester and subject need; otherwise the verdict is N/A.
     public var needs: Requirement?
-    /// The rule of a profile that it judges; it runs only with a profile that has this rule.
+    /// The judged rule of a profile; the case runs only with a profile that has it.
     public var rule: String?
     public var parameters: [Parameter]
-    /// The values of parameters that the case runs with, one run and one verdict for each.
+    /// The parameter values of each round; each round has its own verdict.
     public var rounds: [CaseRecord]
     public var limits: Limits
-    /// The simulated world, where it is not the default one.
+    /// The simulated world, if it is not the default.
     public var world: World
-    /// Steps that bring about the initial condition; a failure here is INCONC.
+    /// Steps that establish the initial condition; a failure has the verdict INCONC.
     public var setup: [Step]
     public var steps: [Step]
-    /// Runs whatever happened before; its failures are noted and change no verdict but PASS.
+    /// Steps that always run; their failures are reported and change only the verdict PASS.
     public var teardown: [Step]
-    /// It is about what is known of a device over the air: `$device`, or a feature of it.
+    /// True if the case uses known facts about a device over the air: `$device`, or one of its features.
     package var mentionsDevice = false
-    /// It looks for the accessory of docs/guide/accessory.md by its name.
+    /// True if the case searches for the accessory of docs/guide/accessory.md by name.
     package var mentionsReference = false
 
     /// The advertised name of the accessory of docs/guide/accessory.md.
@@ -40,10 +40,10 @@ public struct TestCase: Sendable {
 
     public var suite: String { String(id.prefix { $0 != "/" }) }
 
-    /// The id of the file, whichever round of the case this is.
+    /// The id of the file, without the round.
     public var file: String { String(id.prefix { $0 != "[" }) }
 
-    /// The case once for each of its rounds, with the round in its id: `dle/subject-asks[octets=27]`.
+    /// The case for each of its rounds, which the id contains: `dle/subject-asks[octets=27]`.
     var unrolled: [TestCase] {
         guard !rounds.isEmpty else { return [self] }
         return rounds.map { round in
@@ -63,7 +63,7 @@ public struct TestCase: Sendable {
 }
 
 extension TestCase {
-    /// A case without steps.
+    /// Creates a case without steps.
     package init(id: String, position: Position, subject: SubjectKind) {
         self.init(
             id: id, position: position, title: "", purpose: "", reference: "", subject: subject, covers: [], tags: [], needs: nil,
@@ -71,11 +71,11 @@ extension TestCase {
     }
 }
 
-/// What is judged.
+/// The kind of the judged device.
 public enum SubjectKind: String, Sendable, Hashable, CaseIterable {
-    /// A controller, driven through its own HCI.
+    /// A controller with its own HCI.
     case controller
-    /// A device reached over the air only.
+    /// A device that is reached only over the air.
     case accessory
 }
 
@@ -86,34 +86,34 @@ public struct Cover: Sendable, Hashable {
     public var position: Position
 }
 
-/// A value that a run may choose, a number within a range.
+/// A parameter that a run may set, a number within a range.
 public struct Parameter: Sendable, Hashable {
     public var name: String
     public var initial: CaseValue
     public var range: ClosedRange<Int>?
-    /// The field of a PDU that the parameter is a value of, which names its values.
+    /// The field whose value the parameter is, which has the names of the values.
     public var field: Vocabulary.Field?
     public var about: String
     public var position: Position
 }
 
-/// How long a case and each of its steps may last, in the run's own time.
+/// The limits of the duration of a case and of each step, in the run's time.
 public struct Limits: Sendable, Hashable {
-    /// No case may ask for more.
+    /// The largest limit of a case.
     public static let longest = Microseconds.seconds(3_600)
 
     public var step: Microseconds = .seconds(10)
     public var run: Microseconds = .seconds(120)
 }
 
-/// What the simulation is told before a case starts.
+/// The settings of the simulation for a case.
 public struct World: Sendable, Hashable {
-    /// The probability that a packet on the air is lost, 0...1.
+    /// The probability that a packet is lost on the air, 0...1.
     public var packetErrorRate: Double = 0
-    /// Named settings of each end's virtual controller.
+    /// The named settings of each side's virtual controller.
     public var tester: [ControllerSetting] = []
     public var subject: [ControllerSetting] = []
-    /// What an accessory of ours does otherwise than usual.
+    /// The settings of the bench's own accessory.
     public var accessory: [ControllerSetting] = []
     public var neighbours = Neighbours()
 
@@ -121,20 +121,20 @@ public struct World: Sendable, Hashable {
 
     public var isDefault: Bool { self == World() }
 
-    /// Number of background devices of each kind.
+    /// The number of background devices of each kind.
     public struct Neighbours: Sendable, Hashable {
         public var advertisers = 0
         public var scanners = 0
-        /// Connections, each between two background devices.
+        /// Connections between two background devices.
         public var links = 0
-        /// Phones with the Bluetooth settings page open.
+        /// Phones with an open Bluetooth settings page.
         public var phones = 0
 
         public init() {}
     }
 }
 
-/// One setting of a virtual controller by name.
+/// A named setting of a virtual controller.
 public struct ControllerSetting: Sendable, Hashable {
     public var name: String
     public var value: CaseValue

@@ -1,4 +1,4 @@
-/// What a saved value is like, as far as it is known before anything runs.
+/// The type of a saved value, as far as it is known before the case runs.
 package indirect enum ValueShape: Sendable, Hashable {
     case number(ClosedRange<Int>)
     case octets
@@ -33,10 +33,10 @@ package indirect enum ValueShape: Sendable, Hashable {
         .record(Dictionary(fields.map { ($0.name, ValueShape($0)) }) { first, _ in first })
     }
 
-    /// What `tester` and `subject` stand for.
+    /// The shape of `tester` and `subject`.
     static let side = ValueShape.record(["address": .address, "type": .number(0...1)])
 
-    /// A part of the value, or why there is none.
+    /// Returns the shape of a part, or the reason why it does not exist.
     func part(_ name: String, of reference: Reference) -> Result<ValueShape, Problem> {
         switch self {
         case .any: return .success(.any)
@@ -52,7 +52,7 @@ package indirect enum ValueShape: Sendable, Hashable {
         }
     }
 
-    /// Whether a value of this shape can go where a field of that kind is expected.
+    /// Returns true if a value of this shape is suitable for a field of the kind.
     func suits(_ kind: Vocabulary.Field.Kind) -> Bool {
         switch (self, kind) {
         case (.any, _), (_, .any), (.number, .number), (.octets, .octets), (.list, .octets), (.address, .address), (.number, .address): true
@@ -61,7 +61,7 @@ package indirect enum ValueShape: Sendable, Hashable {
         }
     }
 
-    /// The largest number it can be; nil for what is no number.
+    /// The largest possible number; nil if the value is not a number.
     var most: Int? { if case .number(let span) = self { span.upperBound } else { nil } }
     var least: Int? { if case .number(let span) = self { span.lowerBound } else { nil } }
 

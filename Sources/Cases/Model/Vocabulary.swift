@@ -1,4 +1,4 @@
-/// The names that a case file may use.
+/// The names available to case files.
 public struct Vocabulary: Sendable {
     /// A PDU by its specification name.
     public struct PDU: Sendable {
@@ -9,7 +9,7 @@ public struct Vocabulary: Sendable {
         public var name: String
         public var layer: Layer
         public var fields: [Field]
-        /// What Command Complete brings; nil for a command that is answered by Command Status.
+        /// The return parameters of Command Complete; nil for a command answered with Command Status.
         public var returns: [Field]?
 
         public init(name: String, layer: Layer, fields: [Field], returns: [Field]? = nil) {
@@ -20,34 +20,34 @@ public struct Vocabulary: Sendable {
         }
     }
 
-    /// One field: what it holds, the names of its values and, for rows and records, its columns.
+    /// A field: its kind, the names of its values and, for rows and records, its columns.
     public struct Field: Sendable, Hashable {
         public enum Kind: Sendable, Hashable {
-            /// A number that fits the field.
+            /// A number in the range of the field.
             case number(ClosedRange<Int>)
             case octets(atMost: Int?)
             case address
             case uuid
-            /// Elements, all like `element`.
+            /// A list of elements as described by `element`.
             case list
-            /// Rows of columns, or one record of them.
+            /// Rows of columns, or a single record.
             case rows
             case record
-            /// Nothing is known of it.
+            /// A value of unknown type.
             case any
         }
 
         public var name: String
         public var kind: Kind
         public var labels: [String: Int]
-        /// The labels name bits, which are joined by `|`.
+        /// True if the labels name bits, which are joined with `|`.
         public var isFlags: Bool
         public var columns: [Field]
-        /// What each element of a list is like: one field, or none.
+        /// The description of a list's elements; at most one field.
         public var element: [Field]
-        /// What a field that is left out is sent as: 0, or the least value that is allowed.
+        /// The value of an omitted field: 0, or the smallest legal value.
         public var initial: Int
-        /// There is no value that it could be left out for.
+        /// True if the field cannot be omitted.
         public var isRequired: Bool
 
         public init(
@@ -64,7 +64,7 @@ public struct Vocabulary: Sendable {
             self.isRequired = isRequired
         }
 
-        /// How a number of this field is written by name: `Success`, `LE_1M|LE_2M`; nil when some part of it has no name.
+        /// Returns a number's text by name: `Success`, `LE_1M|LE_2M`; nil if part of it has no name.
         func spelling(of number: Int) -> String? {
             if let name = labels.filter({ $0.value == number }).keys.min() { return name }
             guard isFlags, number > 0 else { return nil }
@@ -72,7 +72,7 @@ public struct Vocabulary: Sendable {
             return names.reduce(0) { $0 | $1.value } == number ? names.map(\.key).joined(separator: "|") : nil
         }
 
-        /// The number that a name, or names joined by `|`, stand for.
+        /// Returns the number for a name, or for names joined with `|`.
         func number(spelt text: String) -> Int? {
             guard isFlags else { return labels[text] }
             var number = 0
@@ -84,13 +84,13 @@ public struct Vocabulary: Sendable {
         }
     }
 
-    /// What `do:` can name.
+    /// The description of an action, which `do:` names.
     public struct ActionShape: Sendable {
         public var name: String
         public var about: String
         public var arguments: [ActionArgument]
         public var results: [String]
-        /// It changes what is on the simulated air.
+        /// True if the action changes the simulated air.
         public var isAboutAir: Bool
 
         public init(name: String, about: String, arguments: [ActionArgument], results: [String], isAboutAir: Bool = false) {
@@ -103,25 +103,25 @@ public struct Vocabulary: Sendable {
     }
 
     public var pdus: [String: PDU]
-    /// Events that stand for whichever of several a controller sends: the name, and what it stands for.
+    /// Names that match any of several equivalent events, with the names of the events.
     public var alternatives: [String: [String]]
     public var actions: [String: ActionShape]
-    /// Features that `needs:` and `when:` may name, without `tester.` or `subject.`.
+    /// The features for `needs:` and `when:`, without `tester.` or `subject.`.
     public var features: Set<String>
-    /// Commands that the Supported_Commands mask has a bit for; `needs:` and `when:` may name them in the same way.
+    /// The commands with a bit in the Supported_Commands mask; `needs:` and `when:` may name them like features.
     public var commands: Set<String>
-    /// Settings of virtual controllers, with the numbers that each takes.
+    /// The settings of virtual controllers with the ranges of their numbers.
     public var settings: [String: ClosedRange<Int>]
-    /// Public test-case ids; nil when the list is not at hand, and any may be named.
+    /// The public test-case ids; nil if the list is not available, so that all ids are accepted.
     public var covers: Set<String>?
-    /// Rules of profiles, with the names of their values.
+    /// The rules of profiles with the names of their values.
     public var rules: [String: Set<String>] = [:]
-    /// Settings of controllers, dongles, hosts and accessories.
+    /// The settings of controllers, dongles, hosts and accessories.
     public var worlds = WorldSettings()
-    /// Facts about a device over the air: the variable and the features named `device`.
+    /// The facts about a device over the air: the variable `$device` and the features `device.…`.
     public var device = DeviceShape()
 
-    /// Fields of `$device`, and the names that may follow `device.` in a condition.
+    /// The fields of `$device`, and the names that may follow `device.` in a condition.
     public struct DeviceShape: Sendable {
         public static let name = "device"
 

@@ -1,18 +1,18 @@
-/// Names and limits of what mutants and variants can set on controllers, dongles, hosts and accessories.
+/// The names and limits of the settings that mutants and variants may use for controllers, dongles, hosts and accessories.
 public struct WorldSettings: Sendable {
-    /// Settings of controllers that take names of commands or events.
+    /// The controller settings with command or event names.
     package var lists: [String: Vocabulary.PDU.Layer] = [:]
-    /// Settings that a conforming controller may have; all others are defects.
+    /// The settings that a conforming controller may have; all others are defects.
     package var legal: Set<String> = []
-    /// Defects of a host.
+    /// The defects of a host.
     package var hostFaults: Set<String> = []
-    /// Settings of our own accessory, with the numbers that each takes.
+    /// The settings of the bench's accessory with the ranges of their numbers.
     package var accessories: [String: ClosedRange<Int>] = [:]
-    /// Names of the chips that a dongle can have.
+    /// The names of a dongle's chips.
     package var chips: [String] = []
-    /// Why a dongle cannot have a setting of this name and text; nil if it can.
+    /// Returns the reason why a dongle cannot have a setting of this name and text, or nil.
     package var dongleMistake: @Sendable (_ name: String, _ text: String) -> String? = { _, _ in nil }
-    /// The defects that a dongle's setting includes.
+    /// Returns the defects that a dongle's setting includes.
     package var dongleDefects: @Sendable (ControllerSetting) -> [String] = { _ in [] }
 
     public init() {}

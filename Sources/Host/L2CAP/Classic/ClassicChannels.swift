@@ -16,7 +16,7 @@ final class ClassicChannels {
     private var machine: ClassicSignaling
     private var timer: Timer?
     private var channels: [UInt16: ClassicDataChannel] = [:]
-    /// Channels that this side has asked for.
+    /// The channels that this side has requested.
     private var opening: [UInt16: Promise<ClassicDataChannel>] = [:]
     private var failure: HostError?
     private var fixed: Promise<UInt64>?
