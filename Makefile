@@ -29,7 +29,6 @@ build: setup ## debug build of everything, tests included
 
 release: setup ## the optimised build of the program, which make run uses
 	$(OPTIMISED) --product bluebench
-	$(OPTIMISED) --product PDUTool
 
 distributed: setup ## the program as make dist packs it and make bench measures it, in .build/dist
 	$(DISTRIBUTE) --product bluebench

@@ -87,8 +87,10 @@ let package = Package(
         .systemLibrary(name: "CEpoll"),
         .systemLibrary(name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"]), .brew(["libusb"])]),
         .plugin(name: "GeneratePDUs", capability: .buildTool(), dependencies: ["PDUGenerator"]),
-        .executableTarget(name: "PDUTool", dependencies: ["BluetoothCrypto", "Host", "Simulation", "Packets"], swiftSettings: house),
         .executableTarget(name: "PDUGenerator", dependencies: [yams], swiftSettings: plain + opened),
+        .executableTarget(
+            name: "PDUTool", dependencies: ["BluetoothCrypto", "Host", "Simulation", "Packets"], path: "Tests/Support/PDUTool",
+            swiftSettings: house),
         .target(
             name: "BenchTesting", dependencies: ["Simulation", "Transport", "Timing", "Packets"], path: "Tests/BenchTesting",
             swiftSettings: house),
