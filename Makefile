@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 BLUEBENCH := .build/release/bluebench
 REPORT := build/report
 # make run and make test share one optimised build: its rooms are open to tests, and the runtime looks for overlapping accesses.
-OPTIMISED := BLUEBENCH_TESTING=1 swift build -c release
+OPTIMISED := BLUEBENCH_TESTING=1 swift build -c release --disable-index-store
 TESTED := BLUEBENCH_TESTING=1 swift test -c release --skip-build
 # The program as it is distributed is built apart: without both, and on Linux with Swift's libraries inside.
 DISTRIBUTED := .build/dist
@@ -48,19 +48,23 @@ run: release ## the suites in the simulation; leaves build/report/{index.html,ju
 	@mkdir -p $(REPORT)
 	$(BLUEBENCH) run --throughput --report $(REPORT)
 
-test: test-swift test-python ## all tests, foreign peers included
+# The suites on the fake usbfs and the foreign peers mostly wait for wall time, so the Swift and the Python tests run side by side.
+test: test-build ## all tests, foreign peers included
+	@$(MAKE) -j2 BUILT=yes test-swift test-python
 
-test-build: setup ## the optimised build of the program and all tests
-	$(OPTIMISED) --build-tests
+# Product by product: --build-tests would also build every product of every dependency.
+test-build: release ## the optimised build of the program and all tests
+	$(OPTIMISED) --product PDUTool
+	$(OPTIMISED) --product bluebenchPackageTests
 
-test-swift: test-build ## the Swift tests alone
+test-swift: $(if $(BUILT),,test-build) ## the Swift tests alone
 	$(TESTED)
 
 test-room: setup ## one room's tests, with no other room's: make test-room ROOM=Host
 	BLUEBENCH_ROOM=$(ROOM) swift test
 
-test-python: test-build ## the foreign peers and the independent references
-	BLUEBENCH=$(BLUEBENCH) PDUTOOL=.build/release/PDUTool $(PYTEST) -q Tests/Peers Tests/Reference
+test-python: $(if $(BUILT),,test-build) ## the foreign peers and the independent references
+	BLUEBENCH=$(BLUEBENCH) PDUTOOL=.build/release/PDUTool $(PYTEST) -q $(if $(CI),--durations=40) Tests/Peers Tests/Reference
 
 lint: ## formatting and the rules of the house
 	swift format lint --strict --recursive $(SWIFT_SOURCES)
