@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Testing
 
 @testable import History
@@ -74,9 +73,9 @@ struct HistoryFileTests {
         let folder = try Folder()
         let history = try HistoryFile(folder.file("h"), makes: true)
         _ = try history.add([try Self.entry(1)])
-        try history.queue.writeWithoutTransaction { database in
-            let pages = try Int.fetchOne(database, sql: "PRAGMA page_count") ?? 0
-            try database.execute(sql: "PRAGMA max_page_count = \(pages + 1)")
+        try history.read { database in
+            let pages = try database.integer("PRAGMA page_count") ?? 0
+            try database.run("PRAGMA max_page_count = \(pages + 1)")
         }
         #expect { try history.add([try Self.entry(2, rows: 2_000)]) } throws: {
             ($0 as? HistoryError)?.isEnvironment == true && "\($0)".contains("is as it was")
@@ -119,6 +118,6 @@ struct HistoryFileTests {
 
     /// Creates a database of another program.
     private static func make(_ path: String, _ statements: String) throws {
-        try DatabaseQueue(path: path).writeWithoutTransaction { try $0.execute(sql: statements) }
+        try SQLiteDatabase(path).run(statements)
     }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Throughput
 
 extension HistoryFile {
@@ -10,7 +9,7 @@ extension HistoryFile {
     public func add(_ entries: [(name: String, entry: HistoryEntry)]) throws(HistoryError) -> [Int64] {
         try write { database in
             try entries.map { name, entry in
-                if let known = try Int64.fetchOne(database, sql: "SELECT id FROM run WHERE identity = ?", arguments: [entry.identity]) {
+                if let known = try database.integer("SELECT id FROM run WHERE identity = ?", [.text(entry.identity)]) {
                     throw HistoryError("\(name) is in \(path) already, as run \(known); nothing was added")
                 }
                 return try Self.add(entry, to: database)
@@ -18,17 +17,16 @@ extension HistoryFile {
         }
     }
 
-    private static func add(_ entry: HistoryEntry, to database: Database) throws -> Int64 {
-        try database.execute(
-            sql: "INSERT INTO setup (key, name) VALUES (?, ?) ON CONFLICT DO NOTHING", arguments: [entry.key, entry.setupName])
-        let setup = try Int64.fetchOne(database, sql: "SELECT id FROM setup WHERE key = ?", arguments: [entry.key])
-        try database.execute(
-            sql: "INSERT INTO run (kind, setup, identity, date, build, host, program, labels) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            arguments: [
-                entry.kind.rawValue, setup, entry.identity, entry.date, entry.build, entry.host, entry.program,
-                HistoryEntry.canonical(entry.labels),
-            ])
-        let run = database.lastInsertedRowID
+    private static func add(_ entry: HistoryEntry, to database: borrowing SQLiteDatabase) throws -> Int64 {
+        try database.rows("INSERT INTO setup (key, name) VALUES (?, ?) ON CONFLICT DO NOTHING", [.text(entry.key), .text(entry.setupName)])
+        let setup = SQLiteValue(try database.integer("SELECT id FROM setup WHERE key = ?", [.text(entry.key)]))
+        let texts = [
+            entry.identity, entry.date, entry.build, entry.host, entry.program, HistoryEntry.canonical(entry.labels),
+        ].map { SQLiteValue.text($0) }
+        try database.rows(
+            "INSERT INTO run (kind, setup, identity, date, build, host, program, labels) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [.text(entry.kind.rawValue), setup] + texts)
+        let run = database.lastInsertedRow
         switch entry.content {
         case .throughput(let results): for row in results.rows { try add(row, run, setup, database) }
         case .verdicts(let results): for result in results.cases { try add(result, run, database) }
@@ -36,27 +34,33 @@ extension HistoryFile {
         return run
     }
 
-    private static func add(_ row: ThroughputResults.Row, _ run: Int64, _ setup: Int64?, _ database: Database) throws {
+    private static func add(_ row: ThroughputResults.Row, _ run: Int64, _ setup: SQLiteValue, _ database: borrowing SQLiteDatabase) throws {
         for figure in row.historyFigures {
-            let key: StatementArguments = [setup, row.name, figure.metric.rawValue]
-            try database.execute(sql: "INSERT INTO series (setup, name, metric) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", arguments: key)
-            try database.execute(
-                sql: """
-                    INSERT INTO figure (run, series, value, deviation, repetitions, ceiling, failure)
-                    SELECT ?, id, ?, ?, ?, ?, ? FROM series WHERE setup = ? AND name = ? AND metric = ? ON CONFLICT DO NOTHING
-                    """,
-                arguments: [run, figure.value, figure.deviation, figure.repetitions, figure.ceiling, row.failure] + key)
+            let key: [SQLiteValue] = [setup, .text(row.name), .text(figure.metric.rawValue)]
+            try database.rows("INSERT INTO series (setup, name, metric) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", key)
+            try database.rows(
+                """
+                INSERT INTO figure (run, series, value, deviation, repetitions, ceiling, failure)
+                SELECT ?, id, ?, ?, ?, ?, ? FROM series WHERE setup = ? AND name = ? AND metric = ? ON CONFLICT DO NOTHING
+                """,
+                [
+                    SQLiteValue(run), SQLiteValue(figure.value), .real(figure.deviation), SQLiteValue(figure.repetitions),
+                    SQLiteValue(figure.ceiling), SQLiteValue(row.failure),
+                ] + key)
         }
     }
 
-    private static func add(_ result: VerdictResults.Case, _ run: Int64, _ database: Database) throws {
-        try database.execute(sql: "INSERT INTO testcase (name) VALUES (?) ON CONFLICT DO NOTHING", arguments: [result.id])
-        try database.execute(
-            sql: """
-                INSERT INTO verdict (run, testcase, verdict, flaky, message)
-                SELECT ?, id, ?, ?, ? FROM testcase WHERE name = ? ON CONFLICT DO NOTHING
-                """,
-            arguments: [run, result.verdict, result.isFlaky == true ? 1 : 0, result.message ?? "", result.id])
+    private static func add(_ result: VerdictResults.Case, _ run: Int64, _ database: borrowing SQLiteDatabase) throws {
+        try database.rows("INSERT INTO testcase (name) VALUES (?) ON CONFLICT DO NOTHING", [.text(result.id)])
+        try database.rows(
+            """
+            INSERT INTO verdict (run, testcase, verdict, flaky, message)
+            SELECT ?, id, ?, ?, ? FROM testcase WHERE name = ? ON CONFLICT DO NOTHING
+            """,
+            [
+                .integer(run), .text(result.verdict), .integer(result.isFlaky == true ? 1 : 0), .text(result.message ?? ""),
+                .text(result.id),
+            ])
     }
 }
 

@@ -1,18 +1,16 @@
 import Foundation
-import GRDB
 
 extension HistoryFile {
     /// All runs by date, oldest first.
     public func runs() throws(HistoryError) -> [HistoryRun] {
         try read { database in
-            try Row.fetchAll(
-                database,
-                sql: """
-                    SELECT run.*, setup.name AS setup_name,
-                        (SELECT COUNT(*) FROM figure WHERE figure.run = run.id)
-                        + (SELECT COUNT(*) FROM verdict WHERE verdict.run = run.id) AS count
-                    FROM run JOIN setup ON setup.id = run.setup ORDER BY run.date, run.id
-                    """
+            try database.rows(
+                """
+                SELECT run.*, setup.name AS setup_name,
+                    (SELECT COUNT(*) FROM figure WHERE figure.run = run.id)
+                    + (SELECT COUNT(*) FROM verdict WHERE verdict.run = run.id) AS count
+                FROM run JOIN setup ON setup.id = run.setup ORDER BY run.date, run.id
+                """
             ).map(Self.run)
         }
     }
@@ -24,25 +22,25 @@ extension HistoryFile {
     ///   - last: number of latest figures per row; nil for all.
     public func series(matching texts: [String] = [], last: Int? = nil) throws(HistoryError) -> [HistorySeries] {
         let all = try read { database in
-            try Row.fetchAll(
-                database,
-                sql: """
-                    SELECT series.id AS series, series.name AS name, series.metric AS metric, setup.id AS setup, setup.name AS setup_name,
-                        run.id AS run, run.date AS date, run.build AS build,
-                        figure.value AS value, figure.deviation AS deviation, figure.repetitions AS repetitions,
-                        figure.ceiling AS ceiling, figure.failure AS failure
-                    FROM figure JOIN series ON series.id = figure.series JOIN run ON run.id = figure.run JOIN setup ON setup.id = series.setup
-                    ORDER BY setup.id, series.id, run.date, run.id
-                    """
+            try database.rows(
+                """
+                SELECT series.id AS series, series.name AS name, series.metric AS metric, setup.id AS setup, setup.name AS setup_name,
+                    run.id AS run, run.date AS date, run.build AS build,
+                    figure.value AS value, figure.deviation AS deviation, figure.repetitions AS repetitions,
+                    figure.ceiling AS ceiling, figure.failure AS failure
+                FROM figure JOIN series ON series.id = figure.series JOIN run ON run.id = figure.run JOIN setup ON setup.id = series.setup
+                ORDER BY setup.id, series.id, run.date, run.id
+                """
             ).reduce(into: [(id: Int64, series: HistorySeries)]()) { list, row in
-                let id: Int64 = row["series"]
+                let id = try row.integer("series")
                 if list.last?.id != id {
-                    guard let metric = HistoryMetric(rawValue: row["metric"]) else { return }
+                    guard let metric = HistoryMetric(rawValue: try row.text("metric")) else { return }
                     let series = HistorySeries(
-                        setup: row["setup_name"], setupNumber: row["setup"], name: row["name"], metric: metric, points: [])
+                        setup: try row.text("setup_name"), setupNumber: try row.integer("setup"), name: try row.text("name"),
+                        metric: metric, points: [])
                     list.append((id, series))
                 }
-                list[list.count - 1].series.points.append(Self.point(row))
+                list[list.count - 1].series.points.append(try Self.point(row))
             }
         }
         return all.map(\.series).filter { series in texts.isEmpty || texts.contains { series.name.contains($0) } }.map { series in
@@ -59,16 +57,15 @@ extension HistoryFile {
         var found: [HistoryVerdicts] = []
         for run in runs {
             let rows = try read { database in
-                try Row.fetchAll(
-                    database,
-                    sql: """
-                        SELECT testcase.name AS name, verdict, flaky, message FROM verdict JOIN testcase ON testcase.id = verdict.testcase
-                        WHERE run = ? ORDER BY testcase.name
-                        """, arguments: [run.number]
+                try database.rows(
+                    """
+                    SELECT testcase.name AS name, verdict, flaky, message FROM verdict JOIN testcase ON testcase.id = verdict.testcase
+                    WHERE run = ? ORDER BY testcase.name
+                    """, [.integer(run.number)]
                 ).map {
                     (
-                        name: $0["name"] as String, verdict: $0["verdict"] as String, flaky: $0["flaky"] as Int,
-                        message: $0["message"] as String
+                        name: try $0.text("name"), verdict: try $0.text("verdict"), flaky: try $0.integer("flaky"),
+                        message: try $0.text("message")
                     )
                 }
             }
@@ -87,18 +84,19 @@ extension HistoryFile {
         return last.map { Array(found.suffix($0)) } ?? found
     }
 
-    private static func run(_ row: Row) -> HistoryRun {
-        let labels: String = row["labels"]
+    private static func run(_ row: SQLiteRow) throws -> HistoryRun {
+        let labels = try row.text("labels")
         return HistoryRun(
-            number: row["id"], kind: HistoryRun.Kind(rawValue: row["kind"]) ?? .verdicts, date: row["date"], build: row["build"],
-            host: row["host"], program: row["program"],
-            labels: (try? JSONDecoder().decode([String: String].self, from: Data(labels.utf8))) ?? [:], setup: row["setup_name"],
-            setupNumber: row["setup"], count: row["count"])
+            number: try row.integer("id"), kind: HistoryRun.Kind(rawValue: try row.text("kind")) ?? .verdicts, date: try row.text("date"),
+            build: try row.text("build"), host: try row.text("host"), program: try row.text("program"),
+            labels: (try? JSONDecoder().decode([String: String].self, from: Data(labels.utf8))) ?? [:], setup: try row.text("setup_name"),
+            setupNumber: try row.integer("setup"), count: Int(try row.integer("count")))
     }
 
-    private static func point(_ row: Row) -> HistorySeries.Point {
+    private static func point(_ row: SQLiteRow) throws -> HistorySeries.Point {
         .init(
-            run: row["run"], date: row["date"], build: row["build"], value: row["value"], deviation: row["deviation"],
-            repetitions: row["repetitions"], ceiling: row["ceiling"], failure: row["failure"])
+            run: try row.integer("run"), date: try row.text("date"), build: try row.text("build"), value: try row.realIfAny("value"),
+            deviation: try row.real("deviation"), repetitions: Int(try row.integer("repetitions")), ceiling: try row.realIfAny("ceiling"),
+            failure: try row.textIfAny("failure"))
     }
 }

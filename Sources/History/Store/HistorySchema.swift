@@ -1,5 +1,3 @@
-import GRDB
-
 /// Migrations of a history's tables. The format version of a file is the number of applied migrations.
 enum HistorySchema {
     /// SQLite's `application_id` of a history: the letters BBHi.
@@ -40,10 +38,10 @@ enum HistorySchema {
     /// Creates the tables, or migrates those of an older version. Must run in an exclusive write transaction.
     ///
     /// - Throws: `HistoryError` for a file of another program or of a later version.
-    static func settle(_ database: Database, of path: String) throws {
-        let version = try number("user_version", database)
-        let owner = try number("application_id", database)
-        let tables = try Int.fetchOne(database, sql: "SELECT COUNT(*) FROM sqlite_master") ?? 0
+    static func settle(_ database: borrowing SQLiteDatabase, of path: String) throws {
+        let version = Int(try database.integer("PRAGMA user_version") ?? 0)
+        let owner = Int(try database.integer("PRAGMA application_id") ?? 0)
+        let tables = try database.integer("SELECT COUNT(*) FROM sqlite_master") ?? 0
         guard owner == applicationID || (owner == 0 && version == 0 && tables == 0) else {
             throw HistoryError("\(path) is no history: it is a database of another program")
         }
@@ -51,11 +49,7 @@ enum HistorySchema {
             throw HistoryError("\(path) has format \(version), and this program knows formats up to \(steps.count): use a later bluebench")
         }
         guard version < steps.count else { return }
-        for step in steps.dropFirst(version) { try database.execute(sql: step) }
-        try database.execute(sql: "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(steps.count)")
-    }
-
-    private static func number(_ pragma: String, _ database: Database) throws -> Int {
-        try Int.fetchOne(database, sql: "PRAGMA \(pragma)") ?? 0
+        for step in steps.dropFirst(version) { try database.run(step) }
+        try database.run("PRAGMA application_id = \(applicationID); PRAGMA user_version = \(steps.count)")
     }
 }
