@@ -2,14 +2,14 @@ import Host
 import Packets
 import Timing
 
-/// An accessory as data: what it advertises, its services, and the values that it tells by itself.
+/// A data model of an accessory: its advertising, its services and the values that it notifies.
 struct AccessoryModel: Sendable {
-    /// A value that is told to whoever has subscribed.
+    /// A characteristic that is notified or indicated repeatedly.
     struct Telling: Sendable {
         var characteristic: BluetoothUUID
         var kind: AttributeValueKind
         var period: Microseconds
-        /// The value of each turn, counted from 0.
+        /// Returns the value of the n-th notification, counted from 0.
         var value: @Sendable (Int) -> [UInt8]
     }
 
@@ -17,7 +17,7 @@ struct AccessoryModel: Sendable {
     var advertised: [BluetoothUUID]
     var services: [ServiceDefinition.Sketch]
     var tellings: [Telling] = []
-    /// What is written to the first is told by the second.
+    /// A value written to the first characteristic is notified by the second.
     var echo: (from: BluetoothUUID, to: BluetoothUUID)?
 }
 
@@ -31,7 +31,7 @@ extension ServiceDefinition {
             var configurationPermissions: AttributePermissions = [.read, .write]
             var value: [UInt8] = []
             var maximumLength = 512
-            /// Values that a write is refused for, with the error.
+            /// Checks a written value; returns the error with which it is refused.
             var accepts: (@Sendable ([UInt8]) -> ATTErrorCode?)?
             var descriptors: [(BluetoothUUID, [UInt8])] = []
         }
@@ -63,14 +63,14 @@ extension AccessoryModel {
                 uuid: 0x180D,
                 entries: [
                     Entry(uuid: 0x2A37, properties: .notify), Entry(uuid: 0x2A38, properties: .read, value: [1]),
-                    // Reset Energy Expended is the one command there is. HRS 1.0, 3.3.
+                    // Reset Energy Expended is the only command. HRS 1.0, 3.3.
                     Entry(uuid: 0x2A39, properties: .write, accepts: { $0 == [1] ? nil : ATTErrorCode(0x80) }),
                 ]), information, battery,
         ],
         tellings: [
             Telling(
                 characteristic: 0x2A37, kind: .notification, period: .seconds(1),
-                // Contact detected, energy and one RR-interval in 1/1024 s.
+                // Sensor contact detected, energy expended and one RR interval in units of 1/1024 s.
                 value: { turn in
                     let rate = UInt8(60 + turn % 40)
                     let (energy, interval) = (UInt16(clamping: turn), UInt16(61_440 / Int(rate)))
@@ -91,11 +91,11 @@ extension AccessoryModel {
         tellings: [
             Telling(
                 characteristic: 0x2A1C, kind: .indication, period: .seconds(2),
-                // Degrees Celsius as a number of tenths with the exponent -1.
+                // The temperature in tenths of a degree Celsius, with the exponent -1.
                 value: { turn in [0x00, UInt8(0x6E + turn % 16), 0x01, 0x00, 0xFF] })
         ])
 
-    /// Two reports, an input and an output one, of which values are given to bonded centrals only. HOGP 1.0, 5.
+    /// An input report and an output report, whose values are available only to bonded centrals. HOGP 1.0, 5.
     static let keyboard = AccessoryModel(
         kind: .keyboard, advertised: [0x1812],
         services: [
@@ -131,7 +131,7 @@ extension AccessoryModel {
                 ]), information,
         ], echo: (from: ReferenceAccessory.uuid(0x31), to: ReferenceAccessory.uuid(0x32)))
 
-    /// A keyboard of eight octets a report: modifiers, one reserved, six keys; and five lamps. HID 1.11, B.1.
+    /// The report map of a keyboard with 8-octet reports: modifiers, one reserved octet, six keys; and five LEDs. HID 1.11, B.1.
     private static let reportMap: [UInt8] = [
         0x05, 0x01, 0x09, 0x06, 0xA1, 0x01, 0x05, 0x07, 0x19, 0xE0, 0x29, 0xE7, 0x15, 0x00, 0x25, 0x01, 0x75, 0x01, 0x95, 0x08, 0x81, 0x02,
         0x95, 0x01, 0x75, 0x08, 0x81, 0x01, 0x95, 0x05, 0x75, 0x01, 0x05, 0x08, 0x19, 0x01, 0x29, 0x05, 0x91, 0x02, 0x95, 0x01, 0x75, 0x03,

@@ -2,7 +2,7 @@ import Host
 import Packets
 import Timing
 
-/// Serves an accessory that is given as data.
+/// An accessory that serves an `AccessoryModel`.
 final class ModelledAccessory: Accessory {
     private let host: Host
     private let loop: RunLoop
@@ -69,7 +69,7 @@ final class ModelledAccessory: Accessory {
         _ = link.tryNotify(handle, Array(octets.prefix(link.mtu - 3)))
     }
 
-    /// As long as the link is up; who has not subscribed is told nothing.
+    /// Notifies the value repeatedly while the link exists and the client has subscribed.
     private func tell(_ telling: AccessoryModel.Telling, on link: Connection) async throws {
         guard let handle = handles[telling.characteristic] else { return }
         var turn = 0
@@ -84,14 +84,14 @@ final class ModelledAccessory: Accessory {
         }
     }
 
-    /// Advertises, waits for a connection to come and go, and begins again.
+    /// Advertises, serves one connection until it ends, and repeats.
     private func serve() async {
         var elements: [AdvertisingElement] = [.flags([.generalDiscoverable, .brEDRNotSupported])]
         if !model.advertised.isEmpty { elements.append(.services(model.advertised)) }
         elements += [.appearance(model.kind.appearance)]
         var settings = AdvertisingSettings(
             data: AdvertisingData(elements), scanResponse: AdvertisingData([.completeLocalName(model.kind.name)]))
-        // 20 ms, as long as it is not slowed down by anybody.
+        // 20 ms, unless the accessory's conduct has a slower interval.
         settings.intervalMin = 0x0020
         settings.intervalMax = 0x0020
         while !Task.isCancelled {

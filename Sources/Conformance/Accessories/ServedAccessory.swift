@@ -3,17 +3,17 @@ import Host
 import Packets
 import Timing
 
-/// The accessories of our own that testers, phones and other stacks can meet.
+/// The kinds of the bench's own accessories.
 public enum AccessoryKind: String, Sendable, Hashable, CaseIterable {
-    /// That of docs/guide/accessory.md.
+    /// The accessory of docs/guide/accessory.md.
     case reference
     case heartRate = "heart-rate"
     case keyboard
     case thermometer
-    /// A service of its own with one characteristic to write to and one that tells.
+    /// A custom service with one characteristic for writing and one for notifications.
     case serial
 
-    /// The name that it advertises.
+    /// The advertised name.
     public var name: String {
         switch self {
         case .reference: TestCase.referenceName
@@ -24,7 +24,7 @@ public enum AccessoryKind: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The category by which phones choose a picture. Assigned Numbers, 2.6.
+    /// The category that phones display. Assigned Numbers, 2.6.
     var appearance: UInt16 {
         switch self {
         case .reference: 0
@@ -36,18 +36,18 @@ public enum AccessoryKind: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// An accessory that a host of ours serves.
+/// An accessory that runs on the bench's host.
 protocol Accessory: AnyObject {
-    /// Publishes its services and advertises from now on, again after each connection.
+    /// Publishes the services and starts advertising, which continues after each connection.
     func start() async
     func stop() async
 }
 
-/// One of our accessories on a host, for programs that are not cases.
+/// An accessory on a host, for programs other than cases.
 public final class ServedAccessory {
     private let accessory: any Accessory
 
-    /// - Parameter host: a host that has started, with a database of its own for this accessory: `AccessoryKind.database`.
+    /// - Parameter host: a started host with its own database for this accessory: `AccessoryKind.database`.
     public init(_ kind: AccessoryKind, on host: Host) { accessory = kind.make(host, conduct: AccessoryConduct([])) }
 
     public func start() async { await accessory.start() }
@@ -55,7 +55,7 @@ public final class ServedAccessory {
 }
 
 extension AccessoryKind {
-    /// The attributes that every accessory of the kind begins with.
+    /// The attributes with which every accessory of the kind starts.
     public var database: GATTDatabase { GATTDatabase(deviceName: name, appearance: appearance) }
 
     func make(_ host: Host, conduct: AccessoryConduct) -> any Accessory {

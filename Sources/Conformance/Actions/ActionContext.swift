@@ -3,17 +3,17 @@ import Host
 import Packets
 import Timing
 
-/// What an action works with.
+/// The parameters and the environment of an action.
 struct ActionContext {
     let action: any NamedAction.Type
     let bench: CaseBench
     let side: Side
     let deadline: Microseconds
-    /// The place in the log where the step before it acted: what that brought about may have come already.
+    /// The position in the log at which the previous step acted; its results may already have been received.
     let since: Int
     private let arguments: CaseRecord
 
-    /// - Parameter given: what the step gives; the rest is as declared.
+    /// - Parameter given: the step's arguments; omitted ones have their default values.
     init(_ action: any NamedAction.Type, _ given: CaseRecord, _ bench: CaseBench, _ side: Side, deadline: Microseconds, since: Int) {
         self.action = action
         self.bench = bench
@@ -33,19 +33,19 @@ struct ActionContext {
         return read
     }
 
-    /// The step's HCI.
+    /// Returns the endpoint of the step's side.
     func end() throws(StepFailure) -> Endpoint {
         guard let end = bench.end(side) else { throw StepFailure(.bench, "there is no HCI of the \(side.rawValue) here") }
         return end
     }
 
-    /// Our host at the step's end.
+    /// Returns the host of the step's side.
     func driver() throws(StepFailure) -> HostDriver {
         guard let driver = bench.hosts[side] else { throw StepFailure(.bench, "\(action.name) needs a host at the \(side.rawValue)") }
         return driver
     }
 
-    /// The connection after `on:`.
+    /// Returns the connection of `on:`.
     func link() throws(StepFailure) -> Connection {
         guard let link = try driver().links[try self(.connection).rawValue] else {
             throw StepFailure(.precondition, "\(action.name) needs a connection of the host: what `do: connect` gave")
@@ -53,7 +53,7 @@ struct ActionContext {
         return link
     }
 
-    /// The BR/EDR connection after `on:`.
+    /// Returns the BR/EDR connection of `on:`.
     func classicLink() throws(StepFailure) -> ClassicConnection {
         guard let link = try driver().classicLinks[try self(.connection).rawValue] else {
             throw StepFailure(.precondition, "\(action.name) needs a BR/EDR connection of the host")
@@ -61,7 +61,7 @@ struct ActionContext {
         return link
     }
 
-    /// Looks a characteristic up on the connection after `on:`.
+    /// Finds a characteristic on the connection of `on:`.
     func characteristic(_ uuid: BluetoothUUID) async throws -> RemoteCharacteristic {
         let client = try link().gatt
         for service in try await client.discoverServices() {

@@ -2,7 +2,7 @@ import Cases
 import Host
 import Packets
 
-/// What the profiles of a bridge are called.
+/// The names of a bridge's profiles.
 enum BridgedProfiles {
     static let profiles = TypedArgument.number("profiles", 0...7, default: 7, "1 A2DP, 2 HFP, 4 AVRCP")
 
@@ -11,7 +11,7 @@ enum BridgedProfiles {
     }
 }
 
-/// An accessory that a phone brings up over both transports.
+/// Accepts an accessory's bridge to LE and BR/EDR, as a phone does.
 enum AcceptBridging: NamedAction {
     static let name = "accept bridging"
     static let about = "the host advertises and answers pages, pairs so that a link key comes of it, and offers profiles over BR/EDR"
@@ -26,7 +26,7 @@ enum AcceptBridging: NamedAction {
     }
 }
 
-/// LE, one pairing, BR/EDR with the derived key, profiles.
+/// Connects over LE, pairs once, connects over BR/EDR with the derived key, and opens the profiles.
 enum BridgeOver: NamedAction {
     static let name = "bridge"
     static let about = "the host connects and pairs over LE, then over BR/EDR with the key that comes of it, and sets up profiles there"
@@ -53,7 +53,7 @@ enum BridgeOver: NamedAction {
     }
 }
 
-/// The audio stream of a bridge.
+/// Reads the state of the bridge's audio stream.
 enum LookAtStream: NamedAction {
     static let name = "look at stream"
     static let about = "how many media packets the host has made and taken on its first BR/EDR link"

@@ -4,7 +4,7 @@ import Packets
 import Timing
 
 extension CaseRun {
-    /// Runs a named action. What the peer refuses is the result's `error`; it fails the step unless the step looks at it.
+    /// Runs a named action. A refusal by the peer is the result's `error`; it fails the step unless the step checks it.
     func act(_ step: Action, at place: Step, _ scope: inout Scope) async throws {
         guard let action = NamedActions.named(step.name) else { throw StepFailure(.bench, "there is no action \(step.name)") }
         let deadline = deadline(of: place)
@@ -41,7 +41,7 @@ extension CaseRun {
         }
         scope.reference = TimeReference(loop.now)
         let seen = log.observations.dropFirst(scope.searchStart).filter { $0.side == place.side && !$0.isAir }
-        // What was reckoned from a packet comes from there.
+        // A result derived from a packet has the packet's position.
         let origin = seen.last?.place ?? places(of: step.arguments, scope).first
         save(.record(result), of: place, in: scope, from: origin)
         guard let mismatch = try Predicate.parts(step.result).mismatch(.record(result), scope.frame.variables) else { return }
@@ -51,7 +51,7 @@ extension CaseRun {
         ).comparing(ExpectationDiff(mismatch, of: step.name, packet: seen.last?.number))
     }
 
-    /// True if a step that does not check errors itself has lost its connection to a device over the air.
+    /// True if a step without a check of errors has lost its connection to a device over the air.
     private func isLost(_ reason: ErrorCode, _ step: Action) -> Bool {
         testCase.subject == .accessory && LostLink(reason)?.isOfTheAir == true && !step.result.contains { $0.name == "error" }
     }
@@ -60,14 +60,14 @@ extension CaseRun {
         arguments.compactMap { place(of: $0.value, in: scope) }
     }
 
-    /// The last PDU of the peer, which led to a failure; the last event where there was none.
+    /// Returns the peer's last PDU before a failure, or the last event if there was none.
     private func lastHeard(at side: Side, from start: Int) -> String {
         let seen = log.observations.dropFirst(start).filter { $0.side == side && !$0.isAir }
         let pdu = seen.last { if case .upper = $0.content { true } else { false } }
         return (pdu ?? seen.last).map { "; the last there was \($0.name) (\($0.place))" } ?? ""
     }
 
-    /// Runs something that is cancelled at the deadline, or with the case.
+    /// Runs an operation that is cancelled at the deadline or at the end of the case.
     ///
     /// - Throws: `TimeOut` at the deadline.
     private func within<Value>(_ deadline: Microseconds, _ body: @escaping () async throws -> Value) async throws -> Value {

@@ -2,7 +2,7 @@ import Cases
 import Host
 import Packets
 
-/// The part of somebody who says that there are keys, be they right or not.
+/// Answers key requests of the controller with a key, which may be wrong.
 enum ClaimKeys: NamedAction {
     static let name = "claim keys"
     static let about = "the host takes these for the keys of an authenticated pairing with a device, in place of what it keeps of it"

@@ -2,7 +2,7 @@ import Cases
 import Host
 import Packets
 
-/// Page scan, and inquiry scan. Core Vol 3, Part C, 4.1 and 4.2.
+/// Enables page scan and inquiry scan. Core Vol 3, Part C, 4.1 and 4.2.
 enum BeConnectable: NamedAction {
     static let name = "be connectable"
     static let about = "the host answers pages over BR/EDR, and lets in whoever connects"
@@ -16,7 +16,7 @@ enum BeConnectable: NamedAction {
     }
 }
 
-/// What a host wants of a channel that it echoes on.
+/// The arguments of an echo channel's settings.
 enum EchoArguments {
     static let psm = TypedArgument.number("psm", 1...0xFEFF, default: 0x1001, "of the service")
     static let mode = TypedArgument.number("mode", 0...4, default: 0, "0 basic, 3 enhanced retransmission, 4 streaming")
@@ -66,7 +66,7 @@ enum OpenEcho: NamedAction {
     }
 }
 
-/// A bare HCI that says what its L2CAP can do, so that the other side may use it. Core Vol 3, Part A, 4.12.
+/// Answers requests for L2CAP features on an HCI without a host, so that the peer can use the features. Core Vol 3, Part A, 4.12.
 enum TellFeatures: NamedAction {
     static let name = "tell L2CAP features"
     static let about = "answers each L2CAP_INFORMATION_REQ for extended features with this mask from now on"

@@ -2,7 +2,7 @@ import Cases
 import Host
 import Packets
 
-/// A connection over BR/EDR that a host of ours begins. Core Vol 3, Part C, 7.3.
+/// Connects over BR/EDR from the bench's host. Core Vol 3, Part C, 7.3.
 enum ConnectClassic: NamedAction {
     static let name = "connect over BR/EDR"
     static let about = "the host of this end pages a device, again where the air has lost the page"
@@ -32,7 +32,7 @@ extension HostError {
     fileprivate var isPageTimeout: Bool { if case .peer(.rejected(_, .pageTimeout)) = self { true } else { false } }
 }
 
-/// Authentication with the key that is there, or pairing, and encryption. Core Vol 3, Part C, 5.2.2.
+/// Authenticates with the existing key, or pairs, and encrypts. Core Vol 3, Part C, 5.2.2.
 enum SecureClassic: NamedAction {
     static let name = "secure"
     static let about = "the host makes a BR/EDR link be of a level of security mode 4"
@@ -57,7 +57,7 @@ extension ClassicConnection {
     }
 }
 
-/// Secure Simple Pairing by a host of ours. Core Vol 3, Part C, 5.2.2.
+/// Performs Secure Simple Pairing from the bench's host. Core Vol 3, Part C, 5.2.2.
 enum PairClassic: NamedAction {
     static let name = "pair over BR/EDR"
     static let about = "the host pairs on a BR/EDR link, whether or not there is a key"
@@ -77,7 +77,7 @@ enum PairClassic: NamedAction {
     }
 }
 
-/// A host that has lost everything but what it stored, on a controller that knows nothing.
+/// Resets the controller and restarts the host with only its stored keys.
 enum PowerCycle: NamedAction {
     static let name = "power cycle"
     static let about = "the controller is reset, and a new host comes up with the stored bonds only"
@@ -90,7 +90,7 @@ enum PowerCycle: NamedAction {
     }
 }
 
-/// What a host keeps of a device.
+/// Reads the keys that a host has stored of a device.
 enum LookAtKeys: NamedAction {
     static let name = "look at keys"
     static let about = "which keys of a device the host keeps"

@@ -2,7 +2,7 @@ import Cases
 import Host
 import Packets
 
-/// A serial port that sends back what it gets, with its service record. RFCOMM 1.2, 5; Core Vol 3, Part B.
+/// Offers a serial port that returns received data, with its service record. RFCOMM 1.2, 5; Core Vol 3, Part B.
 enum OfferSerialEcho: NamedAction {
     static let name = "offer serial echo"
     static let about = "the host has a serial port over BR/EDR that sends back what it gets, and a service record for it"
@@ -21,7 +21,7 @@ enum OfferSerialEcho: NamedAction {
     }
 }
 
-/// GATT over BR/EDR. Core Vol 3, Part G, 9.
+/// Offers GATT over BR/EDR. Core Vol 3, Part G, 9.
 enum OfferAttributes: NamedAction {
     static let name = "offer attributes over BR/EDR"
     static let about = "the host's attributes can be reached on PSM 31, too, with a service record for each service"

@@ -1,7 +1,7 @@
 import Cases
 import Packets
 
-/// Many random numbers of a controller, compared bit by bit.
+/// Requests many random numbers from a controller and compares them bit by bit.
 enum DrawRandomNumbers: NamedAction {
     static let name = "draw random numbers"
     static let about = "sends LE_Rand many times and tells which bits never change, and how many numbers come twice"

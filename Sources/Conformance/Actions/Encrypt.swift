@@ -1,7 +1,7 @@
 import Cases
 import Host
 
-/// Encryption with the key of a bond, by the central. Core Vol 3, Part C, 10.3.
+/// Encrypts the link with the key of a bond, as central. Core Vol 3, Part C, 10.3.
 enum Encrypt: NamedAction {
     static let name = "encrypt"
     static let about = "the host encrypts the link with the key that it shares with the peer"
@@ -16,7 +16,7 @@ enum Encrypt: NamedAction {
     }
 }
 
-/// What the host holds of the link's protection. Core Vol 3, Part C, 10.2.
+/// Reads the host's view of the link security. Core Vol 3, Part C, 10.2.
 enum LookAtSecurity: NamedAction {
     static let name = "look at security"
     static let about = "the host says how well the link is protected, and whether it shares a key with the peer"
@@ -26,7 +26,7 @@ enum LookAtSecurity: NamedAction {
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {
         let link = try context.link()
-        // The events that tell this side may still be on their way when the other side has been told.
+        // The events for this side may arrive after those for the other side.
         let deadline = min(context.bench.loop.now + .seconds(1), context.deadline)
         while link.security == .none, link.isConnected, context.bench.loop.now < deadline {
             try await context.bench.loop.sleep(for: .milliseconds(10))
@@ -38,7 +38,7 @@ enum LookAtSecurity: NamedAction {
     }
 }
 
-/// A bond that one side has lost.
+/// Deletes the bonds of one side.
 enum ForgetBonds: NamedAction {
     static let name = "forget bonds"
     static let about = "the host forgets the keys that it shares with others"

@@ -1,8 +1,9 @@
 import Cases
 import Packets
 
-/// Discover All Characteristics of a Service over the whole range of handles, and All Characteristic Descriptors of the one that is looked for, with
-/// no host in between. Core Vol 3, Part G, 4.6.1 and 4.7.1.
+/// Discover All Characteristics of a Service over all handles, and Discover All Characteristic Descriptors of the wanted one, without a
+/// host.
+/// Core Vol 3, Part G, 4.6.1 and 4.7.1.
 enum FindCharacteristic: NamedAction {
     static let name = "find characteristic"
     static let about = "looks a characteristic up by its UUID, with ATT_READ_BY_TYPE_REQ and ATT_FIND_INFORMATION_REQ"
@@ -66,13 +67,13 @@ enum FindCharacteristic: NamedAction {
         return nil
     }
 
-    /// Where discovery goes on; nil at the end of the handles.
+    /// Returns the handle at which the discovery continues; nil after the last handle.
     static func next(after handle: UInt16?, from first: UInt16) throws(StepFailure) -> UInt16? {
         guard let handle, handle >= first else { throw StepFailure(.subject, "an ATT response does not go on from handle \(first)") }
         return handle == .max ? nil : handle + 1
     }
 
-    /// The response to one ATT request; nil for ATT_ERROR_RSP.
+    /// Returns the response to an ATT request; nil for ATT_ERROR_RSP.
     static func answer<Response: ATTPDU>(to request: some ATTPDU, _ context: ActionContext) async throws -> Response? {
         let (end, handle, log) = (try context.end(), try context(.connection).rawValue, context.bench.log)
         let (start, side) = (log.end, end.side)

@@ -3,15 +3,15 @@ import Host
 import Packets
 import Timing
 
-/// A host of ours above an end: an accessory at the subject's, or the actor of named actions at the tester's.
+/// The bench's host on an endpoint: an accessory at the subject, or the host that runs the tester's actions.
 final class HostDriver {
     let host: Host
     let loop: RunLoop
     private var accessory: (any Accessory)?
     var links: [UInt16: Connection] = [:]
-    /// Those over BR/EDR.
+    /// The BR/EDR connections by handle.
     var classicLinks: [UInt16: ClassicConnection] = [:]
-    /// Who answers what the host asks while it pairs.
+    /// The simulated user who answers the host's questions during pairing.
     var user = PairingUser(passkey: nil)
 
     private init(_ host: Host, loop: RunLoop) {
@@ -20,9 +20,9 @@ final class HostDriver {
     }
 
     /// - Parameters:
-    ///   - kind: which accessory it is.
-    ///   - accessory: what it does otherwise than usual; nil for no accessory.
-    ///   - keys: what was stored before; nil for a host that knows nobody.
+    ///   - kind: the kind of accessory.
+    ///   - accessory: the accessory's differences from the default; nil for no accessory.
+    ///   - keys: the stored keys; nil for a host without bonds.
     static func start(
         on end: Endpoint, loop: RunLoop, kind: AccessoryKind = .reference, accessory conduct: AccessoryConduct?,
         faults: [ControllerSetting], rewrites: [Fault.Rewrite], keys: KeyStore? = nil
@@ -31,7 +31,7 @@ final class HostDriver {
         -> HostDriver
     {
         let database = conduct != nil ? kind.database : GATTDatabase(deviceName: "Bluebench Tester")
-        // Two hosts with one stream of random numbers would have the same keys.
+        // Two hosts with the same seed would generate the same keys.
         let host = Host(loop: loop, transport: end, database: database, seed: end.side == .tester ? 1 : 2)
         if let keys { host.keys = keys }
         host.knowledge = end.knowledge
@@ -54,7 +54,7 @@ final class HostDriver {
         return driver
     }
 
-    /// What is left of the keys when the power is gone: bonds and the host's own identity.
+    /// The stored keys, which persist without power: bonds and the host's own identity.
     var storedKeys: KeyStore {
         let kept = KeyStore()
         kept.identityResolvingKey = host.keys.identityResolvingKey

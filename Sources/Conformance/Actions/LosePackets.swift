@@ -1,6 +1,6 @@
 import Cases
 
-/// A worse simulated air.
+/// Sets the packet error rate of the simulated air.
 enum LosePackets: NamedAction {
     static let name = "lose packets"
     static let about = "loses packets of the simulated air from now on"

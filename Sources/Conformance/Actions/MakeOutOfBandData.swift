@@ -1,7 +1,7 @@
 import Cases
 import Host
 
-/// What the user carries from one device to the other before they pair. Core Vol 3, Part H, 2.3.5.6.4.
+/// Generates the out-of-band data that the devices exchange before they pair. Core Vol 3, Part H, 2.3.5.6.4.
 enum MakeOutOfBandData: NamedAction {
     static let name = "make out-of-band data"
     static let about = "the host makes a key pair and gives the commitment to it, which the other side is told by other means"

@@ -22,7 +22,7 @@ enum Meet: NamedAction {
         settings.parameters = ConnectionParameterRequest(interval: interval)
         for _ in 0..<attempts {
             let link = try await driver.host.connect(to: address, settings)
-            // A connection is given up after six intervals without a packet. Core Vol 6, Part B, 4.5.2.
+            // A new connection is abandoned after six intervals without a packet. Core Vol 6, Part B, 4.5.2.
             try await driver.loop.sleep(for: Microseconds(Int64(interval) * 1_250 * 8))
             guard link.isConnected else { continue }
             driver.links[link.handle.rawValue] = link
@@ -45,7 +45,7 @@ enum Meet: NamedAction {
     }
 }
 
-/// Connectable advertising by a host of ours, for the other end to connect to.
+/// Starts connectable advertising on the bench's host for the other side to connect.
 enum Advertise: NamedAction {
     static let name = "advertise"
     static let about = "the host advertises that it can be connected to"

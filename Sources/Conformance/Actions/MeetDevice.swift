@@ -3,7 +3,7 @@ import Host
 import Packets
 import Timing
 
-/// Finds the device under test, whoever it is, and connects to it.
+/// Finds the device under test, whichever it is, and connects to it.
 enum MeetDevice: NamedAction {
     static let name = "meet device"
     static let about = "the host finds the device under test and connects to it, again where the air has lost CONNECT_IND"
@@ -12,7 +12,7 @@ enum MeetDevice: NamedAction {
     static let results = ["handle", "address", "type"]
     static let needsHost = true
 
-    /// The actions that find the device under test, whoever it is.
+    /// The actions that find any device under test.
     static let ofAnyDevice: Set<String> = [name, ListenToDevice.name, TimeAdvertising.name, WatchFastAdvertising.name]
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {
@@ -35,7 +35,7 @@ enum MeetDevice: NamedAction {
     }
 }
 
-/// Listens to the advertising of the device under test.
+/// Receives the advertising of the device under test.
 enum ListenToDevice: NamedAction {
     static let name = "listen to device"
     static let about = "the host hears the advertising of the device under test, with its AD structures one by one"

@@ -1,22 +1,22 @@
 import Cases
 import Packets
 
-/// Something a case can have done by name, with `do:`. One file holds its name, its arguments and what it does.
+/// An action for `do:`. Each action has one file with its name, arguments and behaviour.
 protocol NamedAction: SendableMetatype {
     static var name: String { get }
-    /// For people, after its name.
+    /// The description in texts, which follows the name.
     static var about: String { get }
     static var arguments: [ActionArgument] { get }
-    /// The names of what it gives.
+    /// The names of the result's values.
     static var results: [String] { get }
-    /// A host of ours at the step's end carries it out, instead of the bare HCI.
+    /// True if the bench's host at the step's side performs the action, instead of the plain HCI.
     static var needsHost: Bool { get }
-    /// The commands that it sends on the bare HCI.
+    /// The commands that the action sends without a host.
     static var commands: [String] { get }
-    /// It changes what is on the simulated air.
+    /// True if the action changes the simulated air.
     static var isAboutAir: Bool { get }
 
-    /// - Throws: `HostError` for what the peer did, `StepFailure` for everything else.
+    /// - Throws: `HostError` for the peer's behaviour, `StepFailure` for everything else.
     static func run(_ context: ActionContext) async throws -> CaseRecord
 }
 
@@ -35,7 +35,7 @@ struct ActionFinding: Error {
     var text: String
 }
 
-/// All actions there are.
+/// The list of all actions.
 enum NamedActions {
     static let all: [any NamedAction.Type] = [
         FindCharacteristic.self, FindService.self, ReceiveAdvertising.self, LosePackets.self, SetPathLoss.self, Connect.self,

@@ -2,7 +2,7 @@ import Cases
 import Host
 import Packets
 
-/// Pairing by the security manager of a host of ours. Core Vol 3, Part H, 2.1.
+/// Pairs with the security manager of the bench's host. Core Vol 3, Part H, 2.1.
 enum Pair: NamedAction {
     static let name = "pair"
     static let about = "the host pairs as the central, or asks for it as the peripheral"
@@ -23,7 +23,7 @@ enum Pair: NamedAction {
     }
 }
 
-/// What a host does when its peer asks for pairing.
+/// Sets the behaviour of a host whose peer requests pairing.
 enum PrepareForPairing: NamedAction {
     static let name = "prepare for pairing"
     static let about = "the host pairs from now on when its peer asks, with these settings"
@@ -37,12 +37,12 @@ enum PrepareForPairing: NamedAction {
     }
 }
 
-/// Who sits before a host of ours while it pairs.
+/// The simulated user of the bench's host during pairing.
 struct PairingUser {
-    /// What is entered when the host asks for the passkey; nobody enters one if nil.
+    /// The passkey that the user enters on request; nil if none is entered.
     var passkey: UInt32?
     var agrees: Bool
-    /// The passkey or number that the host showed last.
+    /// The last passkey or number that the host displayed.
     private(set) var shown: UInt32?
 
     init(passkey: UInt32?, agrees: Bool = true) { (self.passkey, self.agrees) = (passkey, agrees) }

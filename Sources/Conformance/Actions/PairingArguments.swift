@@ -2,7 +2,7 @@ import Cases
 import Host
 import Packets
 
-/// What `pair` and `prepare for pairing` take: what the host offers and how its user answers.
+/// The arguments of `pair` and `prepare for pairing`: the host's features and the user's answers.
 enum PairingArguments {
     private static let capabilities = [
         "DisplayOnly": 0, "DisplayYesNo": 1, "KeyboardOnly": 2, "NoInputNoOutput": 3, "KeyboardDisplay": 4,
@@ -33,7 +33,7 @@ enum PairingArguments {
         confirm.declaration, random.declaration, claim.declaration, keypress.declaration, h7.declaration,
     ]
 
-    /// Takes over what the case says of the host and its user.
+    /// Applies the case's settings of the host and its user.
     static func prepare(_ driver: HostDriver, _ context: ActionContext) throws(StepFailure) -> PairingSettings {
         let settings = try settings(context)
         driver.user = PairingUser(passkey: UInt32(try context(passkey)), agrees: try context(agrees))

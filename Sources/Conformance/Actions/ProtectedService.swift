@@ -2,7 +2,7 @@ import Host
 import Packets
 import Timing
 
-/// The part of the accessory of docs/guide/accessory.md that needs protection, and the characteristic by which a client tells the accessory how to pair.
+/// The protected service of the accessory of docs/guide/accessory.md, with the characteristic by which a client configures its pairing.
 final class ProtectedService {
     private let host: Host
     private let loop: RunLoop
@@ -11,7 +11,7 @@ final class ProtectedService {
     private var tasks: [Activity<Void>] = []
     private var extra: PublishedService?
     private var handles: [UInt16: UInt16] = [:]
-    /// Asked for the passkey, and it has not been given yet.
+    /// Completes a pending passkey request.
     private var waiting: ((UInt32?) -> Void)?
 
     private static let values: [UInt16: [UInt8]] = [0x11: [0x11], 0x12: [0x12], 0x13: [0x13], 0x14: [0x14], 0x15: [0x15], 0x18: [0x18]]
@@ -31,7 +31,7 @@ final class ProtectedService {
         tasks.removeAll()
     }
 
-    /// As at the beginning of each connection; bonds stay.
+    /// Restores the state of a new connection; bonds remain.
     func restore() {
         user = PairingUser(passkey: nil)
         waiting = nil
@@ -39,7 +39,7 @@ final class ProtectedService {
         for (digits, value) in Self.values { if let handle = handles[digits] { host.database[handle] = value } }
     }
 
-    /// Asks for security by itself, or ends the link when a pairing fails, if that is its conduct.
+    /// Requests security, or ends the link after a failed pairing, if its conduct requires that.
     func connected(_ link: Connection) {
         if conduct.leavesAfterFailure {
             link.events.add { [weak self, weak link] event in
@@ -63,7 +63,7 @@ final class ProtectedService {
             })
     }
 
-    /// The user takes the time that is its conduct.
+    /// Answers after the user's delay, as given by its conduct.
     private func answerLater(_ answer: @escaping () -> Void) {
         guard conduct.userTakes > .zero else { return answer() }
         tasks.append(
@@ -141,7 +141,7 @@ final class ProtectedService {
         return nil
     }
 
-    /// The application error of docs/guide/accessory.md for what an accessory does not have.
+    /// The application error of docs/guide/accessory.md for an unsupported feature.
     private static let notAble = ATTErrorCode(0x81)
 
     private func perform(_ opcode: UInt8, _ parameters: [UInt8], on link: Connection) {

@@ -15,7 +15,7 @@ enum ReadCharacteristic: NamedAction {
     }
 }
 
-/// The same by its handle.
+/// Reads a value by its handle.
 enum ReadHandle: NamedAction {
     static let name = "read handle"
     static let about = "the host's client reads the whole value of an attribute, in parts if it is long"

@@ -2,7 +2,7 @@ import Cases
 import Packets
 import Timing
 
-/// Puts the parts of extended advertising reports together. Core Vol 4, Part E, 7.7.65.13.
+/// Reassembles extended advertising reports. Core Vol 4, Part E, 7.7.65.13.
 enum ReceiveAdvertising: NamedAction {
     static let name = "receive advertising"
     static let about = "puts the extended reports of one advertiser together until its data is complete"
@@ -10,7 +10,7 @@ enum ReceiveAdvertising: NamedAction {
     static let response = TypedArgument.number("response", 0...1, default: 0, "1 for scan responses")
     static let limit = TypedArgument.number("seconds", 1...60, default: 5, "how long to try")
     static var arguments: [ActionArgument] { [address.declaration, response.declaration, limit.declaration] }
-    /// The data, the SID it came with, how many reports brought it, how many chains were cut off before, and whether it is complete.
+    /// The data, its SID, the number of its reports, the number of chains truncated before, and whether the data is complete.
     static let results = ["data", "sid", "reports", "truncated", "complete"]
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {
@@ -18,7 +18,7 @@ enum ReceiveAdvertising: NamedAction {
         let (wanted, isResponse) = (try context(address), try context(response) == 1)
         let deadline = min(context.deadline - .milliseconds(1), context.bench.loop.now + .seconds(try context(limit)))
         var chain = Chain()
-        // The first part may have come before the answer to the command that began the advertising.
+        // The first part may precede the answer to the command that started the advertising.
         var start = context.since
         while let found = try await log.take(from: start, until: deadline, where: { $0.side == side && $0.name == report }) {
             start = found.index + 1
@@ -41,7 +41,7 @@ enum ReceiveAdvertising: NamedAction {
     private struct EventType {
         var bits: Int
         var isScanResponse: Bool { bits & 0x08 != 0 }
-        /// Bits 5 and 6: 0 complete, 1 more to come, 2 cut off.
+        /// Bits 5 and 6: 0 complete, 1 more data to come, 2 truncated.
         var dataStatus: Int { bits >> 5 & 3 }
     }
 
@@ -51,7 +51,7 @@ enum ReceiveAdvertising: NamedAction {
         var truncated = 0
         var sid = 0
 
-        /// - Returns: whether the data is complete.
+        /// - Returns: true if the data is complete.
         mutating func add(_ report: Report) -> Bool {
             data += report.data
             reports += 1

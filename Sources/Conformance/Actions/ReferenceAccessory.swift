@@ -3,7 +3,7 @@ import Host
 import Packets
 import Timing
 
-/// The accessory of docs/guide/accessory.md, run by a host of ours.
+/// The accessory of docs/guide/accessory.md on the bench's host.
 final class ReferenceAccessory: Accessory {
     private let host: Host
     private let loop: RunLoop
@@ -29,7 +29,7 @@ final class ReferenceAccessory: Accessory {
         protected = ProtectedService(host, loop: loop, conduct: conduct)
     }
 
-    /// The profile's UUID with these four digits.
+    /// Returns the profile's UUID with these four digits.
     static func uuid(_ digits: UInt16) -> BluetoothUUID {
         BluetoothUUID(long: 0xB1BE_0000_7E57_4ACC_9D3A_0B5E_55ED_0001 | UInt128(digits) << 96)
     }
@@ -58,7 +58,7 @@ final class ReferenceAccessory: Accessory {
 
     // MARK: Service
 
-    /// Advertises, waits for a connection to come and go, and begins again.
+    /// Advertises, serves one connection until it ends, and repeats.
     private func serve() async {
         var settings = AdvertisingSettings(
             data: AdvertisingData([
@@ -104,7 +104,7 @@ final class ReferenceAccessory: Accessory {
         handles.indicator = service[Self.uuid(5)]?.value ?? 0
     }
 
-    /// Services that no profile of docs/guide/accessory.md speaks of.
+    /// Adds services that are not part of docs/guide/accessory.md.
     private func addServices(_ count: Int, from first: UInt16) {
         for turn in 0..<UInt16(count) {
             host.database.add(

@@ -2,7 +2,7 @@ import Cases
 import Host
 import Packets
 
-/// A PDU that is wrong on purpose: the host goes on as if it had sent the right one.
+/// Replaces the host's next PDU with an invalid one; the host continues as if it had sent the valid one.
 enum SendInstead: NamedAction {
     static let name = "send instead"
     static let about = "the host sends other octets, or none, in the place of an SMP or ATT PDU"
@@ -26,7 +26,7 @@ enum SendInstead: NamedAction {
         return CaseRecord()
     }
 
-    /// The codes of both protocols in one table: those of SMP behind those of ATT.
+    /// The offset of SMP codes, which share a table with ATT codes.
     private static let smp = 0x100
     private static let codes: [String: Int] = PDUCatalog.all.reduce(into: [:]) { codes, declaration in
         switch declaration.layer {

@@ -1,6 +1,6 @@
 import Cases
 
-/// A message that no link manager would send, byte by byte.
+/// Sends an arbitrary LMP message.
 enum SendLMP: NamedAction {
     static let name = "send LMP"
     static let about = "the end's link manager sends these octets in a transaction of its own"

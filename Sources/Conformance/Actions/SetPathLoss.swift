@@ -1,6 +1,6 @@
 import Cases
 
-/// Devices nearer or farther on the simulated air.
+/// Sets the path loss of the simulated air.
 enum SetPathLoss: NamedAction {
     static let name = "set path loss"
     static let about = "the loss between all devices of the simulated air from now on"

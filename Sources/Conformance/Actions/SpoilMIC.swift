@@ -1,6 +1,6 @@
 import Cases
 
-/// A forger on the simulated air, or a bit error that the CRC let pass.
+/// Corrupts the MIC of a PDU on the simulated air, as by an attack or a bit error that the CRC did not detect.
 enum SpoilMIC: NamedAction {
     static let name = "spoil MIC"
     static let about = "the end's next encrypted PDU has a wrong MIC"

@@ -1,7 +1,7 @@
 import Cases
 import Packets
 
-/// An argument with the type that the action reads.
+/// An argument with its Swift type.
 struct TypedArgument<Value>: Sendable {
     let declaration: ActionArgument
     let read: @Sendable (CaseValue) -> Value?
@@ -42,7 +42,7 @@ extension TypedArgument<UInt64> {
 }
 
 extension TypedArgument<ConnectionHandle> {
-    /// The connection that an action works on: `on: $link.tester`.
+    /// The connection of an action: `on: $link.tester`.
     static let connection = Self(declaration: ActionArgument("on", .number(0...0x0EFF), "the connection's handle")) { value in
         value.asNumber.flatMap { UInt16(exactly: $0) }.map { ConnectionHandle(rawValue: $0) }
     }

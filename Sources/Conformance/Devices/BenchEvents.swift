@@ -1,7 +1,8 @@
 import Packets
 
-/// The events that a bench lets through: all that are declared, so that cases may expect them, and of the later versions of an event only those that
-/// the cases' names take for the first. An [v2] that is let through comes in the place of its [v1]. Core Vol 4, Part E, 7.3.1 and 7.8.1.
+/// The events that a bench enables: all declared ones, so that cases can expect them, but of the later versions of an event only those that
+/// the cases'
+/// names include. An enabled [v2] replaces its [v1]. Core Vol 4, Part E, 7.3.1 and 7.8.1.
 enum BenchEvents {
     static let page1 = positions.reduce(into: EventMask()) { mask, position in
         switch position {

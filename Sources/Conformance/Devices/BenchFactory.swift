@@ -8,30 +8,30 @@ import Timing
 import Transport
 import TransportUSB
 
-/// What stands at the two ends of a run.
+/// The devices of a run and their settings.
 public struct BenchSetup: Sendable {
     public var tester: DeviceSelector
-    /// Nil when the subject is an accessory on a port that the run serves, or somewhere on the air.
+    /// Nil if the subject is an accessory on a served port or a device over the air.
     public var subject: DeviceSelector?
     public var seed: UInt64
-    /// What a wall clock adds to the ends of windows, for the time that packets spend in USB and in a busy machine.
+    /// The tolerance added to the ends of windows in real time, for delays of USB and of the machine.
     public var slack: Microseconds
-    /// Which addresses the devices are to have; the public one, or a static one where there is none, where it says nothing.
+    /// The addresses that the devices use; a side without an entry uses its public address, or a static one if it has none.
     public var ownAddresses: [Side: OwnAddress] = [:]
-    /// Which accessory of ours the subject is, in the simulation.
+    /// The kind of the bench's accessory in the simulation.
     public var accessory = AccessoryKind.reference
-    /// Who the subject is where it is met over the air only; nil for the reference accessory, by its name.
+    /// The selector of a subject over the air; nil for the reference accessory, which is found by name.
     public var peer: PeerSelector?
-    /// There is no tester: the subject is judged by its HCI alone.
+    /// True if there is no tester: the subject is tested only through its HCI.
     public var isAlone = false
-    /// Devices whose private addresses the tester resolves. It is a stranger to them all the same.
+    /// The bonds with which the tester resolves private addresses. The cases still regard the device as unbonded.
     public var known: [Bond] = []
-    /// Whose rules for accessories are judged, by the name of its file.
+    /// The file name of the accessory profile whose rules are judged.
     public var profile: String?
     public static let usualSlack = Microseconds.milliseconds(100)
-    /// What is known of dongles.
+    /// The table of known dongles.
     public var knownDongles = KnownDongles.builtIn
-    /// Opens real devices, and gives them their firmware.
+    /// Opens real devices and loads their firmware.
     public var opener = DeviceOpener(firmware: .system)
 
     public init(tester: DeviceSelector, subject: DeviceSelector?, seed: UInt64, slack: Microseconds = usualSlack) {
@@ -41,41 +41,41 @@ public struct BenchSetup: Sendable {
         self.slack = slack
     }
 
-    /// The seed of one case, whatever order the cases run in.
+    /// Returns the seed of a case, which does not depend on the order of cases.
     ///
-    /// - Parameter attempt: from 1; each draws otherwise.
+    /// - Parameter attempt: the number of the attempt, from 1; each attempt has another seed.
     func seed(of id: String, attempt: Int = 1) -> UInt64 {
         var source = RandomSource(seed: seed, label: attempt == 1 ? id : "\(id), attempt \(attempt)")
         return source.next()
     }
 }
 
-/// Makes a fresh bench for each case.
+/// Creates a new bench for each case.
 struct BenchFactory {
     let setup: BenchSetup
     let recorder: Recorder
     let catalogue: Catalogue
-    /// Where a foreign accessory has its controller.
+    /// The port to which a foreign accessory's host connects.
     let port: SubjectPort?
-    /// Real devices, open for the whole run.
+    /// Real devices, which remain open during the run.
     let devices: HeldDevices?
-    /// What is wrong with the subject beyond the case's own settings.
+    /// The faults of the subject in addition to the case's settings.
     let fault: Fault
-    /// What a variant's world has otherwise than the usual one.
+    /// The world of a variant.
     let surroundings: World
-    /// The tester's dongle is the subject, and the subject's the tester.
+    /// True if the dongles of tester and subject are exchanged.
     var isSwapped = false
-    /// The packets of each case are kept for a report.
+    /// True if the packets of each case are kept for a report.
     var keepsTraces = false
-    /// Which attempt at a case it is, from 1.
+    /// The number of the attempt at a case, from 1.
     var attempt = 1
 
-    /// What is known of the device over the air.
+    /// The known facts about the device over the air.
     var device: DeviceFacts?
 
     var sharesLoop: Bool { port != nil || devices != nil }
     var isVirtual: Bool { setup.tester == .virtual && setup.subject == .virtual && port == nil }
-    /// Whether the subject has no HCI that the bench could use.
+    /// True if the subject has no HCI that the bench can use.
     var isAccessoryOnly: Bool { port != nil || setup.subject == nil }
     var subjectName: String { port.map { "accessory on \($0.address)" } ?? setup.subject?.description ?? "accessory" }
 
@@ -150,7 +150,7 @@ struct BenchFactory {
 }
 
 extension TestCase {
-    /// Whether some step acts through a host of the side; an accessory of ours always has one.
+    /// True if a step acts through the side's host; the bench's accessory always has one.
     func usesHost(_ side: Side, _ catalogue: Catalogue) -> Bool {
         if subject == .accessory, side == .subject { return true }
         return castSteps(catalogue).contains { step in
@@ -161,7 +161,7 @@ extension TestCase {
 }
 
 extension TestCase {
-    /// Whether the case is about what a survey finds, itself or by way of a procedure.
+    /// True if the case or its procedures use the results of a survey.
     func needsDevice(_ catalogue: Catalogue) -> Bool {
         subject == .accessory
             && (mentionsDevice
@@ -174,7 +174,7 @@ extension TestCase {
                 })
     }
 
-    /// Whether the case looks for the accessory of docs/guide/accessory.md by its name.
+    /// True if the case searches for the accessory of docs/guide/accessory.md by name.
     func meetsReference(_ catalogue: Catalogue) -> Bool {
         subject == .accessory
             && (mentionsReference

@@ -6,51 +6,51 @@ import Packets
 import Timing
 import Transport
 
-/// What one case has before it: the ends, the air between them if it is simulated, and what is known about both.
+/// The bench of a case: the endpoints, the air between them if it is simulated, and the known facts about both.
 final class CaseBench {
     let loop: RunLoop
     let log: ObservationLog
     private(set) var ends: [Side: Endpoint] = [:]
     private(set) var features: Set<String> = []
     private(set) var addresses: [Side: CaseValue] = [:]
-    /// Present when the air is simulated here.
+    /// The simulated air; nil for real devices.
     let world: SimulatedWorld?
-    /// The ends are devices outside of this program.
+    /// True if the devices are outside this program.
     let isForeign: Bool
-    /// What is added to the ends of windows; none in virtual time.
+    /// The tolerance added to the ends of windows; zero in virtual time.
     let slack: Microseconds
     let schedulingDelay: SchedulingDelay
-    /// Who the device over the air is, and what is known of it.
+    /// The selector and the known facts of the device over the air.
     var peer = PeerSelector.name(TestCase.referenceName)
-    /// Which of our accessories the subject is.
+    /// The kind of the bench's accessory at the subject.
     var accessoryKind = AccessoryKind.reference
     var device: DeviceFacts?
-    /// Devices whose private addresses the tester's host resolves.
+    /// The bonds with which the tester's host resolves private addresses.
     var known: [Bond] = []
-    /// The rule of a profile that the case judges.
+    /// The profile's rule that the case judges.
     var rule: AccessoryProfile.Rule?
-    /// The hosts of ours above the ends, where a case acts through them.
+    /// The bench's hosts on the endpoints, for cases that use them.
     var hosts: [Side: HostDriver] = [:]
     private let hostSides: Set<Side>
     private let kind: SubjectKind
     private let accessory: AccessoryConduct
     private let fault: Fault
     private let ownAddresses: [Side: OwnAddress]
-    /// The device over the air has not met the tester before: a bond of an earlier case, and what is kept for it, must not change this one.
+    /// True if the tester must be unknown to the device over the air: bonds of earlier cases must not affect this one.
     var isStranger = false
-    /// Those that the ends have by themselves.
+    /// The public addresses of the devices.
     private var publicAddresses: Set<BDADDR> = []
     private var secrets: SecretSource
-    /// What was found out about the ends before the first step, and a reader of the result has to know.
+    /// Remarks about the devices for the reader of the result, collected before the first step.
     private(set) var remarks: [String] = []
 
     /// - Parameters:
-    ///   - hostSides: ends that get a host of ours.
-    ///   - kind: what the subject's host is.
-    ///   - accessory: what it does otherwise than usual, if it is an accessory.
-    ///   - slack: what a wall clock adds to the ends of windows.
-    ///   - ownAddresses: which addresses the ends are to have; `automatic` where it says nothing.
-    ///   - seed: for addresses that are drawn in virtual time.
+    ///   - hostSides: the sides with a host of the bench.
+    ///   - kind: the kind of the subject's host.
+    ///   - accessory: the accessory's differences from the default, if it is an accessory.
+    ///   - slack: the tolerance added to the ends of windows in real time.
+    ///   - ownAddresses: the addresses of the sides; `automatic` by default.
+    ///   - seed: the seed of random addresses in virtual time.
     init(
         loop: RunLoop, log: ObservationLog, ends: [Endpoint], world: SimulatedWorld?, hostSides: Set<Side>, kind: SubjectKind = .controller,
         fault: Fault = Fault(), accessory: AccessoryConduct = AccessoryConduct([]), slack: Microseconds = .zero,
@@ -79,7 +79,7 @@ final class CaseBench {
 
     var advertisingInterval: Microseconds? { ends.values.compactMap(\.tracker.advertisingInterval).max() }
 
-    /// Opens both ends, resets them and asks what they are.
+    /// Opens both endpoints, resets them and reads their features.
     func prepare() async throws {
         schedulingDelay.start()
         if loop.mode == .virtual { features.insert("virtual") }
@@ -93,7 +93,7 @@ final class CaseBench {
             _ = end.takeReordering()
             try await probe(end)
         }
-        // Where there is no tester, cases find an address that nobody has.
+        // Without a tester, cases use an address that no device has.
         if ends[.tester] == nil {
             addresses[.tester] = .record(CaseRecord([("address", .text("C0:B1:BE:00:00:FE")), ("type", .number(1))]))
         }
@@ -122,7 +122,7 @@ final class CaseBench {
         return driver
     }
 
-    /// Takes the power away from one side and gives it back: a controller that knows nothing, and a new host with what the old one has stored.
+    /// Simulates a power cycle of one side: resets the controller and starts a new host with the stored keys.
     func powerCycle(_ side: Side) async throws {
         guard let end = ends[side], let host = hosts[side] else { throw StepFailure(.bench, "there is no host at the \(side.rawValue)") }
         let keys = host.storedKeys
@@ -136,11 +136,11 @@ final class CaseBench {
             .contains { features.contains("\(side.rawValue).\($0)") }
     }
 
-    /// Leaves the controllers as they were found.
+    /// Restores the initial state of the controllers.
     func finish() async {
         for side in Side.allCases { await hosts[side]?.stop() }
         hosts.removeAll()
-        // A device that only the air leads to would take the connection for lost after its supervision timeout alone.
+        // Otherwise a device over the air would notice the end of a connection only after its supervision timeout.
         if ends[.subject] == nil { await ends[.tester]?.leaveConnections() }
         for side in Side.allCases {
             guard let end = ends[side] else { continue }
@@ -149,7 +149,7 @@ final class CaseBench {
             }
             end.shutDown()
         }
-        // The far ends of the pipes hear of it.
+        // Lets the far ends of the pipes process the end.
         await loop.cleanUp(within: .seconds(1)) { [loop] in try await loop.sleep(for: .zero) }
         schedulingDelay.stop()
     }
@@ -175,7 +175,7 @@ final class CaseBench {
         try await takeAddress(end)
     }
 
-    /// Keeps what a table has against the controller from becoming the other end's fault.
+    /// Looks up the known defects of the controller, so that they are not attributed to the other side.
     private func recognise(_ end: Endpoint) async throws {
         guard let knowledge = end.knowledge else { return }
         let version = try await ask(end, HCICommands.ReadLocalVersionInformation())
@@ -191,7 +191,7 @@ final class CaseBench {
         remarks.append("the tester's dongle claims LE Coded, and its kind is known to hear nothing with it: it counts as one without")
     }
 
-    /// Gives the end the address that it is to have, and the cases its value and type.
+    /// Sets the side's address, and stores its value and type for the cases.
     private func takeAddress(_ end: Endpoint) async throws {
         let drawn = secrets.next()
         let publicAddress = try await ask(end, HCICommands.ReadBDADDR()).bdADDR
@@ -207,9 +207,9 @@ final class CaseBench {
         addresses[end.side] = .record(CaseRecord([("address", text), ("type", .number(Int(address.kind.rawValue)))]))
     }
 
-    /// A length or a count of 0 says that LE shares the buffers of BR/EDR. Core Vol 4, Part E, 7.8.2.
+    /// Reads the buffers for LE data. A length or a number of 0 means that LE shares the buffers of BR/EDR. Core Vol 4, Part E, 7.8.2.
     ///
-    /// - Returns: those that LE has of its own.
+    /// - Returns: the buffers of LE alone.
     private func readBuffers(_ end: Endpoint) async throws -> ACLBuffers? {
         let own = try await ask(end, HCICommands.LEReadBufferSize())
         guard own.leACLDataPacketLength == 0 || own.totalNumLEACLDataPackets == 0 else {
@@ -223,7 +223,7 @@ final class CaseBench {
         return nil
     }
 
-    /// What BR/EDR has beside them. Core Vol 4, Part E, 7.4.5.
+    /// Reads the buffers of BR/EDR. Core Vol 4, Part E, 7.4.5.
     private func readClassicBuffers(_ end: Endpoint, beside buffers: ACLBuffers) async throws {
         let own = try await ask(end, HCICommands.ReadBufferSize())
         guard own.aclDataPacketLength > 0, own.totalNumACLDataPackets > 0 else { return }

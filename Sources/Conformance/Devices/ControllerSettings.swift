@@ -2,12 +2,12 @@ import Cases
 import Packets
 import Simulation
 
-/// What case files, variants and mutants may set on a virtual controller, by name.
+/// The settings of a virtual controller in case files, variants and mutants, by name.
 enum ControllerSettings {
     private typealias Apply = @Sendable (inout ControllerConfiguration, Int) -> Void
     private typealias ApplyNames = @Sendable (inout ControllerConfiguration, [String]) -> Void
 
-    /// What controllers may be like.
+    /// The abilities of controllers.
     private static let abilities: [String: Apply] = [
         "maxOctets": { $0.maxOctets = UInt16(clamping: $1) },
         "aclLength": { $0.aclLength = UInt16(clamping: $1) },
@@ -25,14 +25,14 @@ enum ControllerSettings {
         "commandPackets": { $0.commandPackets = UInt8(clamping: $1) },
         "commandLatency": { $0.commandLatency = Microseconds($1) },
         "isDualMode": { $0.profile = $1 != 0 ? .dual : .le },
-        // BR/EDR has no other address.
+        // BR/EDR has only a public address.
         "withoutPublicAddress": { if $1 != 0 { ($0.address, $0.profile) = (DeviceAddress(value: 0), .le) } },
         "features": { $0.features = LEFeatures(rawValue: UInt64(bitPattern: Int64($1))) },
         "withoutFeatures": { $0.features.subtract(LEFeatures(rawValue: UInt64(bitPattern: Int64($1)))) },
         "version": { $0.limit(to: UInt8(clamping: $1)) },
     ]
 
-    /// What the specification leaves to them.
+    /// Choices that the specification leaves to the controller.
     private static let choices: [String: Apply] = [
         "sendsConnectionCompleteV2": { $0.choices.sendsConnectionCompleteV2 = $1 != 0 },
         "sharesBuffers": { $0.choices.sharesBuffers = $1 != 0 },
@@ -94,13 +94,13 @@ enum ControllerSettings {
         "withoutEvents": { $0.choices.withoutEvents.formUnion($1) },
     ]
 
-    /// Settings that take names of commands or events.
+    /// The settings with command or event names.
     static let listLayers: [String: Vocabulary.PDU.Layer] = ["withoutCommands": .command, "withoutEvents": .event]
 
-    /// Settings that a conforming controller may have.
+    /// The settings that a conforming controller may have.
     static let legal: Set<String> = Set([abilities.keys, choices.keys].flatMap { $0 }).union(lists.keys)
 
-    /// The numbers that each setting takes: what its field holds, and no more than a simulation can bear.
+    /// The range of each setting: the values of its field, limited to what a simulation can handle.
     static let limits: [String: ClosedRange<Int>] = {
         let masks = ["features", "withoutFeatures", "channels", "withoutLMPFeatures"]
         let signed = ["clockDrift", "crcOctets", "extraExchangesPerEvent", "instantOffset"]
@@ -113,7 +113,7 @@ enum ControllerSettings {
         return limits
     }()
 
-    /// False when the setting is not known or its value is not of its kind.
+    /// Applies a setting; returns false if it is unknown or its value has the wrong type.
     static func apply(_ setting: ControllerSetting, to configuration: inout ControllerConfiguration) -> Bool {
         if let apply = lists[setting.name], case .list(let names) = setting.value {
             apply(&configuration, names.map(\.description))

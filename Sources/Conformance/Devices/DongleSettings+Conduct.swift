@@ -4,7 +4,7 @@ import VirtualDongle
 extension DongleSettings {
     static var chips: [String] { ChipProfile.all.map(\.name) }
 
-    /// Why a setting cannot be; nil when it can.
+    /// Returns the reason why a setting is impossible, or nil.
     static func mistake(in name: String, _ text: String) -> String? {
         guard name == quirks else {
             guard let profile = ChipProfile.named(text) else {
@@ -20,7 +20,7 @@ extension DongleSettings {
         }
     }
 
-    /// What a variant's settings have that no specification allows.
+    /// Returns the violations of the specification in a variant's settings.
     static func defects(of setting: ControllerSetting) -> [String] {
         let texts = setting.texts
         switch setting.name {
@@ -30,7 +30,7 @@ extension DongleSettings {
         }
     }
 
-    /// The conduct that settings come to; nil where they say nothing of it.
+    /// Returns the conduct described by the settings; nil if there is none.
     static func conduct(_ settings: [ControllerSetting]) throws -> DongleConduct? {
         let settings = settings.filter { names.contains($0.name) }
         guard !settings.isEmpty else { return nil }

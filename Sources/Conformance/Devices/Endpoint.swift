@@ -6,76 +6,76 @@ import Packets
 import Timing
 import Transport
 
-/// One end of the bench: a controller, seen from above its HCI. Case steps send commands here, and a host of ours may use the same controller:
-/// commands of both share one queue, data of both the same buffers, and what answers a step's command does not reach the host.
+/// One side of the bench: a controller as seen above its HCI. Steps send commands here, and the bench's host may use the same controller:
+/// commands of both share a queue, data of both the same buffers, and the answer to a step's command does not reach the host.
 final class Endpoint: HCITransport, HCITransportSink {
     let side: Side
     let log: ObservationLog
     let loop: RunLoop
     private let recorder: Recorder
     private let transport: any HCITransport
-    /// A host of ours above this end.
+    /// The bench's host on this endpoint.
     private var host: (any HCITransportSink)?
 
     private var commands = CommandQueue()
     private var pending: [Int: Pending] = [:]
     private var lastCommand = 0
-    /// The connection is gone for good.
+    /// The reason why the transport has failed permanently.
     private(set) var failure: TransportError?
-    /// What the controller says arrives here.
+    /// True if packets of the controller are received.
     private(set) var isStarted = false
-    /// What the controller has said about its connections.
+    /// The controller's connections, as reported by events.
     private(set) var tracker = ConnectionTracker()
     /// The connection-oriented channels of its BR/EDR links.
     private(set) var channels = ChannelTracker()
-    /// Answers L2CAP_INFORMATION_REQ with this Extended Feature Mask by itself; nil: the case answers, or nobody.
+    /// The Extended Feature Mask with which the endpoint answers L2CAP_INFORMATION_REQ; nil to leave the answer to the case.
     var extendedFeatures: UInt32?
     private let scheduler: ACLScheduler
     private var outstanding = OutstandingPackets()
-    /// What the controller did first against the rules that hold in every case.
+    /// The controller's first violation of the rules that apply to every case.
     private(set) var violation: HCIViolation?
-    /// What keeps it from being a reliability against the other end.
+    /// The reasons why this side is not reliable enough to judge the other.
     private(set) var reliability = TesterReliability()
-    /// What was outstanding before the first reset is not known.
+    /// The commands outstanding before the first reset are unknown.
     private var wasReset = false
-    /// What is known of its controller by a table; nil where that says nothing, as of a simulated one.
+    /// The entry of the controller in the table of known dongles; nil if it has none, as for a simulated one.
     var knowledge: ControllerKnowledge?
-    /// The address that the device goes by, once that is known.
+    /// The address that the device uses; nil while it is unknown.
     var address: DeviceAddress?
     private var reassembly = ACLReassembly()
     private var fragments = ReportFragments()
-    /// Data packets of connections that no event had told of: a host throws them away.
+    /// The number of data packets for unknown connections, which a host discards.
     private(set) var strayData = 0
-    /// Advertising reports of the tester's dongle that had reserved bits set.
+    /// The number of advertising reports from the tester's dongle with reserved bits set.
     private(set) var maskedReports = 0
-    /// Completed packets that were reported and never sent.
+    /// The number of completed packets that were reported but never sent.
     var strayCredits: Int { scheduler.strayCredits }
 
-    /// A command that has not been answered.
+    /// A command without an answer.
     private struct Pending {
         var opcode: UInt16
         /// Nil for a command of the host.
         var answer: Promise<Reply>?
-        /// Told when the controller has allowed the command.
+        /// Fulfilled when the controller has allowed the command.
         var transmission: Promise<Void>?
-        /// Its number in the capture and when it was sent; nil while it waits.
+        /// The packet number in the capture and the time of sending; nil while the command waits.
         var sent: (number: Int, time: Microseconds)?
     }
 
-    /// What a controller says to a command.
+    /// The controller's answer to a command.
     struct Reply: Sendable {
-        /// The event that answered.
+        /// The event with the answer.
         var event: HCIPacket
-        /// Command Status rather than Command Complete.
+        /// True for Command Status, false for Command Complete.
         var isStatus: Bool
-        /// The return parameters, or the one octet of status.
+        /// The return parameters, or the status octet.
         var parameters: [UInt8]
-        /// Numbers of command and answer in the capture.
+        /// The packet numbers of command and answer in the capture.
         var commandNumber: Int
         var number: Int
         var sentAt: Microseconds
         var answeredAt: Microseconds
-        /// The place in the log after the answer.
+        /// The position in the log after the answer.
         var index: Int
     }
 
@@ -91,10 +91,10 @@ final class Endpoint: HCITransport, HCITransportSink {
         setBuffers([ACLBuffers(fragmentLength: 27, total: 1)])
     }
 
-    /// A controller answers a command within a second. Core Vol 4, Part E, 4.4.
+    /// The time in which a controller must answer a command. Core Vol 4, Part E, 4.4.
     private static let longTimeout = Microseconds.milliseconds(1_000)
 
-    /// The scheduler must not own the end that owns it.
+    /// Avoids a reference cycle between the scheduler and the endpoint.
     private final class Outlet {
         weak var endpoint: Endpoint?
     }
@@ -115,9 +115,9 @@ final class Endpoint: HCITransport, HCITransportSink {
 
     // MARK: Steps
 
-    /// Sends a command when the controller takes one.
+    /// Sends a command when the controller allows it.
     ///
-    /// - Returns: the answer, or nil when none came by `deadline`.
+    /// - Returns: the answer, or nil if there was none by `deadline`.
     func command(opcode: UInt16, parameters: [UInt8], until deadline: Microseconds) async throws -> Reply? {
         if let failure { throw failure }
         let answer = Promise<Reply>(on: loop)
@@ -130,10 +130,10 @@ final class Endpoint: HCITransport, HCITransportSink {
         }
     }
 
-    /// Sends a command that may stay unanswered, when the controller takes one.
+    /// Sends a command whose answer is optional when the controller allows it.
     ///
-    /// - Parameter grace: how long to wait for an answer once it is sent.
-    /// - Returns: false when the controller has allowed no command by `deadline`.
+    /// - Parameter grace: the time to wait for an answer after sending.
+    /// - Returns: false if the controller has not allowed the command by `deadline`.
     func post(opcode: UInt16, parameters: [UInt8], until deadline: Microseconds, grace: Microseconds) async throws -> Bool {
         if let failure { throw failure }
         let (answer, transmission) = (Promise<Reply>(on: loop), Promise<Void>(on: loop))
@@ -152,9 +152,9 @@ final class Endpoint: HCITransport, HCITransportSink {
         return true
     }
 
-    /// The same for a declared command without anything wrong in it.
+    /// Sends a valid declared command and returns its answer.
     ///
-    /// - Throws: `StepFailure` of the environment when it is not answered in time.
+    /// - Throws: `StepFailure` of the environment if it is not answered in time.
     func ask<Command: HCICommand>(_ command: Command, within limit: Microseconds = .seconds(3)) async throws -> Reply {
         let reply = try await self.command(opcode: Command.opcode, parameters: command.parameters, until: loop.now + limit)
         guard let reply else {
@@ -163,7 +163,7 @@ final class Endpoint: HCITransport, HCITransportSink {
         return reply
     }
 
-    /// Ends the LE connections that are left, and waits for their end, two seconds at most; also for a caller that is cancelled.
+    /// Disconnects the remaining LE connections and waits up to two seconds for their end, even if the caller is cancelled.
     func leaveConnections() async {
         let handles = tracker.connections.values.filter { $0.kind == .le }.map(\.handle)
         guard isStarted, failure == nil, !handles.isEmpty else { return }
@@ -175,10 +175,10 @@ final class Endpoint: HCITransport, HCITransportSink {
         }
     }
 
-    /// The controller's buffers for the data of LE connections, and those of BR/EDR where they are others.
+    /// Sets the controller's buffers for LE data, and those for BR/EDR data if they are separate.
     func setBuffers(_ pools: [ACLBuffers]) { scheduler.setPools(pools) }
 
-    /// Sends an L2CAP PDU on a connection, cut to the controller's buffers; on a handle that is no connection, uncut and at once.
+    /// Sends an L2CAP PDU on a connection, fragmented for the controller's buffers; on an unknown handle, unfragmented and immediately.
     func sendFrame(_ payload: [UInt8], channel: UInt16, handle: UInt16) {
         if channel == ChannelTracker.signalling { note(payload, .sent, handle) }
         if let slot = scheduler.slot(of: handle) {
@@ -218,7 +218,7 @@ final class Endpoint: HCITransport, HCITransportSink {
 
     func close() { host = nil }
 
-    /// Ends the pipe to the controller.
+    /// Ends the transport to the controller.
     func shutDown() {
         host = nil
         transport.close()
@@ -246,7 +246,7 @@ final class Endpoint: HCITransport, HCITransportSink {
         }
     }
 
-    /// What the tester's dongle puts into reserved bits of reports is nothing that the subject has sent.
+    /// Removes reserved bits that the tester's dongle sets in reports, because they do not come from the subject.
     private func clean(_ packet: HCIPacket) -> HCIPacket {
         guard side == .tester, let report = packet.reportWithoutReservedBits else { return packet }
         maskedReports += 1
@@ -354,7 +354,7 @@ final class Endpoint: HCITransport, HCITransportSink {
         }
     }
 
-    /// Hands an answer to the step that waits for it; true if there was one.
+    /// Passes an answer to the waiting step; returns false if there was none.
     private func finish(_ actions: [CommandQueue.Action], _ event: HCIPacket, _ number: Int, at time: Microseconds) -> Bool {
         for case .finish(let id, let answer) in actions {
             guard let command = pending.removeValue(forKey: id), let promise = command.answer, let sent = command.sent else { continue }
@@ -376,7 +376,7 @@ final class Endpoint: HCITransport, HCITransportSink {
         perform(commands.expire(id: id))
     }
 
-    /// A host of ours that sends another command has stopped waiting for those that were not answered in time.
+    /// Abandons unanswered commands of the host whose time-out has expired.
     private func giveUpOldCommands() {
         for (id, command) in pending.sorted(by: { $0.key < $1.key }) where command.answer == nil {
             if let sent = command.sent, loop.now - sent.time >= Host.commandTimeOut { expire(id) }
@@ -394,7 +394,7 @@ final class Endpoint: HCITransport, HCITransportSink {
 }
 
 extension HCIPacket {
-    /// Command Complete for no command: it only tells how many commands may be sent. Core Vol 4, Part E, 7.7.14.
+    /// A Command Complete without a command, which only reports the number of allowed commands. Core Vol 4, Part E, 7.7.14.
     fileprivate static func credits(_ count: Int) -> HCIPacket {
         HCIPacket(completeOpcode: CommandQueue.noCommand, returns: [], credits: UInt8(clamping: count))
     }

@@ -6,25 +6,25 @@ import Timing
 import Transport
 import TransportUSB
 
-/// Devices that stay open for a whole run: cases come and go above them. A device that is lost may be waited for and opened anew.
+/// The devices of a run, which remain open between cases. A lost device may be awaited and reopened.
 public final class HeldDevices {
     let loop = RunLoop(mode: .wall)
-    /// How long to wait for a device that is away; nil when a loss is for good.
+    /// The time to wait for a missing device; nil if a loss is permanent.
     public let timeOut: Microseconds?
     private let selectors: [(side: Side, selector: DeviceSelector)]
     private let opener: DeviceOpener
     private let knownDongles: KnownDongles
     private(set) var devices: [Side: HeldTransport] = [:]
     private var identities: [Side: USBDeviceIdentity] = [:]
-    /// Dongles stay this run's while they are off the bus.
+    /// The locks, which reserve the dongles even while they are off the bus.
     private var locks: [DongleLock] = []
     private var books: [Side: DeviceReport] = [:]
     private var publicAddresses: [Side: BDADDR] = [:]
     private var noted: [Side: LearnedConductList] = [:]
-    /// Captures what is asked of a device when it is opened.
+    /// Captures the commands that are sent to a device when it is opened.
     var recorder: Recorder?
 
-    /// - Parameter timeOut: how long to wait for a device that is lost, or not there yet.
+    /// - Parameter timeOut: the time to wait for a device that is lost or not present yet.
     public init(_ setup: BenchSetup, timeOut: Microseconds? = nil) {
         self.timeOut = timeOut
         opener = setup.opener
@@ -34,7 +34,7 @@ public final class HeldDevices {
         }
     }
 
-    /// What the devices are, and what has happened to them up to now.
+    /// Descriptions of the devices and of events such as losses so far.
     public var reports: [DeviceReport] {
         for side in Side.allCases { account(for: side) }
         return Side.allCases.compactMap { books[$0] }
@@ -47,9 +47,9 @@ public final class HeldDevices {
 
     // MARK: Opening
 
-    /// Opens what is not open: everything at the start of a run, what was lost later on. With a time-out it waits for what is away.
+    /// Opens all devices that are not open, at the start of a run or after a loss. With a time-out it waits for missing devices.
     ///
-    /// - Returns: nil when every device is there, else why the run cannot go on.
+    /// - Returns: nil if every device is open, otherwise the reason why the run cannot continue.
     func bringBack(stopping: StopFlag, observer: (any RunObserver)?) throws -> String? {
         try stopping.run(on: loop) { [self] in
             for (side, selector) in selectors where devices[side]?.failure != nil || devices[side] == nil {
@@ -88,10 +88,10 @@ public final class HeldDevices {
         }
     }
 
-    /// What keeps a device from being opened.
+    /// The reason why a device cannot be opened.
     private struct Impediment {
         var text: String
-        /// Whether waiting may help.
+        /// True if waiting may help.
         var mayPass = true
     }
 
@@ -120,7 +120,7 @@ public final class HeldDevices {
         }
     }
 
-    /// Whether a device that cannot be opened at the start of a run may still come.
+    /// Returns true if a device that cannot be opened at the start of a run may appear later.
     private static func mayAppear(_ selector: DeviceSelector, _ error: any Error) -> Bool {
         switch (selector, error as? TransportError) {
         case (.usb(let selector), .unreachable), (.usb(let selector), .lost): USBEnumeration.count(of: selector) <= 1
@@ -131,7 +131,7 @@ public final class HeldDevices {
 
     // MARK: Books
 
-    /// Takes down what a device is, or how it has come back.
+    /// Records the identity of a device, or its return.
     private func note(_ held: HeldTransport, of side: Side) async throws {
         if let last = books[side]?.losses.indices.last {
             books[side]?.losses[last].device = held.name
@@ -158,7 +158,7 @@ public final class HeldDevices {
         if let dongle = held.usb { locks.append(try DongleLock(dongle.description.location)) }
     }
 
-    /// Says so where the public address does not tell this device from others: cases give it a static one.
+    /// Notes a public address that is not unique; cases use a static one instead.
     private func note(_ address: DeviceAddress?, of side: Side) {
         guard let address = address?.bdADDR else { return }
         let origin = knownDongles.origin(ofShared: DeviceAddress(address, kind: .public))
@@ -173,7 +173,7 @@ public final class HeldDevices {
         books[side]?.losses[last].awayMilliseconds = away.milliseconds
     }
 
-    /// Adds what has happened since the last time.
+    /// Adds the statistics since the last call.
     private func account(for side: Side) {
         guard let held = devices[side], var report = books[side] else { return }
         _ = held.takeReordering()
@@ -188,7 +188,7 @@ public final class HeldDevices {
         books[side] = report
     }
 
-    /// Closes a device and keeps what is known of it.
+    /// Closes a device and keeps its statistics.
     private func put(away side: Side) {
         guard let held = devices[side] else { return }
         held.release()

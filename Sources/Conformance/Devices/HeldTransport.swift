@@ -3,16 +3,16 @@ import Timing
 import Transport
 import TransportUSB
 
-/// A pipe that outlives those who use it one after another. What arrives between two users is dropped.
+/// A transport shared by consecutive users. Packets that arrive between two users are dropped.
 final class HeldTransport: HCITransport, HCITransportSink {
     var name: String { inner.name }
     private let inner: any HCITransport
     private let loop: RunLoop
     private var user: (any HCITransportSink)?
     private(set) var failure: TransportError?
-    /// When the failure was noticed.
+    /// The time at which the failure was noticed.
     private(set) var failedAt: Microseconds?
-    /// Fulfilled when the device answers, failed when it is lost before.
+    /// Fulfilled when the device answers; fails if the device is lost before.
     let isReady: Promise<Void>
 
     private(set) var wasReady = false
@@ -31,7 +31,7 @@ final class HeldTransport: HCITransport, HCITransportSink {
         isReady = Promise(on: loop)
     }
 
-    /// Opens the pipe. A dongle is ready when its start-up ladder has ended and its chip has the firmware it needs, other devices at once.
+    /// Opens the transport. A dongle is ready after its start-up sequence and firmware download, other devices immediately.
     func start() throws(TransportError) {
         if let firmware {
             firmware.onReady = { [weak self] in self?.answered() }
@@ -59,7 +59,7 @@ final class HeldTransport: HCITransport, HCITransportSink {
         return recent
     }
 
-    /// What all users together have met since the last call.
+    /// Returns the statistics of all users since the last call.
     func takeAllReordering() -> ReorderingStatistics {
         defer { reordering = ReorderingStatistics() }
         return reordering

@@ -2,24 +2,24 @@ import Packets
 import Timing
 import Transport
 
-/// Knows whether a foreign host is at a port, and ends a case that it leaves.
+/// Monitors the foreign host at a port, and ends a case when the host leaves.
 final class HostWatch {
     private(set) var hosts = 0
     private let port: () -> String
-    /// What a case observes.
+    /// The log of the running case.
     weak var log: ObservationLog?
 
-    /// - Parameter port: the port, in words.
+    /// - Parameter port: a description of the port.
     init(port: @escaping () -> String) {
         self.port = port
     }
 
-    /// Why no case can run now.
+    /// The reason why no case can run now.
     var absence: StepFailure? {
         hosts > 0 ? nil : StepFailure(.environment, "the accessory's host has left \(port()); it must connect again for further cases")
     }
 
-    /// The pipe of a host that has come.
+    /// Returns a monitored transport to a host that has connected.
     func watching(_ pipe: any HCITransport) -> any HCITransport {
         hosts += 1
         return WatchedPipe(pipe) { [weak self] in self?.left() }
@@ -30,7 +30,7 @@ final class HostWatch {
         log?.breakOff(StepFailure(.environment, "the accessory's host left \(port()) during the case"))
     }
 
-    /// Passes everything on and tells when the far end is gone.
+    /// Forwards all packets and reports the end of the far side.
     private final class WatchedPipe: HCITransport, HCITransportSink {
         var name: String { inner.name }
         private let inner: any HCITransport

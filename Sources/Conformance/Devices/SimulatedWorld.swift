@@ -6,7 +6,7 @@ import Timing
 import Transport
 import VirtualDongle
 
-/// The simulated air of a case and the virtual controllers in it.
+/// A case's simulated air with its virtual controllers.
 final class SimulatedWorld {
     let simulation: Simulation
     let loop: RunLoop
@@ -32,7 +32,7 @@ final class SimulatedWorld {
         return host
     }
 
-    /// What stands before a controller that behaves otherwise than ours.
+    /// Adds the dongle's conduct in front of a virtual controller.
     private func front(_ end: any HCITransport, _ conduct: DongleConduct, _ side: Side) -> any HCITransport {
         ConductTransport(end, conduct: conduct, seed: seed &+ (side == .tester ? 1 : 2), on: loop)
     }
@@ -66,7 +66,7 @@ final class SimulatedWorld {
         simulation.setLoss(corrupted: rate)
     }
 
-    /// Puts what is on the air into a case's log from now on.
+    /// Logs the packets on the air for a case.
     func observe(into log: ObservationLog) {
         let sides = Dictionary(identifiers.map { ($0.value, $0.key) }) { first, _ in first }
         simulation.observeAir { observation in
@@ -78,34 +78,34 @@ final class SimulatedWorld {
         }
     }
 
-    /// Adds a rule for what an end's controller sends; false when there is no such controller here.
+    /// Adds a rule for packets sent by a side's controller; returns false if there is no such controller.
     func add(_ rule: Fault.Rewrite, at side: Side) throws -> Bool {
         guard let identifier = identifiers[side], let rewrite = try ControllerFaults.rewrite(rule) else { return false }
         simulation.add(rewrite, to: identifier)
         return true
     }
 
-    /// Makes an end's next encrypted PDU one with a wrong MIC.
+    /// Corrupts the MIC of a side's next encrypted PDU.
     func spoilMIC(at side: Side) {
         if let identifier = identifiers[side] { simulation.spoilMIC(of: identifier) }
     }
 
-    /// Sends a message of the link manager that no procedure asked for; false when there is no link.
+    /// Sends an LMP message outside any procedure; returns false if there is no link.
     func inject(lmp message: [UInt8], at side: Side) -> Bool {
         guard let identifier = identifiers[side] else { return false }
         return simulation.inject(lmp: message, from: identifier)
     }
 
-    /// Sends a link layer control PDU that no procedure asked for; false when there is no link.
+    /// Sends a link layer control PDU outside any procedure; returns false if there is no link.
     ///
-    /// - Parameter inClear: without encryption, whatever the link.
+    /// - Parameter inClear: true to send it unencrypted on an encrypted link.
     func inject(_ pdu: [UInt8], at side: Side, inClear: Bool) -> Bool {
         guard let identifier = identifiers[side] else { return false }
         return simulation.inject(pdu, from: identifier, inClear: inClear)
     }
 }
 
-/// Names the PDUs on the air.
+/// Decodes the PDUs on the air.
 enum AirReader {
     static func note(_ observation: AirObservation, _ side: Side, in log: ObservationLog) {
         let frame = observation.frame
@@ -132,7 +132,7 @@ enum AirReader {
         }
     }
 
-    /// A control PDU that was encrypted is noted as it was before.
+    /// Logs a control PDU; an encrypted one is logged in plaintext.
     private static func noteControl(
         _ plain: [UInt8], in frame: AirFrame, header start: Int, _ observation: AirObservation, _ side: Side, _ log: ObservationLog
     ) {
@@ -155,7 +155,7 @@ enum AirReader {
 }
 
 extension Neighbours {
-    /// The background devices that a case or a variant asks for.
+    /// Creates the background devices of a case or a variant.
     init(_ wanted: World.Neighbours) {
         self.init()
         advertisers = wanted.advertisers

@@ -2,19 +2,20 @@ import Packets
 import Timing
 import Transport
 
-/// A virtual controller served to a foreign host: the accessory under test brings its own stack and meets the tester on the simulated air.
-/// One world in real time for the whole run.
+/// A virtual controller served to a foreign host: the accessory under test uses its own stack, and the tester reaches it on the simulated
+/// air.
+/// There is one world in real time for the whole run.
 public final class SubjectPort {
     public let loop = RunLoop(mode: .wall)
     let world: SimulatedWorld
     private let listener: H4Listener
-    /// Whether the foreign host is there.
+    /// Monitors the foreign host.
     let watch: HostWatch
     public var address: SocketAddress { listener.address }
 
     /// Listens for the foreign host.
     ///
-    /// - Throws: `TransportError.busy` when the port is taken.
+    /// - Throws: `TransportError.busy` if the port is in use.
     public init(_ address: SocketAddress, seed: UInt64) throws(TransportError) {
         let world = SimulatedWorld(loop: loop, seed: seed)
         self.world = world
@@ -25,20 +26,20 @@ public final class SubjectPort {
         port.name = "\(listener.address)"
     }
 
-    /// The port's name, which is known once it listens.
+    /// The port's name, which is known after it starts listening.
     private final class Named {
         var name = "the port"
     }
 
-    /// Logs what is on the air from now on, if the run wants that.
+    /// Logs the packets on the air, if the recorder is set to do so.
     public func logAir(to recorder: Recorder) { recorder.logAir(of: world) }
 
-    /// Listens no more.
+    /// Stops listening.
     public func stop() { listener.stop() }
 
     /// Waits until a host has connected.
     ///
-    /// - Throws: `TransportError` when none comes in time, `CancellationError` after `stop()`.
+    /// - Throws: `TransportError` if none connects in time, `CancellationError` after `stop()`.
     public func waitForHost(_ timeOut: Microseconds) throws {
         try loop.run { [listener] in try await listener.waitForHost(as: "an accessory", within: timeOut) }
     }

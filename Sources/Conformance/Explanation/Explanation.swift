@@ -1,12 +1,12 @@
 import Cases
 
-/// A case in words, for people.
+/// Readable descriptions of cases.
 public enum Explanation {
     public static func suggestion(for id: String, in catalogue: Catalogue) -> String {
         Suggestion.text(for: id, among: catalogue.cases.map(\.id))
     }
 
-    /// A case in words; where several cases go by the name, such as a suite's, their titles.
+    /// Describes a case; lists the titles if the name, such as a suite's, matches several cases.
     public static func text(of id: String, in catalogue: Catalogue) -> String? {
         let found = catalogue.cases.filter { CaseFilter.matches($0.id, id) }
         guard let testCase = found.first else { return nil }
@@ -38,7 +38,7 @@ public enum Explanation {
         return lines.joined(separator: "\n")
     }
 
-    /// A case as a message sequence; nil where none or several go by the name.
+    /// Returns a case as a message sequence; nil if the name matches no case or several.
     public static func sequence(of id: String, in catalogue: Catalogue) -> MessageSequence? {
         let found = catalogue.cases.filter { CaseFilter.matches($0.id, id) }
         guard let testCase = found.first, found.allSatisfy({ $0.file == testCase.file }) else { return nil }

@@ -1,8 +1,8 @@
 import Cases
 
-/// A case as a message sequence chart: who sends what to whom, with the values that the case gives and asks for.
+/// A case as a message sequence chart: the messages between the participants, with the case's values.
 public struct MessageSequence: Sendable {
-    /// Who sends and receives, from left to right.
+    /// The participants from left to right.
     enum Lane: Int, CaseIterable {
         case testerHost, testerController, subjectController, subjectHost
 
@@ -22,17 +22,17 @@ public struct MessageSequence: Sendable {
     enum Row {
         case message(Lane, Lane, String)
         case note(Lane, String)
-        /// A requirement that the row before checks.
+        /// The requirement that the row before checks.
         case states(String)
         case begin(String, kind: Block)
         case branch(Block)
         case end
     }
 
-    /// What UML and Mermaid call such a part.
+    /// The keyword of a block in UML and Mermaid.
     enum Block: String {
         case loop, alt, par
-        /// What separates its branches.
+        /// The keyword between the branches of a block.
         var branch: String { self == .par ? "and" : "else" }
     }
 
@@ -115,7 +115,7 @@ public struct MessageSequence: Sendable {
 
     // MARK: Words
 
-    /// PDUs above HCI come from the other host.
+    /// Returns true for PDUs above HCI, which come from the other host.
     private static func isAboveHCI(_ name: String) -> Bool { ["ATT_", "SMP_", "L2CAP_"].contains { name.hasPrefix($0) } }
 
     private static func origin(of name: String, _ side: Side) -> Lane { isAboveHCI(name) ? .host(side.other) : .controller(side) }
@@ -139,7 +139,7 @@ public struct MessageSequence: Sendable {
 extension MessageSequence {
     private static let column = 16
 
-    /// Lanes with arrows, and beside them what is sent.
+    /// The chart as text.
     public var text: String {
         var lines = [title, "", Self.lanes { $0.name.side.padding(to: Self.column) }, Self.lanes { $0.name.part.padding(to: Self.column) }]
         var depth = 0
@@ -178,7 +178,7 @@ extension MessageSequence {
         return before + arrow + after
     }
 
-    /// The same for Mermaid, which GitHub, GitLab and many wikis draw.
+    /// The chart in Mermaid, which GitHub, GitLab and many wikis display.
     public var mermaid: String {
         var lines = ["sequenceDiagram", "    title \(Self.plain(title))"]
         for lane in Lane.allCases { lines.append("    participant \(lane) as \(lane.name.side)<br/>\(lane.name.part)") }
@@ -195,7 +195,7 @@ extension MessageSequence {
         return lines.joined(separator: "\n")
     }
 
-    /// Signs that mean something to Mermaid as the entities that it takes.
+    /// Replaces the special characters of Mermaid with entities.
     private static func plain(_ text: String) -> String {
         text.map { character in
             switch character {

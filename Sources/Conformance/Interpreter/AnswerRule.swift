@@ -2,22 +2,23 @@ import Cases
 import HCI
 import Packets
 
-/// The command that a case has sent last at one end.
+/// The last command that a case has sent on one side.
 struct SentCommand: Sendable {
     var opcode: UInt16
-    /// Its connection, if it has one.
+    /// The command's connection, if it has one.
     var handle: Int?
-    /// The place in the log where its answers begin.
+    /// The position in the log after which its answers are expected.
     var index: Int
-    /// The command and what it was answered.
+    /// The command and its answer.
     var exchange: [Evidence] = []
 }
 
-/// Which packet answers the very request whose answer is expected, whatever it says.
+/// Determines which packet answers the request whose answer is expected.
 ///
-/// Requests of ATT go one at a time on a bearer, so the next response is the answer (Core Vol 3, Part F, 3.3.2). Command Reject is the answer to an
-/// L2CAP request. What a command began ends with its own event, its status good or bad, or with the connection; a command that is refused ends at
-/// once (Core Vol 4, Part E, 7.7.15).
+/// ATT allows one request at a time on a bearer, so the next response is the answer (Core Vol 3, Part F, 3.3.2). Command Reject is the
+/// answer to an
+/// L2CAP request. The procedure of a command ends with its own event, whatever its status, or with the connection; a refused command ends
+/// immediately (Core Vol 4, Part E, 7.7.15).
 struct AnswerRule {
     private enum Awaited {
         case attResponse
@@ -29,8 +30,8 @@ struct AnswerRule {
     private let awaited: Awaited
 
     /// - Parameters:
-    ///   - command: what was sent last at the end that expects.
-    ///   - isAlone: nothing else runs beside the step and could be what is answered.
+    ///   - command: the last command on the observing side.
+    ///   - isAlone: true if no other branch runs that could have caused the answer.
     init(_ expectation: Expectation, after command: SentCommand?, isAlone: Bool) {
         if !isAlone {
             awaited = .nothing
@@ -51,7 +52,7 @@ struct AnswerRule {
         ProcedureEvents.ending(opcode: command.opcode).contains { AlternativeEvents.matches(name, $0.name) }
     }
 
-    /// Whether the packet is an answer, but not the one that is looked for.
+    /// True if the packet is an answer but not the expected one.
     func isOther(_ observation: Observation, _ search: Search) -> Bool {
         guard observation.side == search.side, !observation.isAir else { return false }
         switch awaited {

@@ -51,7 +51,7 @@ extension CaseRun {
         end.sendFrame(frame, channel: channel, handle: handle)
     }
 
-    /// - Returns: the answer; nil when nobody waits for it.
+    /// - Returns: the answer; nil if the step ignores it.
     private func sendCommand(
         _ command: Command, _ opcode: UInt16, _ parameters: [UInt8], on end: Endpoint, _ step: Step, _ scope: inout Scope
     ) async throws -> Endpoint.Reply? {
@@ -95,12 +95,12 @@ extension CaseRun {
         return reply
     }
 
-    /// Whether an end does not claim a command in Supported_Commands. Core Vol 4, Part E, 6.27.
+    /// True if a side does not report a command in Supported_Commands. Core Vol 4, Part E, 6.27.
     private func isMissing(_ command: String, at side: Side) -> Bool {
         Features.commands.contains(command) && !feature("\(side.rawValue).\(command)")
     }
 
-    /// A command and the event that answered it.
+    /// Returns a command and its answer as evidence.
     private static func evidence(_ opcode: UInt16, _ parameters: [UInt8], _ reply: Endpoint.Reply, at side: Side) -> [Evidence] {
         var decoder = PacketDecoder()
         let command = HCIPacket(opcode: opcode, parameters: parameters)
@@ -122,7 +122,7 @@ extension CaseRun {
             .comparing(ExpectationDiff(mismatch, of: operand.text))
     }
 
-    /// The packet that brought what does not fit.
+    /// Returns the position of the packet with the mismatching value, as text.
     private func origin(of operand: Operand, _ mismatch: Mismatch, _ scope: Scope) -> String {
         guard case .reference(let reference) = operand else { return "" }
         let field = mismatch.path.split(separator: ".").first.map(String.init)
@@ -130,7 +130,7 @@ extension CaseRun {
         return " (\(reference), \(place))"
     }
 
-    /// Where the packet is that brought a saved value, or a field of what a procedure gave.
+    /// Returns the position of the packet from which a saved value came, or a field of a procedure's result.
     func place(of operand: Operand, field: String? = nil, in scope: Scope) -> String? {
         guard case .reference(let reference) = operand else { return nil }
         let places = scope.frame.places

@@ -3,7 +3,7 @@ import Packets
 import Timing
 
 extension CaseRun {
-    /// Something on the simulated air: waits for a PDU, or plants a rule for those to come.
+    /// Runs an air step: waits for a PDU, or adds a rule for future PDUs.
     func run(_ air: AirStep, _ step: Step, _ scope: inout Scope) async throws {
         guard bench.world != nil else { throw StepFailure(.bench, "the air is not simulated here") }
         switch air.operation {

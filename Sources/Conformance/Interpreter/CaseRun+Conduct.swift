@@ -1,14 +1,14 @@
 import Cases
 
-/// What a controller under test does against the rules of HCI fails every case in which it does so, also in the setup.
+/// A violation of the HCI rules by a controller under test fails every case, even in the setup.
 extension CaseRun {
-    /// - Parameter instead: what the step found, which may be a consequence.
+    /// - Parameter instead: the step's failure, which may be a consequence.
     func judgeConduct(at step: Step, _ scope: Scope, instead failure: StepFailure? = nil) throws {
         guard !scope.isTeardown, failure?.step == nil, let fault = conduct(at: scope.caller ?? step, instead: failure) else { return }
         throw fault
     }
 
-    /// The failure that the conduct is, placed at a step; nil where there is nothing against it.
+    /// Returns the violation as a failure of a step; nil if there is none.
     func conduct(at step: Step?, instead failure: StepFailure?) -> StepFailure? {
         guard testCase.subject == .controller, let violation = bench.end(.subject)?.violation, var place = step else { return nil }
         if let failure { notes.append("then: \(failure.message)") }
@@ -18,7 +18,7 @@ extension CaseRun {
         return fault
     }
 
-    /// A failure that is not held against the subject where the tester's dongle is no reliability.
+    /// Returns a failure that is not attributed to the subject if the tester's dongle is unreliable.
     func excused(_ failure: StepFailure) -> StepFailure {
         guard failure.blame == .subject, bench.end(.subject)?.violation == nil, let tester = bench.end(.tester),
             let impediment = impediment(of: tester)
@@ -31,7 +31,7 @@ extension CaseRun {
         return excused
     }
 
-    /// Why an end's dongle is no reliability: it broke off, or lost count of its buffers, in which data is lost.
+    /// Returns the reason why a side's dongle is unreliable: it was lost, or its buffer counts are wrong, which loses data.
     func impediment(of end: Endpoint) -> Evidence? {
         if let impediment = end.reliability.impediment(isClaimed: { feature("\(end.side.rawValue).\($0)") }) { return impediment }
         guard let violation = end.violation, violation.isAboutCredits else { return nil }

@@ -33,7 +33,7 @@ extension CaseRun {
         }
     }
 
-    /// What an element is called: its UUID and its handle, if it has them.
+    /// Describes an element by its UUID and its handle, if it has them.
     private static func words(of element: CaseValue) -> String? {
         guard case .record(let record) = element else { return nil }
         let uuid = record["uuid"]?.description
@@ -42,13 +42,13 @@ extension CaseRun {
         return words.isEmpty ? nil : words.joined(separator: ", ")
     }
 
-    /// Runs the steps until they succeed; what is wrong in the last attempt is the failure.
+    /// Runs the steps until they succeed; the failure is that of the last attempt.
     func runAttempts(_ most: Int, _ steps: [Step], _ between: [Step], _ scope: inout Scope) async throws {
         for _ in 1..<most {
             do {
                 return try await run(steps, &scope)
             } catch let failure as StepFailure where failure.blame == .subject || failure.blame == .precondition {
-                // What was wrong first says more than that it could not be cleared up.
+                // The first failure is more informative than one of the steps in between.
                 do { try await run(between, &scope) } catch is StepFailure { throw failure }
             }
         }
@@ -60,7 +60,7 @@ extension CaseRun {
         }
     }
 
-    /// Branches run side by side; the first failure ends them all.
+    /// Runs branches concurrently; the first failure ends them all.
     func runParallel(_ branches: [[Step]], _ scope: Scope) async throws {
         try await loop.runTogether(
             branches.map { branch in
@@ -72,7 +72,7 @@ extension CaseRun {
             })
     }
 
-    /// The branch whose expectation is met first continues.
+    /// Continues with the branch whose expectation is satisfied first.
     func runEither(_ branches: [[Step]], _ step: Step, _ scope: inout Scope) async throws {
         var searches: [Branch] = []
         var waitUntil = Microseconds.zero
@@ -123,7 +123,7 @@ extension CaseRun {
         func takes(_ observation: Observation) -> Bool { observation.index >= search.start && search.matches(observation) }
     }
 
-    /// The failure when no branch has begun: what came of the right name, else what came last.
+    /// Returns the failure if no branch has started: the last packets with a matching name, or the last packets.
     private func missed(_ branches: [Branch], _ step: Step, _ scope: Scope, answer: Observation?, waited: Microseconds) -> StepFailure {
         let names = Set(branches.map(\.search.name)).sorted().joined(separator: " or ")
         let misses = branches.flatMap { branch in branch.search.misses.suffix(1).map { (name: branch.search.name, miss: $0) } }
@@ -146,7 +146,7 @@ extension CaseRun {
         return failure
     }
 
-    /// Repeats the steps until the expected packet has come.
+    /// Repeats the steps until the expected packet has been received.
     func runUntil(_ awaited: Expectation, _ atMost: Int, _ steps: [Step], _ step: Step, _ scope: inout Scope) async throws {
         let start = try searchStart(awaited.since, scope)
         var search = try self.search(awaited, step, scope)
@@ -167,7 +167,7 @@ extension CaseRun {
         throw missed(search, step, waited: loop.now - began)
     }
 
-    /// Runs a procedure's steps with variables of their own.
+    /// Runs a procedure's steps with their own variables.
     func runProcedure(_ use: Use, _ step: Step, _ scope: inout Scope) async throws {
         guard let procedure = catalogue.procedures[use.name] else { throw StepFailure(.bench, "there is no procedure \(use.name)") }
         let arguments = try record(use.arguments, scope)

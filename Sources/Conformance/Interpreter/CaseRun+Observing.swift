@@ -2,7 +2,7 @@ import Cases
 import Packets
 import Timing
 
-/// What an expectation looks for, and the nearest it has met.
+/// The search for an expected packet, with the near misses.
 final class Search {
     let name: String
     let side: Side
@@ -10,11 +10,11 @@ final class Search {
     let predicates: [FieldPredicate]
     let variables: Variables
     private(set) var limits: WindowLimits
-    /// Where in the log it begins to look.
+    /// The position in the log at which the search starts.
     var start = 0
-    /// The window as the case says it, for messages.
+    /// The window as written in the case, for messages.
     var window = ""
-    /// Packets of the right name that did not satisfy the fields.
+    /// Packets with the right name but other fields.
     private(set) var misses: [(observation: Observation, mismatch: Mismatch)] = []
     private(set) var failure: BadReference?
 
@@ -27,7 +27,7 @@ final class Search {
         self.limits = limits
     }
 
-    /// The connection that it is about.
+    /// The expected packet's connection.
     var connection: Int? {
         guard let field = predicates.first(where: { $0.name == "Connection_Handle" }), case .equals(let operand) = field.predicate else {
             return nil
@@ -35,7 +35,7 @@ final class Search {
         return try? variables.resolve(operand).asNumber
     }
 
-    /// Begins again with a longer window; false where the machine was not later than it has been granted.
+    /// Restarts with a longer window; returns false if the machine's delays do not exceed the time already granted.
     func prolong(by delays: Microseconds, slack: Microseconds, last: Microseconds) -> Bool {
         guard limits.prolong(by: delays, slack: slack, last: last) else { return false }
         misses.removeAll()
@@ -91,7 +91,8 @@ extension CaseRun {
         if step.states != nil { evidence.append(Self.evidence(found)) }
     }
 
-    /// Waits for an observation, and for longer where the machine was late: silence counts against the subject only once it has had all of its time.
+    /// Waits for an observation; extends the window by the machine's delays, so that silence is attributed to the subject only after its
+    /// full time.
     private func take(_ search: Search, where wants: @escaping (Observation) -> Bool) async throws -> Observation? {
         while true {
             if let found = try await log.take(from: search.start, until: search.limits.waitUntil, where: wants) { return found }
@@ -100,7 +101,7 @@ extension CaseRun {
         }
     }
 
-    /// What the packet says, and which element of a list it was taken for.
+    /// Returns the packet's fields, and the list element that satisfied the expectation.
     private func record(of found: Observation, for expectation: Expectation, _ scope: Scope) throws -> CaseRecord {
         var record = PDUCodec.record(of: found)
         guard let searched = expectation.listSearched, case .list(let elements)? = record[searched.name] else { return record }
@@ -130,13 +131,13 @@ extension CaseRun {
         return search
     }
 
-    /// What a wall clock adds to the end of a window.
+    /// Describes the tolerance at the end of a window in real time.
     private func toleranceText(_ window: Window?) -> String {
         bench.slack > .zero && window?.within != nil ? " (+\(bench.slack.text) slack)" : ""
     }
 
-    /// What came last at that end, as evidence for what did not come: of the connection that it is about, if it is about one, otherwise whatever
-    /// came after the last command and its answer.
+    /// Returns the last packets on a side as evidence of a missing packet: those of the expected connection, or without one
+    /// those after the last command and its answer.
     func recent(at side: Side, from start: Int, isAir: Bool = false, of search: Search? = nil) -> [Evidence] {
         let seen = log.observations.dropFirst(start).filter { $0.side == side && $0.isAir == isAir }
         if isAir { return seen.suffix(4).map { Self.evidence($0) } }
@@ -146,7 +147,7 @@ extension CaseRun {
         return (command?.exchange ?? []) + linked.suffix(4).map { Self.evidence($0) }
     }
 
-    /// The failure when what answers the request is something else than was expected.
+    /// Returns the failure if the request was answered with another packet than expected.
     private func answered(_ search: Search, _ step: Step, with other: Observation) -> StepFailure {
         let text: String
         var diff = ExpectationDiff(expected: search.name, got: other.decoded.description, packet: other.number)
@@ -156,14 +157,14 @@ extension CaseRun {
         } else {
             text = "expected \(search.name), got \(other.name) \(PDUCodec.record(of: other)) (\(other.place))"
         }
-        // A controller that refuses the tester's own command says nothing about the subject.
+        // A controller's refusal of the tester's own command says nothing about the subject.
         let isRefusal = other.name == HCIEvents.CommandStatus.name || other.name == HCIEvents.CommandComplete.name
         let blame = isRefusal && search.side == .tester ? .precondition : blame(for: search, step)
         let request = isRefusal ? lastCommands[search.side]?.exchange ?? [] : []
         return StepFailure(blame, step.stating(text), evidence: request + [Self.evidence(other)]).comparing(diff)
     }
 
-    /// Where in the log a step begins to look.
+    /// Returns the position in the log at which a step's search starts.
     func searchStart(_ since: String?, _ scope: Scope) throws -> Int {
         guard let since else { return scope.searchStart }
         guard let mark = marks[since] else { throw StepFailure(.precondition, "step \(since) has not run") }
@@ -194,7 +195,7 @@ extension CaseRun {
         return failure
     }
 
-    /// A packet of that name that came before the window began.
+    /// Describes a matching packet that preceded the window.
     private func early(_ search: Search) -> String {
         let before = log.observations.prefix(search.start)
         let isOne = { (one: Observation) in
@@ -203,14 +204,15 @@ extension CaseRun {
         return before.last(where: isOne).map { " in that time; one had come before (\($0.place))" } ?? ""
     }
 
-    /// The side to blame for a missing packet. An event that the tester's controller owes its host says nothing about the subject, unless the step states
-    /// what the subject has to do for it.
+    /// Returns the cause of a missing packet. A missing event of the tester's controller is not attributed to the subject, unless the step
+    /// states
+    /// the requirement of the subject.
     func blame(for search: Search, _ step: Step) -> StepFailure.Blame {
         let isEvent = !search.isAir && PDUCodec.layer(of: search.name) == nil && search.name != SynchronousPacket.name
         return search.side == .tester && isEvent && step.states == nil ? .precondition : .subject
     }
 
-    /// What was searched for beside the last packet that was nearly it.
+    /// Returns the expected fields and the last near miss.
     private func diff(of search: Search) -> ExpectationDiff {
         guard let last = search.misses.last else {
             return ExpectationDiff(expected: "\(search.name) within \(search.window)", got: "nothing of it")
@@ -219,13 +221,14 @@ extension CaseRun {
         return ExpectationDiff(worded, of: search.name, packet: last.observation.number)
     }
 
-    /// What came last at an end, for a message that nothing came.
+    /// Describes the last packet on a side, for messages about a missing packet.
     func lastWords(at side: Side, isAir: Bool = false) -> String {
         let last = log.observations.last { $0.side == side && $0.isAir == isAir }
         return last.map { "; the last there was \($0.name) (\($0.place))" } ?? ""
     }
 
-    /// The failure of a subject that was not in time; nobody's if the machine was later than the slack and the window was not prolonged by as much.
+    /// Returns the failure of a late subject; it is not attributed to the subject if the machine was later than the slack and the window
+    /// was not extended enough.
     func lateSubject(
         _ step: Step, _ text: String, since time: Microseconds, granted: Microseconds = .zero, evidence: [Evidence] = []
     ) -> StepFailure {
@@ -274,7 +277,7 @@ extension CaseRun {
         if step.states != nil { evidence += proof }
     }
 
-    /// From which packet to which; on the air, from when to when.
+    /// Returns the range of packet numbers, or of times on the air.
     static func numbers(_ counted: [Observation]) -> String {
         guard let first = counted.first, let last = counted.last else { return "" }
         guard first.number > 0 else { return ", \(first.place) to \(last.time.text)" }

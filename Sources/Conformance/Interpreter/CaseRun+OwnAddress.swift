@@ -1,11 +1,11 @@
 import Cases
 import Packets
 
-/// A case that leaves Own_Address_Type out means the address that the device goes by: `$subject.address`, whether it is public or random.
+/// A case without Own_Address_Type uses the address in `$subject.address`, whether it is public or random.
 extension CaseRun {
     private static let ownAddressType = "Own_Address_Type"
 
-    /// The fields of a command with the type of the device's own address, where the case leaves it out.
+    /// Returns the fields of a command with the type of the device's own address if the case omits it.
     func withOwnAddress(_ fields: CaseRecord, of command: String, at end: Endpoint) -> CaseRecord {
         guard leavesOwnAddress(fields, of: command), let address = end.address, address.kind == .random else { return fields }
         var fields = fields
@@ -19,10 +19,10 @@ extension CaseRun {
         return declaration.map { PDUCodec.flat($0.fields).contains { $0.name == Self.ownAddressType } } ?? false
     }
 
-    /// Gives a random address again to a controller that has just been reset, and to an advertising set that is to use it, for a set has an address
-    /// of its own. Core Vol 4, Part E, 7.3.2 and 7.8.52.
+    /// Sets the random address again after a reset, and for a new advertising set, which has its own address.
+    /// Core Vol 4, Part E, 7.3.2 and 7.8.52.
     ///
-    /// - Parameter fields: as the case wrote them.
+    /// - Parameter fields: the fields in the case.
     func restoreOwnAddress(after command: String, _ fields: CaseRecord, _ reply: Endpoint.Reply, at end: Endpoint) async throws {
         guard let address = end.address, address.kind == .random, reply.parameters.first == ErrorCode.success.rawValue else { return }
         switch PDUCodec.opcode(of: command) {

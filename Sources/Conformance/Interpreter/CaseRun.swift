@@ -3,7 +3,7 @@ import Packets
 import Timing
 import Transport
 
-/// One case on its way: executes steps, collects evidence, ends in a verdict.
+/// The execution of a case: runs steps, collects evidence and determines the verdict.
 final class CaseRun {
     let loop: RunLoop
 
@@ -14,47 +14,47 @@ final class CaseRun {
     private(set) var features: Set<String> = []
     var evidence: [Evidence] = []
     var notes: [String] = []
-    /// Where named steps began.
+    /// The positions of named steps in the log.
     var marks: [String: Int] = ["start": 0]
-    /// What was sent last at each end.
+    /// The last command sent on each side.
     var lastCommands: [Side: SentCommand] = [:]
-    /// The connections that the last PDUs were sent on.
+    /// The connections of the last PDUs sent.
     var lastConnections: [Side: Int] = [:]
-    /// How many steps have begun.
+    /// The number of steps that have started.
     private var stepCount = 0
     var ledger: StepLog
     private let bounds: RunBounds
     private let isStopped: () -> Bool
-    /// When the case's own limit is reached.
+    /// The deadline of the case.
     var caseDeadline: Microseconds = .never
     private let onStep: (Step) -> Void
-    /// Told once of the failure that ends the case, when it happens; true for what the subject did wrong.
+    /// Called once with the failure that ends the case; the flag is true for a fault of the subject.
     private let onFailure: (String, Bool) -> Void
 
-    /// Where a step runs: its variables, what has acted last, and which part of the case it belongs to.
+    /// The scope of a step: its variables, the last actions, and its part of the case.
     struct Scope {
-        /// What steps have saved; shared by the branches of `parallel`.
+        /// The values saved by steps; shared by the branches of `parallel`.
         final class Frame {
             var variables = Variables()
-            /// The packets that what was saved came with.
+            /// The packets from which the saved values came.
             var places: [String: String] = [:]
         }
 
         var frame = Frame()
-        /// Observations before this one are too old to be expected.
+        /// The position before which observations are too old.
         var searchStart = 0
-        /// What the windows of the next step are measured from.
+        /// The reference of the next step's windows.
         var reference = TimeReference(.zero)
         var isSetup = false
-        /// Clears up: what it meets is not judged any more.
+        /// True during the teardown, which is not judged.
         var isTeardown = false
-        /// Other branches run at the same time.
+        /// True if other branches run at the same time.
         var isBeside = false
-        /// The step in a case file that led into a procedure.
+        /// The step in a case file that uses the procedure.
         var caller: Step?
     }
 
-    /// - Parameter isStopped: whether somebody wants the run to end.
+    /// - Parameter isStopped: returns true if the run is to end.
     init(
         _ testCase: TestCase, catalogue: Catalogue, bench: CaseBench, bounds: RunBounds = RunBounds(),
         isStopped: @escaping () -> Bool = { false }, onStep: @escaping (Step) -> Void,
@@ -158,7 +158,7 @@ final class CaseRun {
         onFailure("\(place): \(failure.message)", failure.blame == .subject)
     }
 
-    /// What an end's transport and the bench did with data that came out of order.
+    /// Describes data that arrived out of order on a side and was reordered or dropped.
     private func account(_ side: Side) -> [Evidence] {
         guard let end = bench.end(side) else { return [] }
         let count = end.strayData
@@ -221,7 +221,7 @@ final class CaseRun {
         }
     }
 
-    /// A failure with its step; in the setup nothing is the subject's fault yet.
+    /// Adds the step to a failure; during the setup no failure is attributed to the subject.
     private func blamed(_ failure: StepFailure, _ step: Step, _ scope: Scope) -> StepFailure {
         var failure = failure
         if let otherwise = step.otherwise, failure.blame == .subject || failure.blame == .precondition {
@@ -268,7 +268,7 @@ final class CaseRun {
 
     // MARK: Shared by steps
 
-    /// - Parameter place: where the packet is that brought the value.
+    /// - Parameter place: the position of the packet with the value.
     func save(_ value: CaseValue, of step: Step, in scope: Scope, from place: String? = nil) {
         guard let name = step.saveAs else { return }
         scope.frame.variables[name] = value
@@ -283,10 +283,10 @@ final class CaseRun {
         return record
     }
 
-    /// When a step that starts now must be done.
+    /// Returns the deadline of a step that starts now.
     func deadline(of step: Step) -> Microseconds { min(loop.now + (step.limit ?? testCase.limits.step), caseDeadline) }
 
-    /// A window's length in time, as the link is now.
+    /// Returns a window's length in time, at the link's current interval.
     func duration(_ length: Window.Length, at side: Side) throws -> Microseconds {
         switch length {
         case .time(let time): return time

@@ -1,19 +1,20 @@
 import Cases
 import Packets
 
-/// The end of a connection where something of the device under test was awaited on it.
+/// The loss of a connection on which a PDU of the device under test was awaited.
 struct LostLink: Sendable, Hashable {
     var reason: ErrorCode
-    /// The awaited answer is a stated requirement of the subject, outside the setup.
+    /// True if the awaited PDU is a stated requirement of the subject, outside the setup.
     var isJudged = false
 
-    /// The radio may be the reason: CONNECT_IND or all packets of a time-out were lost. Nothing can be said of the subject yet. Core Vol 1, Part F, 2.8 and 2.62.
+    /// True if the loss may be caused by the radio: CONNECT_IND or all packets of a time-out were lost. Core Vol 1, Part F, 2.8 and 2.62.
     var isOfTheAir: Bool { reason == .connectionFailedToBeEstablished || reason == .connectionTimeout }
 
-    /// A device that falls silent at the same place twice has done so by itself; one that has never been heard on a connection has not.
+    /// True if a repeated loss is attributed to the subject. A device that falls silent twice at the same step has caused that; one that
+    /// has never been heard on a connection has not.
     var isHeldAgainstTheSubject: Bool { isJudged && reason == .connectionTimeout }
 
-    /// - Returns: nil for the tester's own end of the connection.
+    /// - Returns: nil if the tester has ended the connection.
     init?(_ reason: ErrorCode) {
         guard reason != .connectionTerminatedByLocalHost, reason != .success else { return nil }
         self.reason = reason
@@ -21,8 +22,9 @@ struct LostLink: Sendable, Hashable {
 }
 
 extension CaseRun {
-    /// The end of the connection that a PDU is awaited on, told already or in this packet; nil while it is up. Only what a device over the air sends is awaited
-    /// so: other cases judge the ends of connections themselves.
+    /// Returns the loss of the awaited PDU's connection that the packet reports; nil for other packets. Only PDUs of a device over the air
+    /// are considered:
+    /// other cases judge the ends of connections themselves.
     func end(of search: Search, told observation: Observation) -> LostLink? {
         guard let handle = awaitedConnection(search), observation.side == search.side,
             observation.name == HCIEvents.DisconnectionComplete.name,
@@ -31,10 +33,10 @@ extension CaseRun {
         return LostLink(ErrorCode(rawValue: UInt8(truncatingIfNeeded: reason)))
     }
 
-    /// The packet that has told of the connection's end before the search began.
+    /// Returns the packet that reported the connection's end before the search started.
     func earlierEnd(of search: Search, before start: Int) -> Observation? {
         guard let handle = awaitedConnection(search) else { return nil }
-        // A case that names no connection may mean a later one than that of its last PDU.
+        // A case that names no connection may refer to a later one than that of its last PDU.
         let isNamed = search.connection != nil
         let last = log.observations.prefix(start).last { observation in
             observation.side == search.side && Self.connectionChanges.contains(observation.name)
@@ -52,7 +54,7 @@ extension CaseRun {
         return search.connection ?? lastConnections[search.side]
     }
 
-    /// The failure of a step that waits for something on a connection that has ended.
+    /// Returns the failure of a step that waits for a packet on a lost connection.
     func lost(_ link: LostLink, _ what: String, _ step: Step, told packet: Observation?, evidence: [Evidence]) -> StepFailure {
         let place = packet.map { " (\($0.place))" } ?? ""
         var failure: StepFailure

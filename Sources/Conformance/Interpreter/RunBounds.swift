@@ -1,13 +1,13 @@
 import Cases
 import Packets
 
-/// What one case may use up, however it is written and whatever its peers do. A case that wants more is INCONC.
+/// The limits of a case's resources. A case that exceeds one is INCONC.
 struct RunBounds: Sendable {
-    /// Steps that begin: a loop that takes no time ends with it.
+    /// The number of started steps, which also ends a loop that takes no time.
     var steps = 2 * CaseCheck.mostSteps
-    /// Packets observed, and the octets in them: a case keeps them all in memory, and a capture on disk.
+    /// The number of observed packets and of their octets, which are kept in memory and in a capture.
     var packets = 500_000
     var octets = 64 << 20
-    /// Time of the machine's own clock for a case in virtual time, which may stand still meanwhile. On a wall clock the case's own limit does it.
+    /// The real time of a case in virtual time, in which the clock may stand still. In real time the case's own limit applies.
     var machineTime = Microseconds.seconds(120)
 }

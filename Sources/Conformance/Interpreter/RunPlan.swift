@@ -1,38 +1,38 @@
 import Cases
 import Timing
 
-/// What to run, and how.
+/// The cases and settings of a run.
 public struct RunPlan: Sendable {
     public var catalogue: Catalogue
     public var setup: BenchSetup
-    /// In the order in which they run.
+    /// The cases in order of execution.
     public var cases: [TestCase]
     public var shuffle: UInt64?
-    /// Values of parameters by name, or by `suite/case.name`.
+    /// The parameters by name, or by `suite/case.name`.
     public var parameters: [String: CaseValue] = [:]
-    /// How often a case that neither passes nor is N/A is tried again.
+    /// The number of retries of a case that neither passes nor is N/A.
     public var retries = 0
-    /// After so many cases that FAIL or end in ERROR no further one is run; nil: all are.
+    /// The number of cases with FAIL or ERROR after which the run ends; nil for no limit.
     public var mostFailures: Int?
-    /// The part of the cases that is run, as it was asked for.
+    /// The selected shard, as given.
     public var shard: String?
-    /// Each FAIL is repeated with the tester's and the subject's dongle exchanged.
+    /// True to repeat each FAIL with exchanged dongles.
     public var swapsFailures = false
-    /// Results have the packets of the cases, for a report.
+    /// True if results include the packets for a report.
     public var keepsTraces = false
-    /// Results of an earlier run that is continued.
+    /// The results of an earlier run that is continued.
     public var known: [String: CaseResult] = [:]
-    /// The stored description of the device over the air, which the run compares with the device; nil: a survey says all.
+    /// The stored description of the device over the air, which the run compares with the device; nil to use a survey.
     public var device: DeviceDescription?
-    /// The name of its file.
+    /// The name of the description's file.
     public var deviceFile = "its description"
-    /// Words of the user's own about the run, and `build`: what was tested.
+    /// The user's labels of the run, including `build`, the tested build.
     public var labels: [String: String] = [:]
 
     /// - Parameters:
-    ///   - filters: ids, suites, or parts of ids with `*`; all cases when empty.
-    ///   - tags: if there are any, cases with none of them are left out.
-    /// - Throws: `Problems` when a filter or a tag matches nothing.
+    ///   - filters: ids, suites, or parts of ids with `*`; empty for all cases.
+    ///   - tags: the tags of which a case needs at least one; empty for all cases.
+    /// - Throws: `Problems` if a filter or a tag matches nothing.
     public init(
         catalogue: Catalogue, setup: BenchSetup, filters: [String], tags: [String] = [], shuffle: UInt64? = nil
     ) throws(Problems) {
@@ -45,7 +45,7 @@ public struct RunPlan: Sendable {
             let text = "there is no profile of this name" + (hint.isEmpty ? "; there are \(known.joined(separator: ", "))" : hint)
             throw Problems([Problem(Position(file: "'\(profile)'", line: 1, column: 1), text)])
         }
-        // Rules of profiles are judged where somebody asks for them.
+        // Rules of profiles are judged only on request.
         cases = try Self.select(catalogue.cases, filters, tags).filter { testCase in
             testCase.rule == nil || setup.profile != nil || filters.contains { CaseFilter.matches(testCase.id, $0) }
         }
@@ -72,7 +72,7 @@ public struct RunPlan: Sendable {
         }
     }
 
-    /// Suites that begin so, else a near name, else what suites there are.
+    /// Lists suites with the prefix, a near name, or all suites.
     private static func hint(for filter: String, _ all: [TestCase]) -> String {
         if CaseTag.all[filter] != nil { return "; as a tag it is --tag \(filter)" }
         let suites = Set(all.map(\.suite)).sorted()
@@ -82,7 +82,7 @@ public struct RunPlan: Sendable {
         return near.isEmpty || filter.isEmpty ? "; the suites are \(suites.joined(separator: ", ")); --list shows the cases" : near
     }
 
-    /// A kind of subject, too, stands for its cases.
+    /// Returns true if the case matches; a kind of subject matches all its cases.
     private static func matches(_ testCase: TestCase, _ filter: String) -> Bool {
         CaseFilter.matches(testCase.id, filter) || testCase.subject.rawValue == filter
     }

@@ -4,45 +4,45 @@ import Synchronization
 import Timing
 import Transport
 
-/// What a run tells while it goes on. Called on the run's thread.
+/// An observer of a run's progress. Called on the run's thread.
 public protocol RunObserver: AnyObject {
     func began(_ testCase: TestCase, index: Int)
     func reached(_ step: String, in testCase: TestCase)
     func ended(_ result: CaseResult)
-    /// A device is away; called about once a second while it is waited for.
+    /// Called about once a second while the run waits for a missing device.
     func waits(for device: String, because reason: String, left: Microseconds)
     func isBack(_ device: String, after time: Microseconds)
 }
 
-/// Runs the cases of a plan one after another, each on a bench of its own.
+/// Runs the cases of a plan in order, each on its own bench.
 public final class Runner {
     let plan: RunPlan
     private let recorder: Recorder
     var factory: BenchFactory
-    /// What is known of the device over the air, or why nothing is; nil until it matters.
+    /// The known facts about the device over the air, or the reason why there are none; nil until they are needed.
     var survey: Result<DeviceDescription, StepFailure>?
-    /// The product that the survey has found; nil until then.
+    /// The product found by the survey; nil until then.
     public internal(set) var product: ProductReport?
-    /// The commands that the subject claims, once a case has asked.
+    /// The commands that the subject supports, once a case has read them.
     private var claimed: Set<String>?
     private let devices: HeldDevices?
     private weak var observer: (any RunObserver)?
-    /// Raised, from any thread, to end the run soon; cases that have not run become INCONC.
+    /// Raised on any thread to end the run; cases that have not run become INCONC.
     public let stopping = StopFlag()
-    /// Why it was raised, if that is to be told.
+    /// The reason for stopping, if it is to be reported.
     public let stopReason = StopReason()
-    /// Why no further case is run although nobody has stopped the run.
+    /// The reason why the run ends early, other than a stop.
     private var ending: String?
-    /// Why no further case could run: a device that could not be opened, or that went away.
+    /// The reason why no more cases can run: a device that could not be opened or was lost.
     public private(set) var lost: String?
-    /// How often a case that a loss broke off is run again: more losses in one case are the case's doing.
+    /// The number of repetitions of a case after a device loss; further losses are attributed to the case.
     private static let mostRepetitions = 2
 
     /// - Parameters:
-    ///   - port: where a foreign accessory has its controller.
-    ///   - devices: what is at the ends, unless they are virtual.
-    ///   - fault: what is wrong with the subject: a mutant's faults.
-    ///   - surroundings: what a variant's world has otherwise than the usual one.
+    ///   - port: the port of a foreign accessory's host.
+    ///   - devices: the real devices, if there are any.
+    ///   - fault: the faults of a mutant.
+    ///   - surroundings: the world of a variant.
     public init(
         _ plan: RunPlan, recorder: Recorder, observer: (any RunObserver)? = nil, port: SubjectPort? = nil, devices: HeldDevices? = nil,
         fault: Fault = Fault(), surroundings: World = World()
@@ -58,15 +58,15 @@ public final class Runner {
         factory.keepsTraces = plan.keepsTraces
     }
 
-    /// Opens the real devices, before the run. Without them every case is INCONC.
+    /// Opens the real devices before the run. Without them every case is INCONC.
     ///
-    /// - Returns: what they are; nil when they cannot be opened, `lost` tells why.
+    /// - Returns: the devices; nil if they cannot be opened, with the reason in `lost`.
     public func open() -> [DeviceReport]? {
         lost = openDevices()
         return lost == nil ? devices?.reports ?? [] : nil
     }
 
-    /// What the run is, without its cases.
+    /// The description of the run without results.
     public var plannedRun: RunResult {
         var result = RunResult(
             seed: plan.setup.seed, shuffle: plan.shuffle, tester: plan.setup.isAlone ? "none" : plan.setup.tester.description,
@@ -79,15 +79,15 @@ public final class Runner {
         return result
     }
 
-    /// The product, where somebody has named one: the accessories of ours have no need of it.
+    /// The product, if the user has selected one; the bench's own accessories do not need it.
     private var namedProduct: ProductReport? { plan.setup.peer != nil || plan.device != nil ? product : nil }
 
-    /// What the plan has of an earlier run that is continued, in the order of its cases.
+    /// The results of the continued run, in the order of the cases.
     public var knownResults: [CaseResult] { plan.cases.compactMap { plan.known[$0.id] } }
 
-    /// Runs everything.
+    /// Runs all cases.
     ///
-    /// - Parameter keep: takes each result when it is there, before the next case starts, and may add to it.
+    /// - Parameter keep: receives each result before the next case starts, and may add to it.
     public func run(keep: (inout CaseResult) throws -> Void = { _ in }) rethrows -> RunResult {
         var result = plannedRun
         for (index, testCase) in plan.cases.enumerated() {
@@ -116,7 +116,7 @@ public final class Runner {
         return result
     }
 
-    /// Why no further case can or shall be run; nil while all is well.
+    /// The reason why no more cases are run; nil if there is none.
     private var reasonNotToRun: String? {
         if stopping.isRaised { return stopReason.text ?? "the run was stopped before this case" }
         return lost ?? ending
@@ -152,7 +152,7 @@ public final class Runner {
         return result
     }
 
-    /// The case's result when it may be tried again: a PASS ends that and decides, a FAIL is taken back by nothing else. All attempts are kept.
+    /// Retries a case: a PASS ends the retries and decides, and only a PASS replaces a FAIL. All attempts are kept.
     private func triedAgain(_ testCase: TestCase, after first: CaseResult) -> CaseResult {
         var (result, attempts) = (first, [CaseAttempt(first)])
         defer { factory.attempt = 1 }
@@ -166,7 +166,7 @@ public final class Runner {
         return result
     }
 
-    /// What a FAIL comes to with the dongles exchanged; nil where it was none, or they cannot be exchanged.
+    /// Repeats a FAIL with exchanged dongles; returns nil if there is no FAIL or they cannot be exchanged.
     private func swapped(_ testCase: TestCase, after outcome: CaseResult) -> SwapOutcome? {
         guard plan.swapsFailures, outcome.verdict == .fail, !factory.isAccessoryOnly, lost == nil, !stopping.isRaised else { return nil }
         factory.isSwapped = true
@@ -174,7 +174,7 @@ public final class Runner {
         return SwapOutcome(runToItsEnd(testCase))
     }
 
-    /// Why the devices cannot be opened, or opened again; nil when they are there.
+    /// Opens the devices, or reopens them; returns the reason if that fails.
     private func openDevices() -> String? {
         guard let devices else { return nil }
         do {
@@ -184,7 +184,7 @@ public final class Runner {
         } catch { return "\(error)" }
     }
 
-    /// Runs a case; when a device is lost meanwhile and comes back within the time-out, runs it again, from a fresh state.
+    /// Runs a case; if a device is lost and returns within the time-out, runs it again from a fresh state.
     private func runToItsEnd(_ testCase: TestCase) -> CaseResult {
         var losses: [LossInCase] = []
         var lostLinks = 0
@@ -217,7 +217,7 @@ public final class Runner {
         return run(testCase, on: loop)
     }
 
-    /// Runs a case in a world of its own, which is over afterwards.
+    /// Runs a case in its own world, which ends afterwards.
     func run(_ testCase: TestCase, on loop: RunLoop) -> CaseResult {
         let start = loop.now
         recorder.beginCase(testCase.id)
@@ -264,7 +264,7 @@ public final class Runner {
 }
 
 extension CaseResult {
-    /// A verdict that a loss may have brought about says nothing; a case that had passed before has passed.
+    /// Changes a verdict that a device loss may have caused to INCONC; a PASS before the loss remains.
     fileprivate mutating func becameDoubtful(because loss: String) {
         guard verdict == .fail || verdict == .error else { return }
         notes.append("\(verdict.rawValue) before the loss was noticed: \(message)")
@@ -272,7 +272,7 @@ extension CaseResult {
         message = loss
     }
 
-    /// Notes a loss that the case has met.
+    /// Adds a device loss during the case.
     fileprivate mutating func add(_ loss: LossInCase) {
         evidence.append(Evidence(packet: loss.packet, side: loss.side.rawValue, text: "the last packet before \(loss.reason)"))
         if loss.isRepeated {
@@ -284,7 +284,7 @@ extension CaseResult {
 }
 
 extension CaseResult {
-    /// A connection was lost again in the new attempt at the case.
+    /// Records that the connection was lost in the repeated attempt, too.
     fileprivate mutating func settle(after attempts: Int) {
         message += "; so in each of \(attempts) attempts"
         if let lostLink, lostLink.isHeldAgainstTheSubject { verdict = .fail }
@@ -292,28 +292,28 @@ extension CaseResult {
 }
 
 extension CaseResult {
-    /// Whether another attempt would change nothing.
+    /// True if another attempt would not change the result.
     fileprivate var isSettled: Bool { verdict == .pass || verdict == .notApplicable }
 }
 
-/// Why a run is to end, told from any thread.
+/// The reason to end a run, set on any thread.
 public final class StopReason: Sendable {
     private let stored = Mutex<String?>(nil)
 
     public init() {}
 
-    /// The first that was told.
+    /// The first reason that was set.
     public var text: String? { stored.withLock { $0 } }
 
     public func tell(_ text: String) { stored.withLock { $0 = $0 ?? text } }
 }
 
-/// A loss that a case has met.
+/// A device loss during a case.
 private struct LossInCase {
     var reason: String
-    /// The last packet before.
+    /// The number of the last packet before the loss.
     var packet: Int
     var side: Side
-    /// Whether the case was run again after it.
+    /// True if the case was repeated after the loss.
     var isRepeated: Bool
 }

@@ -1,20 +1,20 @@
 import Packets
 import Timing
 
-/// How late the machine serves the bench: a timer of the run's own, compared with the clock each time it fires. A bench that comes late itself cannot
-/// blame a subject for being late.
+/// The delays with which the machine runs the bench: a periodic timer is compared with the clock. A late bench cannot attribute
+/// lateness to a subject.
 final class SchedulingDelay {
     private static let period = Microseconds.milliseconds(20)
     private let loop: RunLoop
     private var timer: Timer?
     private var due = Microseconds.zero
-    /// The worst of the case.
+    /// The longest delay in the case.
     private(set) var worst = Microseconds.zero
     private var delays = SchedulingDelays(period: SchedulingDelay.period)
 
     init(loop: RunLoop) { self.loop = loop }
 
-    /// Watches from now on; in virtual time nothing is late.
+    /// Starts measuring; there are no delays in virtual time.
     func start() {
         guard loop.mode == .wall, timer == nil else { return }
         plan()
@@ -25,10 +25,10 @@ final class SchedulingDelay {
         timer = nil
     }
 
-    /// The longest delay since a time of the loop. A timer that is overdue at this moment counts.
+    /// Returns the longest delay since a time of the loop, including a timer that is overdue now.
     func worst(since time: Microseconds) -> Microseconds { max(delays.worst(since: time), pending) }
 
-    /// All delays since a time of the loop together: a packet that was in time arrives at most this much later.
+    /// Returns the sum of all delays since a time of the loop: a packet sent in time arrives at most this much later.
     func total(since time: Microseconds) -> Microseconds { delays.total(since: time) + pending }
 
     private var pending: Microseconds { timer == nil ? .zero : max(.zero, clock - due) }
@@ -48,7 +48,7 @@ final class SchedulingDelay {
     }
 }
 
-/// Delays of a periodic timer that exceeded its period.
+/// The delays of a periodic timer that exceeded its period.
 struct SchedulingDelays {
     private static let most = 1_000
     let period: Microseconds

@@ -1,18 +1,18 @@
 import Cases
 import Packets
 
-/// Why a step did not succeed, and whose fault it is.
+/// The failure of a step and its cause.
 struct StepFailure: Error {
     enum Blame {
-        /// The subject did something else than the step asks.
+        /// The subject behaved differently than the step requires.
         case subject
-        /// The tester's end, or what the step builds on.
+        /// The tester, or a condition of the step.
         case precondition
-        /// An end that does not have, or does not want, what the case is about.
+        /// A device does not have or use the tested feature.
         case limitation
-        /// The connection to a device, or the time of the whole case.
+        /// The connection to a device, or the time limit of the case.
         case environment
-        /// The bench.
+        /// A defect of the bench.
         case bench
     }
 
@@ -20,11 +20,11 @@ struct StepFailure: Error {
     var message: String
     var evidence: [Evidence] = []
     var step: Step?
-    /// What came although the message says that nothing did.
+    /// A packet that was received although the message reports none.
     var overlooked: Evidence?
-    /// The connection was lost where an answer of the subject's was awaited.
+    /// The loss of the connection on which an answer of the subject was awaited.
     var lostLink: LostLink?
-    /// What was expected beside what came, where the two can be set side by side.
+    /// The expected and the received values, if they can be compared.
     var diff: ExpectationDiff?
 
     init(_ blame: Blame, _ message: String, evidence: [Evidence] = []) {
@@ -33,7 +33,7 @@ struct StepFailure: Error {
         self.evidence = evidence
     }
 
-    /// The same failure, with what was expected beside what came.
+    /// Returns the failure with the comparison of expected and received values.
     func comparing(_ diff: ExpectationDiff?) -> StepFailure {
         var failure = self
         failure.diff = diff

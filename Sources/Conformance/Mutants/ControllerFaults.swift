@@ -2,9 +2,9 @@ import Cases
 import Packets
 import Simulation
 
-/// A subject's rules as its virtual controller understands them.
+/// Conversion of a subject's rules for its virtual controller.
 enum ControllerFaults {
-    /// Nil for a rule about a PDU that controllers do not handle of themselves.
+    /// Returns nil for a rule about a PDU that controllers do not process.
     static func rewrite(_ rule: Fault.Rewrite) throws -> PacketRewrite? {
         guard rule.target != .received, let (layer, declaration) = declaration(of: rule) else { return nil }
         do {
@@ -32,7 +32,7 @@ enum ControllerFaults {
         return nil
     }
 
-    /// The return parameters of a command, or the Status of one that has none.
+    /// Returns the return parameters of a command, or the Status of a command without any.
     private static func answerFields(_ command: PDUDeclaration) -> [FieldDeclaration] {
         command.returns ?? PDUCatalog.declaration(layer: "HCIEvents", name: "Command_Status")?.fields ?? []
     }
@@ -51,7 +51,7 @@ enum ControllerFaults {
         }
     }
 
-    /// An edit with its value as the declared fields take it.
+    /// Returns the change of a field with its value in the declared type.
     static func fieldChange(_ edit: Fault.Edit, _ fields: [FieldDeclaration]) throws -> FieldChange {
         switch edit.source {
         case .more(let more): return FieldChange(edit.path, .more(more))
@@ -62,7 +62,7 @@ enum ControllerFaults {
             for step in steps.dropLast() { inner = PDUCodec.flat(inner).first { $0.name == step }?.inner ?? [] }
             let name = String(steps.last ?? "")
             let resolved = try Variables().resolve(operand)
-            // The identifier of signalling PDUs stands before their declared fields.
+            // The identifier of a signalling PDU precedes its declared fields.
             if name == PDUChange.identifier, let number = resolved.asNumber {
                 return FieldChange(edit.path, .value(.integer(Int128(number))))
             }

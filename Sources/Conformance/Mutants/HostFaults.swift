@@ -3,7 +3,7 @@ import Host
 import Packets
 import Simulation
 
-/// Faults of a subject's host by name, as mutants declare them.
+/// The faults of a subject's host by name, for mutants.
 enum HostFaults {
     private typealias Apply = @Sendable (inout HostQuirks, Int) -> Void
 
@@ -91,7 +91,7 @@ enum HostFaults {
     }
 }
 
-/// A rule's change, carried out on one PDU of a layer above HCI.
+/// A rule's change of PDUs above HCI.
 struct PDUChange: Sendable {
     private let layer: String
     private let conditions: [FieldPredicate]
@@ -125,7 +125,7 @@ struct PDUChange: Sendable {
     }
 
     /// - Parameter bytes: a PDU with its opcode.
-    /// - Returns: what takes its place.
+    /// - Returns: the PDUs that replace it.
     func applied(to bytes: [UInt8]) -> [[UInt8]] {
         if !conditions.isEmpty {
             let record = PDUCodec.record(layer: layer, bytes: bytes)
@@ -142,7 +142,7 @@ struct PDUChange: Sendable {
         }
     }
 
-    /// Of signalling PDUs: it stands before their fields.
+    /// The identifier of signalling PDUs, which precedes their fields.
     static let identifier = "Identifier"
 
     private static func identifier(_ change: FieldChange, _ old: UInt16) -> UInt16 {
@@ -153,7 +153,7 @@ struct PDUChange: Sendable {
         }
     }
 
-    /// A signalling PDU in place of another keeps its identifier.
+    /// Returns the replacement of a signalling PDU with the original identifier.
     private func answering(_ bytes: [UInt8], _ other: [UInt8]) -> [UInt8] {
         var pdu = DynamicPDU(layer: layer, bytes: other)
         guard layer == "L2CAPSignaling" else { return other }

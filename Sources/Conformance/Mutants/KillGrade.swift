@@ -1,17 +1,17 @@
 import Cases
 import Packets
 
-/// How well the message of a kill leads to the defect.
+/// The quality of a failure message that detects a mutant.
 public enum KillGrade: String, Sendable, Hashable, Codable, CaseIterable {
-    /// It says what was expected, what came instead, and which packet shows it.
+    /// The message contains the expectation, the received packet and its number.
     case good
     /// One of the three is missing.
     case incomplete
-    /// It says that nothing came, and an answer had come; or only a case that is not meant for the defect has found it.
+    /// The message reports a missing packet although an answer was received, or only a case not intended for the defect has found it.
     case misleading
 
     /// - Parameters:
-    ///   - isMeant: whether the case is one of the mutant's expected killers.
+    ///   - isMeant: true if the case is one of the mutant's expected killers.
     public init(_ result: CaseResult, isMeant: Bool) {
         if !isMeant || result.overlooked != nil {
             self = .misleading
@@ -20,7 +20,7 @@ public enum KillGrade: String, Sendable, Hashable, Codable, CaseIterable {
         }
     }
 
-    /// Which of the three a message does not name.
+    /// Returns the parts that a message does not contain.
     static func missing(in message: String) -> [String] {
         let message = message.lowercased()
         let expected = ["expected", "must not", "too few to measure"]
@@ -33,13 +33,13 @@ public enum KillGrade: String, Sendable, Hashable, Codable, CaseIterable {
     }
 }
 
-/// Which packets answer the same request as another, so that "none came" would hide them.
+/// The packets that answer the same request as another, which a message about a missing packet would hide.
 enum AnswersOfAKind {
-    /// What came in place of an expected packet, if anything did.
+    /// Returns the packet received instead of an expected one, or nil.
     ///
     /// - Parameters:
-    ///   - name: the packet that did not come.
-    ///   - observations: what was seen in the window.
+    ///   - name: the missing packet.
+    ///   - observations: the packets in the window.
     static func instead(of name: String, at side: Side, isAir: Bool, in observations: some Sequence<Observation>) -> Observation? {
         observations.first { seen in
             seen.side == side && seen.isAir == isAir && seen.name != name && !AlternativeEvents.matches(name, seen.name)

@@ -1,20 +1,20 @@
 import Cases
 import Packets
 
-/// What came of one mutant.
+/// The result of a mutant.
 public struct MutantResult: Sendable {
     public var id: String
     public var title: String
-    /// The section that such a peer violates.
+    /// The violated section of the specification.
     public var violates: String
-    /// Cases that failed at the step that states what the mutant breaks, and that a good peer passes with the same seed.
+    /// The cases that failed at the step that states the violated requirement, and that pass without the mutant with the same seed.
     public var killedBy: [String] = []
-    /// Cases that noticed something without stating it: they kill nothing.
+    /// The cases that failed without stating the requirement; they do not count as kills.
     public var noticedBy: [String] = []
-    /// What the first killer said, and how good that is; nil for a survivor.
+    /// The message of the first killer and its grade; nil for a survivor.
     public var message = ""
     public var grade: KillGrade?
-    /// Expected killers that did not kill.
+    /// The expected killers that did not fail.
     public var missed: [String] = []
 
     init(_ mutant: Mutant) {
@@ -35,11 +35,11 @@ public struct MutantTrial {
         self.seed = seed
     }
 
-    /// Tries many mutants on as many threads; each has run loops of its own.
+    /// Runs many mutants on several threads, each with its own run loops.
     ///
     /// - Parameters:
-    ///   - isThorough: run every case that could notice, not only the expected killers.
-    ///   - report: told of each result in the order of the mutants, one at a time.
+    ///   - isThorough: true to run every case that may fail, not only the expected killers.
+    ///   - report: called with each result in the order of the mutants, one at a time.
     public static func run(
         _ mutants: [Mutant], catalogue: Catalogue, seed: UInt64, isThorough: Bool, threads: Int,
         report: @escaping @Sendable (MutantResult) -> Void = { _ in }
@@ -49,9 +49,9 @@ public struct MutantTrial {
             work: { try $0.run($1, isThorough: isThorough) })
     }
 
-    /// Tries one mutant.
+    /// Runs one mutant.
     ///
-    /// - Parameter isThorough: run every case that could notice, not only the expected killers.
+    /// - Parameter isThorough: true to run every case that may fail, not only the expected killers.
     public mutating func run(_ mutant: Mutant, isThorough: Bool) throws -> MutantResult {
         var result = MutantResult(mutant)
         let expected = catalogue.cases.filter { mutant.killers.contains($0.file) }

@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// Work on many items that have nothing to do with one another, on several threads.
+/// Independent work items, processed on several threads.
 enum ParallelWork {
     private struct Progress<Outcome> {
         var next = 0
@@ -25,9 +25,9 @@ enum ParallelWork {
     }
 
     /// - Parameters:
-    ///   - make: makes what one thread works with.
-    ///   - report: told of each result in the order of the items, one at a time.
-    ///   - work: does one item.
+    ///   - make: creates the state of one thread.
+    ///   - report: called with each result in the order of the items, one at a time.
+    ///   - work: processes one item.
     static func map<Item: Sendable, Worker, Outcome: Sendable>(
         _ items: [Item], threads: Int, make: @escaping @Sendable () throws -> Worker, report: @escaping @Sendable (Outcome) -> Void,
         work: @escaping @Sendable (inout Worker, Item) throws -> Outcome
