@@ -65,9 +65,14 @@ final class InquiryScanner: RadioActivity {
 
     deinit { radio.leave(ObjectIdentifier(self)) }
 
-    var share: ScanSchedule.Share {
-        get { schedule.share }
-        set { schedule.share = newValue }
+    /// See `ScanSchedule.isIrregular`. Set only from the loop.
+    var isIrregular: Bool {
+        get { schedule.isIrregular }
+        set {
+            guard newValue != isIrregular else { return }
+            schedule.isIrregular = newValue
+            if newValue, case .idle = phase { scan() }
+        }
     }
 
     func stop() {

@@ -13,15 +13,6 @@ final class ScanSchedule {
         var end: Microseconds
     }
 
-    /// Share of the scan windows that a device uses while it inquires or pages itself.
-    enum Share {
-        case all
-        /// Enough windows for two devices with coinciding windows to find each other, but never two in succession. A page then meets a
-        /// device that scans every 1.28 s at least once per train.
-        case some
-        case none
-    }
-
     private static let ticksPerPhase = 1 << 12
 
     private let clock: NativeClock
@@ -29,9 +20,14 @@ final class ScanSchedule {
     private var interval = Microseconds.zero
     private var window = Microseconds.zero
     private var isInterlaced = false
-    var share = Share.all
-    /// Start of the first window.
-    private var began = Microseconds.zero
+    /// True while the device inquires or pages. The distance between its own scan windows then varies from half the interval to the
+    /// interval. At a constant distance, windows that coincide with those of the paged device would do so until the page time-out.
+    var isIrregular = false { didSet { length = nextLength } }
+    /// Start and number of the current interval.
+    private var start = Microseconds.zero
+    private var number = 0
+    /// Length of the current interval.
+    private var length = Microseconds.zero
     /// Another activity had the radio at the start of an interval's first window.
     private var isLate = false
     /// Number of the last interval in which the scanner listened.
@@ -54,9 +50,28 @@ final class ScanSchedule {
     }
 
     private func restart() {
-        began = loop.now
+        start = loop.now
+        beginInterval()
         isLate = false
-        lastHeard = nil
+    }
+
+    private func beginInterval() {
+        number += 1
+        length = nextLength
+    }
+
+    /// Length of an interval that begins now.
+    private var nextLength: Microseconds {
+        guard isIrregular else { return interval }
+        let fraction = UInt32(truncatingIfNeeded: number) &* 0x9E37_79B9 &+ UInt32(truncatingIfNeeded: radio.identifier) &* 0x6C07_8965
+        return interval - min(interval / 2, interval - window * windowsPerInterval) * Int(fraction >> 20) / (1 << 12)
+    }
+
+    private func reach(_ time: Microseconds) {
+        while time >= start + length {
+            start = start + length
+            beginInterval()
+        }
     }
 
     func stop() { timer.cancel() }
@@ -79,15 +94,10 @@ final class ScanSchedule {
         radio.reserve(scanner, at: nil)
         let now = loop.now
         if isLate, radio.acquire(scanner) { restart() }
-        let number: Int = (now - began) / interval
-        let start = began + interval * number
-        guard isTaken(number) else {
-            rest(scanner, until: start + interval)
-            return nil
-        }
+        reach(now)
         let part: Int = (now - start) / window
         guard part < windowsPerInterval else {
-            rest(scanner, until: start + interval)
+            rest(scanner, until: start + length)
             return nil
         }
         let end = start + window * (part + 1)
@@ -106,15 +116,6 @@ final class ScanSchedule {
         let tick = clock.tick(at: now)
         let nextPhase = clock.start(of: (tick / Self.ticksPerPhase + 1) * Self.ticksPerPhase)
         return Stretch(tick: tick, shift: part * 16, end: min(latest, nextPhase - 1))
-    }
-
-    /// Selects the first or second of every three windows in an aperiodic pattern, so that it does not stay in step with another device's windows.
-    private func isTaken(_ number: Int) -> Bool {
-        switch share {
-        case .all: true
-        case .some: number % 3 == (number / 3 + radio.identifier).nonzeroBitCount % 2
-        case .none: false
-        }
     }
 
     /// Leaves the radio to others until `time`.

@@ -38,8 +38,8 @@ extension BREDRController {
         let scanner = InquiryScanner(
             scan, clock: clock, radio: radio, random: makeRandomSource(), delegate: self)
         inquiryScanning.add(scanner)
-        shareWindows()
         scanner.start()
+        shareWindows()
     }
 }
 

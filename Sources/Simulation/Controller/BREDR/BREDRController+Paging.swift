@@ -61,8 +61,8 @@ extension BREDRController {
         if let scanner = pageScanning.first { return scanner.change(scan) }
         let scanner = PageScanner(scan, address: configuration.address.bdADDR, clock: clock, radio: radio, delegate: self)
         pageScanning.add(scanner)
-        shareWindows()
         scanner.start()
+        shareWindows()
     }
 }
 

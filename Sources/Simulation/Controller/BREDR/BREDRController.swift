@@ -28,10 +28,11 @@ final class BREDRController {
     var inquiryScanner: InquiryScanner? { inquiryScanning.first }
     var links: [ACLLinkEnd] { linkEnds.running }
 
-    /// Skips some scan windows during an inquiry, and inquiry scan windows during a page, which takes seconds and should succeed.
+    /// Keeps the device's own scan windows from hiding those of the device that it looks for.
     func shareWindows() {
-        inquiryScanner?.share = paging != nil ? .none : inquiry != nil ? .some : .all
-        pageScanning.first?.share = inquiry != nil || paging != nil ? .some : .all
+        let isLooking = inquiry != nil || paging != nil
+        inquiryScanner?.isIrregular = isLooking
+        pageScanning.first?.isIrregular = isLooking
     }
 
     /// Resets the host's settings.
