@@ -3,7 +3,7 @@ import Cases
 import Packets
 import Simulation
 
-/// A packet of BR/EDR as it is seen on the air. Core Vol 2, Part B, 6.
+/// A BR/EDR packet on the air. Core Vol 2, Part B, 6.
 struct BasebandPacket: Sendable {
     static let name = "BREDR_Packet"
 
@@ -16,7 +16,7 @@ struct BasebandPacket: Sendable {
         .init("Payload", .octets(atMost: 1_021)), .init("Encrypted", .number(0...1)),
     ]
 
-    /// The types by their place in the declaration, since a code of the header stands for several.
+    /// The packet types by their index in the declaration, because a code of the header has several meanings.
     private static let labels = Dictionary(
         BREDRPacketType.allCases.enumerated().map { ($0.element.rawValue, $0.offset) }, uniquingKeysWith: { first, _ in first })
 
@@ -30,7 +30,7 @@ struct BasebandPacket: Sendable {
         ])
     }
 
-    /// The link manager's message in it, or a line about the packet.
+    /// The LMP message in the packet, or a description of the packet.
     var decoded: DecodedPacket {
         if let message = seen.message { return DecodedPacket(layers: [DecodedLayer(layer: "LMP", message, 0..<message.count)]) }
         let header = "LT_ADDR \(seen.ltAddr), ARQN \(seen.arqn ? 1 : 0), SEQN \(seen.seqn ? 1 : 0)"
@@ -38,7 +38,7 @@ struct BasebandPacket: Sendable {
         return DecodedPacket(layers: [DecodedLayer(named: line, of: "", seen.payload, 0..<seen.payload.count, summary: line)])
     }
 
-    /// Puts what is on the air into a case's log: the packet, and after it the link manager's message that it carries.
+    /// Logs a packet on the air, followed by its LMP message.
     static func note(_ seen: BasebandObservation, _ side: Side, in log: ObservationLog) {
         let packet = BasebandPacket(seen: seen)
         log.add(side, name, .baseband(packet), number: 0, at: seen.start)

@@ -1,9 +1,9 @@
 import Capture
 import Packets
 
-/// The connection-oriented channels of BR/EDR links, as the signalling at one end has opened and configured them. Core Vol 3, Part A, 4 and 7.1.
+/// The connection-oriented channels of BR/EDR links, followed from the signalling on one side. Core Vol 3, Part A, 4 and 7.1.
 struct ChannelTracker {
-    /// Which way a command went.
+    /// The direction of a command.
     enum Way: Hashable {
         case sent
         case received
@@ -11,7 +11,7 @@ struct ChannelTracker {
         var other: Way { self == .sent ? .received : .sent }
     }
 
-    /// Of one direction: what a request asks for, and the answer has agreed to.
+    /// The agreed terms of one direction.
     private struct Terms {
         var mode = 0
         var hasCheck = true
@@ -22,7 +22,7 @@ struct ChannelTracker {
         var remote: UInt16 = 0
         var agreed: [Way: Terms] = [:]
 
-        /// Both directions are in enhanced retransmission or streaming mode.
+        /// True if both directions use enhanced retransmission or streaming mode.
         var isRetransmitting: Bool { agreed.count == 2 && agreed.values.allSatisfy { $0.mode >= 3 } }
         var hasCheck: Bool { agreed.isEmpty || agreed.values.contains { $0.hasCheck } }
     }
@@ -38,7 +38,7 @@ struct ChannelTracker {
         var identifier: UInt16
     }
 
-    /// By the identifiers at this end.
+    /// The channels by the CIDs of this side.
     private var channels: [Key: Channel] = [:]
     private var asked: [Request: Int] = [:]
     private var proposed: [Request: (channel: UInt16, terms: Terms)] = [:]
@@ -46,7 +46,7 @@ struct ChannelTracker {
     /// The signalling channel of a BR/EDR link. Core Vol 3, Part A, 2.1.
     static let signalling: UInt16 = 0x0001
 
-    /// The commands of one PDU of that channel, of which there may be several. Core Vol 3, Part A, 4.
+    /// Returns the commands of a PDU of that channel, which may contain several. Core Vol 3, Part A, 4.
     static func commands(in pdu: [UInt8]) -> [[UInt8]] {
         var commands: [[UInt8]] = []
         var rest = pdu[...]
@@ -58,7 +58,7 @@ struct ChannelTracker {
         return commands
     }
 
-    /// The PDU of that channel that a data packet holds whole.
+    /// Returns the PDU of that channel if a data packet contains all of it.
     static func signalling(in packet: HCIPacket) -> [UInt8]? {
         let octets = packet.bytes.dropFirst(ACLHeader.octets)
         guard let header = L2CAPHeader(Array(octets.prefix(L2CAPHeader.octets)).span.bytes), header.channel == signalling,
@@ -67,7 +67,7 @@ struct ChannelTracker {
         return Array(octets.dropFirst(L2CAPHeader.octets))
     }
 
-    /// What a side with these features answers to a question for them. Core Vol 3, Part A, 4.11.
+    /// Returns the answer of a side with these features to an information request. Core Vol 3, Part A, 4.11.
     static func information(_ features: UInt32, for command: [UInt8]) -> [UInt8]? {
         let pdu = DecodedLayer(layer: "L2CAPSignaling", command, 0..<command.count)
         guard pdu.name == L2CAPSignaling.InformationReq.name, let type = pdu.fields.named("InfoType")?.int,
@@ -80,14 +80,14 @@ struct ChannelTracker {
 
     // MARK: What is known
 
-    /// What a frame that came is named after.
+    /// Returns the layer of a received frame.
     func layer(of channel: UInt16, on handle: UInt16) -> PDULayer {
         guard let known = channels[Key(handle: handle, channel: channel)] else { return .frame(channel: channel) }
         if known.isRetransmitting { return .retransmission(channel: channel, hasCheck: known.hasCheck) }
         return ChannelProtocol(psm: known.psm).map { .profile($0, channel: channel) } ?? .frame(channel: channel)
     }
 
-    /// Whether frames to the channel end in a check sequence.
+    /// Returns true if frames to the channel end with an FCS.
     func hasCheck(remote channel: UInt16, on handle: UInt16) -> Bool {
         channels.first { $0.key.handle == handle && $0.value.remote == channel }?.value.hasCheck ?? true
     }
@@ -102,7 +102,7 @@ struct ChannelTracker {
 
     // MARK: What is said
 
-    /// - Parameter command: with its header.
+    /// - Parameter command: the command with its header.
     mutating func note(_ command: [UInt8], _ way: Way, on handle: UInt16) {
         let pdu = DecodedLayer(layer: "L2CAPSignaling", command, 0..<command.count)
         guard let identifier = pdu.identifier else { return }
@@ -131,13 +131,13 @@ struct ChannelTracker {
         }
     }
 
-    /// The identifier at this end of the channel that a request names by its receiver's.
+    /// Returns the CID on this side of the channel that a request addresses.
     private func local(_ destination: UInt16, _ way: Way, _ handle: UInt16) -> UInt16? {
         if way == .received { return destination }
         return channels.first { $0.key.handle == handle && $0.value.remote == destination }?.key.channel
     }
 
-    /// Types 4 and 5 tell the mode and the check sequence; what is left out stays as it was. Core Vol 3, Part A, 5.4 and 5.5.
+    /// Returns the terms after options 4 and 5, the mode and the FCS; omitted options keep their values. Core Vol 3, Part A, 5.4 and 5.5.
     private static func terms(_ options: [UInt8], before: Terms) -> Terms {
         var terms = before
         var rest = options[...]

@@ -3,18 +3,18 @@ import Cases
 import HCI
 import Packets
 
-/// What a controller did against the rules that hold for every command and all data, whatever a case is about.
+/// A violation by a controller of the rules that apply to every command and all data, in any case.
 struct HCIViolation: Sendable {
-    /// The rule, with its section.
+    /// The rule with its section.
     var rule: String
     var text: String
     var evidence: [Evidence]
-    /// Buffers are reported free that are not: what is sent into them is lost.
+    /// True if the controller reports free buffers that are not free: data for them is lost.
     var isAboutCredits = false
 
-    /// Command Status in the place of Command Complete, or the reverse; nil for a right answer.
+    /// Checks for Command Status instead of Command Complete, or the reverse; nil for a correct answer.
     ///
-    /// - Parameter number: of the event in the capture.
+    /// - Parameter number: the event's number in the capture.
     init?(_ answer: CommandAnswer, _ event: HCIPacket, number: Int, at side: Side) {
         guard let owed = answer.owedInstead else { return nil }
         let command = PDUCatalog.command(opcode: answer.opcode)?.name ?? ""
@@ -32,7 +32,7 @@ struct HCIViolation: Sendable {
         evidence = [Self.evidence(event, number, side)]
     }
 
-    /// Data of an LE connection with flags that a controller does not use; nil for right ones.
+    /// Checks for data of an LE connection with invalid flags; nil for correct data.
     init?(data packet: HCIPacket, number: Int, at side: Side) {
         guard let header = packet.aclHeader else { return nil }
         let flag: (wanted: String, got: String)

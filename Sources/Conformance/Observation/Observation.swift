@@ -2,21 +2,21 @@ import Capture
 import Cases
 import Packets
 
-/// A packet that crossed an end's HCI, a PDU inside one, or a PDU on the air.
+/// A packet on a side's HCI, a PDU inside one, or a PDU on the air.
 struct Observation: Sendable {
     enum Content: Sendable {
-        /// An HCI event, its header included.
+        /// An HCI event with its header.
         case event([UInt8])
-        /// A PDU of ATT, SMP or L2CAP signalling that arrived on a connection.
+        /// A received PDU of ATT, SMP or L2CAP signalling on a connection.
         case upper(PDULayer, [UInt8], handle: UInt16)
-        /// A packet of synchronous data that arrived.
+        /// A received packet of synchronous data.
         case voice([UInt8])
-        /// A transmission of the simulated air.
+        /// A transmission on the simulated air.
         case air(AirFrame)
-        /// A packet of BR/EDR on the simulated air, or the message of a link manager in it.
+        /// A BR/EDR packet on the simulated air, or the LMP message inside.
         case baseband(BasebandPacket)
 
-        /// Octets that it takes to keep.
+        /// The number of stored octets.
         var count: Int {
             switch self {
             case .event(let bytes), .upper(_, let bytes, _), .voice(let bytes): bytes.count
@@ -26,7 +26,7 @@ struct Observation: Sendable {
         }
     }
 
-    /// Place in the log: the order in which things happened.
+    /// The position in the log, in chronological order.
     var index: Int
     var side: Side
     var name: String
@@ -34,10 +34,10 @@ struct Observation: Sendable {
     /// The packet's number in the capture.
     var number: Int
     var time: Microseconds
-    /// An expectation has taken it.
+    /// True if an expectation has consumed the packet.
     var isTaken = false
 
-    /// The packet as everything shows it.
+    /// The decoded packet.
     var decoded: DecodedPacket {
         var decoder = PacketDecoder()
         return switch content {
@@ -52,10 +52,10 @@ struct Observation: Sendable {
         }
     }
 
-    /// Where it is found: its number in the capture, or its time on the air.
+    /// The packet's number in the capture, or its time on the air.
     var place: String { number > 0 ? "packet \(number)" : "at \(time.text)" }
 
-    /// The handle of the connection that it belongs to.
+    /// The handle of the packet's connection.
     var connection: Int? {
         switch content {
         case .upper(_, _, let handle): Int(handle)
@@ -72,16 +72,16 @@ struct Observation: Sendable {
     }
 }
 
-/// Layers above HCI that cases can speak.
+/// The layers above HCI that cases support.
 enum PDULayer: Sendable, Hashable {
     case att
     case smp
     case signalling
-    /// A B-frame of any other channel. Core Vol 3, Part A, 3.1.
+    /// A B-frame on any other channel. Core Vol 3, Part A, 3.1.
     case frame(channel: UInt16)
-    /// A protocol on a channel that it has by its PSM.
+    /// A protocol on a channel, known by its PSM.
     case profile(ChannelProtocol, channel: UInt16)
-    /// A frame of enhanced retransmission or streaming mode, with a check sequence or without. Core Vol 3, Part A, 3.3.
+    /// A frame of enhanced retransmission or streaming mode, with an optional FCS. Core Vol 3, Part A, 3.3.
     case retransmission(channel: UInt16, hasCheck: Bool)
 
     /// The fixed channel of an LE link, or the channel itself.
@@ -94,7 +94,7 @@ enum PDULayer: Sendable, Hashable {
         }
     }
 
-    /// The fixed channels of a BR/EDR link are others. Core Vol 3, Part A, 2.1.
+    /// The fixed channel of a BR/EDR link. Core Vol 3, Part A, 2.1.
     var classicChannel: UInt16 {
         switch self {
         case .signalling: 0x0001
@@ -114,9 +114,9 @@ enum PDULayer: Sendable, Hashable {
 }
 
 extension ChannelProtocol {
-    /// The layer that an observation of that name is about.
+    /// Returns the decoded layer for an observation of that name.
     fileprivate func layer(_ bytes: [UInt8], of name: String) -> DecodedLayer? {
-        // The message of RFCOMM's multiplexer without its frame.
+        // An RFCOMM multiplexer message without its frame.
         if self == .rfcomm, name != RFCOMMFrames.name { return DecodedLayer(layer: "RFCOMM", bytes, 0..<bytes.count) }
         return layer(bytes, 0..<bytes.count)
     }

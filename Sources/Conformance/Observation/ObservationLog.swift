@@ -3,22 +3,22 @@ import Packets
 import Timing
 import Transport
 
-/// Everything observed in one case, in order, and who waits for what.
+/// The observations of a case in order, and the pending waits.
 final class ObservationLog {
     private(set) var observations: [Observation] = []
     private let loop: RunLoop
     private var waiters: [Waiter] = []
     private var nextWaiter = 0
-    /// Why nothing more is waited for.
+    /// The reason why all waits end.
     private(set) var broken: (any Error)?
-    /// Ends what waits for something else than a packet.
+    /// The functions that end waits for things other than packets.
     private var interrupts: [Int: () -> Void] = [:]
     private var bounds = RunBounds()
     private var began = Microseconds.zero
     private var octets = 0
-    /// What a report shows of the packets; nil where nobody wants to see them.
+    /// The packets for a report; nil if no report is wanted.
     var trail: PacketTrail?
-    /// No more is kept, here or in the capture.
+    /// True if no more packets are stored, here or in the capture.
     private(set) var isFull = false
 
     private struct Waiter {
@@ -31,16 +31,16 @@ final class ObservationLog {
         self.loop = loop
     }
 
-    /// The place of the next observation.
+    /// The position of the next observation.
     var end: Int { observations.count }
 
-    /// Sets what a case may use up, and lets it begin.
+    /// Sets the limits of the case and starts measuring.
     func limit(_ bounds: RunBounds) {
         self.bounds = bounds
         began = MonotonicClock.now()
     }
 
-    /// Why the case must end, if it has used up what it may.
+    /// Returns the reason why the case must end if it has exceeded a limit.
     func overrun() -> StepFailure? {
         if isFull {
             let most = Side.allCases.map { side in (side, observations.count { $0.side == side && !$0.isAir }) }.max { $0.1 < $1.1 }
@@ -54,7 +54,7 @@ final class ObservationLog {
         return StepFailure(.environment, text)
     }
 
-    /// Takes the packet into account; false when there is no room for it.
+    /// Counts the packet; returns false if there is no room for it.
     private func hasRoom(for content: Observation.Content) -> Bool {
         guard !isFull else { return false }
         octets += content.count
@@ -77,7 +77,7 @@ final class ObservationLog {
         }
     }
 
-    /// A device is gone, or the case has used up what it may: what is still waited for will never come, and waiting says nothing about the subject.
+    /// Ends all waits because a device was lost or the case has exceeded a limit; further waiting says nothing about the subject.
     func breakOff(_ reason: any Error) {
         broken = reason
         for waiter in waiters { waiter.found.fail(reason) }
@@ -87,9 +87,9 @@ final class ObservationLog {
         for interrupt in ended { interrupt() }
     }
 
-    /// Has a wait for something else than a packet end, too, when nothing more is waited for.
+    /// Registers a function that ends a wait for something other than a packet.
     ///
-    /// - Returns: what `stopInterrupting` takes when the wait has ended.
+    /// - Returns: the argument of `stopInterrupting` after the wait.
     func interrupting(_ interrupt: @escaping () -> Void) -> Int {
         nextWaiter += 1
         interrupts[nextWaiter] = interrupt
@@ -98,14 +98,14 @@ final class ObservationLog {
 
     func stopInterrupting(_ id: Int) { interrupts[id] = nil }
 
-    /// Lets time pass.
+    /// Waits until the deadline.
     ///
     /// - Throws: the loss of a device, or another reason that ends the wait.
     func rest(until deadline: Microseconds) async throws {
         _ = try await take(from: end, until: deadline) { _ in false }
     }
 
-    /// Takes the first observation from `start` on that is wanted, waiting for it until `deadline`; nil when none comes.
+    /// Takes the first wanted observation from `start` on, waiting for it until `deadline`; returns nil if there is none.
     ///
     /// - Throws: the loss of a device, or another reason that ends the wait.
     func take(from start: Int, until deadline: Microseconds, where wants: @escaping (Observation) -> Bool) async throws -> Observation? {

@@ -2,12 +2,12 @@ import Cases
 import Packets
 
 extension PDUCodec {
-    /// A mismatch with the values as everything shows them: by name, with their units.
+    /// Describes a mismatch with value names and units.
     ///
-    /// - Parameter pdu: what the values were looked for in.
+    /// - Parameter pdu: the PDU with the values.
     static func spoken(_ mismatch: Mismatch, in pdu: DecodedLayer?) -> String { worded(mismatch, in: pdu).text }
 
-    /// The same in its parts.
+    /// Returns the mismatch with value names and units.
     static func worded(_ mismatch: Mismatch, in pdu: DecodedLayer?) -> Mismatch {
         let path = mismatch.path.split(separator: ".")
         guard let pdu, let declaration = declaration(path[...], in: pdu.declaration?.fields ?? [], pdu.command?.returns ?? []) else {
@@ -18,7 +18,7 @@ extension PDUCodec {
             path: mismatch.path, expected: words(mismatch.expected, declaration), actual: actual ?? words(mismatch.actual, declaration))
     }
 
-    /// A number that stands alone, as the field's values are written.
+    /// Returns a single number in the notation of the field's values.
     private static func words(_ text: String, _ declaration: FieldDeclaration) -> String {
         guard let digits = text.split(separator: " ").first, let number = Int(digits), text == CaseValue.number(number).description else {
             return text

@@ -2,7 +2,7 @@ import Capture
 import Cases
 import Packets
 
-/// The declared PDUs as cases see them: by name, with values of `CaseValue`.
+/// The declared PDUs for cases: by name, with values of `CaseValue`.
 enum PDUCodec {
     struct Failure: Error {
         var text: String
@@ -26,12 +26,12 @@ enum PDUCodec {
         return PDUCatalog.declaration(layer: "SMP", name: name) != nil ? .smp : nil
     }
 
-    /// The layers of PDUs on channels of BR/EDR.
+    /// The layers of PDUs on BR/EDR channels.
     static let profiles: KeyValuePairs<String, ChannelProtocol> = [
         "SDP": .serviceDiscovery, "RFCOMM": .rfcomm, "AVDTP": .avdtp, "AVCTP": .avctp, "AVRCPCommands": .avctp, "AVRCPResponses": .avctp,
     ]
 
-    /// Whether a PDU of that name is seen on the air rather than at an HCI.
+    /// True if a PDU of that name is observed on the air instead of an HCI.
     static func layerIsAir(_ name: String) -> Bool {
         name == LinkLayerData.name || name == BasebandPacket.name || PDUCatalog.declaration(layer: "LLControl", name: name) != nil
             || name.hasPrefix("LMP_") && PDUCatalog.declaration(layer: "LMP", name: name) != nil
@@ -61,12 +61,12 @@ enum PDUCodec {
         return PDUCatalog.declaration(layer: layer.catalogName, code: Int(code))?.name ?? "PDU \(code)"
     }
 
-    /// A message of RFCOMM's multiplexer.
+    /// Returns the name of an RFCOMM multiplexer message.
     static func name(ofMessage message: [UInt8]) -> String { DecodedLayer(layer: "RFCOMM", message, 0..<message.count).name }
 
     // MARK: Decoding
 
-    /// The fields of the innermost PDU, as predicates see them.
+    /// Returns the fields of the innermost PDU for predicates.
     static func record(of observation: Observation) -> CaseRecord {
         switch observation.content {
         case .upper(.frame(let channel), let bytes, let handle): return L2CAPFrame.record(of: bytes, channel, handle)
@@ -91,7 +91,7 @@ enum PDUCodec {
         return record
     }
 
-    /// What came back for a command, by the names of its return parameters.
+    /// Returns the return parameters of a command by name.
     static func returns(_ reply: Endpoint.Reply) -> CaseRecord {
         if reply.isStatus { return CaseRecord([("Status", .number(Int(reply.parameters.first ?? 0)))]) }
         let event = DecodedLayer(hci: reply.event)
@@ -99,7 +99,7 @@ enum PDUCodec {
         return CaseRecord(reply.parameters.first.map { [("Status", .number(Int($0))), ("octets", .octets(reply.parameters))] } ?? [])
     }
 
-    /// A whole PDU of a layer whose PDUs begin with their code.
+    /// Returns the fields of a complete PDU of a layer whose PDUs start with their opcode.
     static func record(layer: String, bytes: [UInt8]) -> CaseRecord { record(DecodedLayer(layer: layer, bytes, 0..<bytes.count)) }
 
     private static func record(_ pdu: DecodedLayer) -> CaseRecord {
@@ -119,7 +119,7 @@ enum PDUCodec {
         return .octets(octets)
     }
 
-    /// What is too large for a number: above 2^63 - 1.
+    /// Returns the octets of a number above 2^63 - 1.
     private static func littleEndian(_ integer: Int128) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: integer >> (8 * $0)) } }
 
     private static func text(_ uuid: BluetoothUUID) -> String {
@@ -132,7 +132,7 @@ enum PDUCodec {
         PDUCatalog.declaration(layer: "Structures", name: type)?.fields ?? []
     }
 
-    /// The fields with those inside words and blocks beside them.
+    /// Returns the fields, including those inside words and blocks.
     static func flat(_ fields: [FieldDeclaration]) -> [FieldDeclaration] {
         fields.flatMap { field -> [FieldDeclaration] in
             switch field.shape {
@@ -145,7 +145,7 @@ enum PDUCodec {
 
     // MARK: Encoding
 
-    /// The parameters of a command, or a whole PDU of a layer above HCI.
+    /// Encodes the parameters of a command, or a complete PDU of a layer above HCI.
     static func encode(_ name: String, _ fields: CaseRecord) throws(Failure) -> [UInt8] {
         if name == L2CAPFrame.name { return fields["Information_Payload"]?.asOctets ?? [] }
         if name == SynchronousPacket.name { return SynchronousPacket.octets(fields) }
@@ -171,7 +171,7 @@ enum PDUCodec {
         }
     }
 
-    /// A whole event.
+    /// Encodes a complete event.
     static func event(_ name: String, _ fields: CaseRecord) throws -> [UInt8] {
         guard let declaration = PDUCatalog.declaration(layer: "HCIEvents", name: name) else { throw Failure(text: "it is no event") }
         return try DynamicPDU(layer: declaration.layer, name: name, try dynamic(fields, declaration.fields)).bytes()
@@ -220,7 +220,7 @@ enum PDUCodec {
 }
 
 extension PDULayer {
-    /// The layer's name in the catalogue.
+    /// The layer's name in the PDU catalogue.
     var catalogName: String {
         switch self {
         case .att: "ATT"

@@ -2,7 +2,7 @@ import Capture
 import Cases
 import Packets
 
-/// Frames of RFCOMM as cases see them, whatever they carry. RFCOMM 1.2, 5.1; TS 07.10, 5.2.
+/// RFCOMM frames for cases. RFCOMM 1.2, 5.1; TS 07.10, 5.2.
 enum RFCOMMFrames {
     static let name = RFCOMMFrameView.name
 
@@ -27,7 +27,7 @@ enum RFCOMMFrames {
         return record
     }
 
-    /// Credits that are named make P/F one. RFCOMM 1.2, 6.5.2.
+    /// Encodes a frame; a `Credits` field sets P/F to 1. RFCOMM 1.2, 6.5.2.
     static func encode(_ fields: CaseRecord, given: Set<String>) -> [UInt8] {
         func number(_ name: String) -> Int { fields[name]?.asNumber ?? 0 }
         let credits = given.contains("Credits") ? UInt8(truncatingIfNeeded: number("Credits")) : nil
@@ -42,13 +42,13 @@ enum RFCOMMFrames {
         return frame
     }
 
-    /// What a UIH frame on DLCI 0 says.
+    /// Returns the messages of a UIH frame on DLCI 0.
     static func messages(in payload: [UInt8]) -> [[UInt8]] {
         guard let frame = RFCOMMFrameView(payload[...]), frame.isMultiplexer, frame.hasRightCheck else { return [] }
         return [Array(payload[frame.information])]
     }
 
-    /// A message of the multiplexer in the frame that carries it: UIH on DLCI 0, from the side that began the session. TS 07.10, 5.4.3.1.
+    /// Returns the frame of a multiplexer message: UIH on DLCI 0, from the initiator of the session. TS 07.10, 5.4.3.1.
     static func carrying(_ message: [UInt8]) -> [UInt8] {
         RFCOMMFrameView.bytes(address: 0x03, control: UInt8(RFCOMMFrameView.controls["UIH"] ?? 0), credits: nil, information: message)
     }

@@ -5,35 +5,35 @@ import Packets
 import Timing
 import Transport
 
-/// Numbers the packets of a run, and writes them into its capture if it has one. Cases follow one another in time.
+/// Numbers the packets of a run and writes them to its capture, if it has one. The cases follow one another in time.
 public final class Recorder {
     private let log: CaptureLog?
     private let air: CaptureLog?
     private var airInterface = 0
-    /// The air's place in the capture itself, beside tester and subject.
+    /// The capture interface of the air, besides tester and subject.
     private var ownAirInterface: Int?
     private var interfaces: [Side: Int] = [:]
     private var offset: Microseconds = .zero
     private var uncaptured = 0
-    /// Hides the keys in what is captured; nil: they are captured, too.
+    /// Removes the keys from the captures; nil to capture them, too.
     public var secrets: Secrets?
-    /// Told of the keys with which links on the simulated air are encrypted, in the order of their sessions: access address and long term key.
+    /// Called with the keys of encrypted links on the simulated air, in the order of their sessions: access address and long term key.
     public var onKey: ((UInt32, UInt128) -> Void)?
     private let isContinued: Bool
     private let keepsIdleAir: Bool
-    /// What the captures of a run may hold on the disk: a subject that floods case after case must not fill it.
+    /// The size limit of a run's captures, which protects the disk from a subject that sends too much.
     private let mostOctets: Int
     private var octets = 0
     private var left = 0
 
     /// - Parameters:
-    ///   - path: where the capture goes; without one packets are only numbered.
-    ///   - airPath: where the log of the air goes, in pcapng.
-    ///   - hasAir: a capture in pcapng has the simulated air as a third interface, without packets that carry nothing.
-    ///   - keepsIdleAir: with them.
-    ///   - isContinued: keep an existing file, and write beside it.
-    ///   - devices: real devices, whose packets bear the date of the day.
-    ///   - mostOctets: of packets; later ones are numbered only.
+    ///   - path: the path of the capture; without one the packets are only numbered.
+    ///   - airPath: the path of the air log, in pcapng.
+    ///   - hasAir: true to capture the simulated air as a third interface in pcapng, without empty packets.
+    ///   - keepsIdleAir: true to include empty packets.
+    ///   - isContinued: true to keep an existing file and write to another one.
+    ///   - devices: real devices, whose packets have real timestamps.
+    ///   - mostOctets: the limit of the captured octets; later packets are only numbered.
     public init(
         path: String?, airPath: String? = nil, hasAir: Bool = false, keepsIdleAir: Bool = false, isContinued: Bool = false,
         devices: HeldDevices? = nil, mostOctets: Int = 2 << 30
@@ -59,7 +59,7 @@ public final class Recorder {
         self.log = log
     }
 
-    /// The path, or with a number before its extension if there is such a file already.
+    /// Returns the path, with a number before its extension if the file exists.
     private static func freePath(beside path: String) -> String {
         guard FileManager.default.fileExists(atPath: path) else { return path }
         let url = URL(fileURLWithPath: path)
@@ -70,13 +70,13 @@ public final class Recorder {
 
     /// The number of the last packet.
     public var count: Int { (log?.count ?? 0) + uncaptured }
-    /// What is missing in the captures because they would have become too large; nil if nothing is.
+    /// A description of the packets missing because of the size limit; nil if there are none.
     public var shortfall: String? {
         left == 0 ? nil : "the captures are full at \(mostOctets >> 20) MiB: \(left) later packets are not in them"
     }
-    /// The name of the capture's file.
+    /// The name of the capture file.
     var captureName: String? { log.map { URL(fileURLWithPath: $0.path).lastPathComponent } }
-    /// The first failure of the file.
+    /// The first write failure.
     public var failure: CaptureError? { log?.failure ?? air?.failure }
 
     func record(_ packet: HCIPacket, _ direction: CaptureDirection, _ side: Side, at time: Microseconds) -> Int {
@@ -88,7 +88,7 @@ public final class Recorder {
         return log.record(packet, direction, interface: interface, at: offset + time)
     }
 
-    /// The pipe with its packets captured: what is said to a device outside of cases.
+    /// Returns a transport whose packets are captured, for commands outside cases.
     func capturing(_ transport: any HCITransport, _ side: Side, on loop: Timing.RunLoop) -> any HCITransport {
         guard let log, let interface = interfaces[side] else { return transport }
         return CaptureTransport(transport, into: log, interface: interface, on: loop)
@@ -97,15 +97,15 @@ public final class Recorder {
     /// Marks the next packet as the first of a case.
     func beginCase(_ id: String) { for log in logs { log.comment("case \(id) begins") } }
 
-    /// Marks the packet at which a case failed, or could not go on.
+    /// Marks the packet at which a case failed or was aborted.
     func mark(_ text: String) {
         let text = secrets?.hide(text) ?? text
         for log in logs { log.commentLast(text) }
     }
 
-    /// Lets the next case begin a second after this one, whose own clock ended at `time`.
+    /// Ends a case whose clock stopped at `time`; the next case starts one second later.
     ///
-    /// - Parameter isShared: the next case goes on with the same clock.
+    /// - Parameter isShared: true if the next case continues with the same clock.
     func endCase(_ id: String, _ verdict: Verdict, at time: Microseconds, isShared: Bool) {
         for log in logs { log.commentLast("case \(id) ends: \(verdict.rawValue)") }
         if !isShared { offset += time + .seconds(1) }
@@ -113,7 +113,7 @@ public final class Recorder {
         air?.flush()
     }
 
-    /// Logs what is on the air of a case's world, if the run wants that.
+    /// Logs the packets on the air of a case's world, if the run is set to do so.
     func logAir(of world: SimulatedWorld) {
         if let onKey { world.simulation.logKeys(to: onKey) }
         guard air != nil || ownAirInterface != nil else { return }
@@ -136,12 +136,12 @@ public final class Recorder {
         return true
     }
 
-    /// What a format adds to each packet, about.
+    /// The approximate number of octets that a format adds to each packet.
     private static let octetsOfHeader = 32
 
-    /// Closes the files. A continued run in which nothing was left to do leaves none.
+    /// Closes the files. A continued run without remaining cases leaves no file.
     ///
-    /// - Throws: the first failure, after both are closed.
+    /// - Throws: the first failure, after both files are closed.
     public func finish() throws(CaptureError) {
         var failure: CaptureError?
         for log in logs {
@@ -160,7 +160,7 @@ extension AnyAirFrame {
         }
     }
 
-    /// An empty packet of an LE link; ID, POLL and NULL of BR/EDR: nine tenths of what is on the air of a run.
+    /// True for an empty packet of an LE link and for ID, POLL and NULL of BR/EDR, which are about 90% of the packets on the air.
     fileprivate var isIdle: Bool {
         switch self {
         case .le(let frame): frame.dataOctets == 0

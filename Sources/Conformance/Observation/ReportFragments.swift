@@ -1,6 +1,7 @@
 import Packets
 
-/// Joins the fragments in which a controller reports the data of one extended advertisement. Their sizes are its own choice. Core Vol 4, Part E, 7.7.65.13.
+/// Joins the fragments in which a controller reports the data of an extended advertisement. The controller chooses their sizes. Core Vol 4,
+/// Part E, 7.7.65.13.
 struct ReportFragments {
     private typealias Report = HCIEvents.LEExtendedAdvertisingReport.Report
 
@@ -14,11 +15,11 @@ struct ReportFragments {
     private static let scanResponse: UInt16 = 0x08
     private static let dataStatus: UInt16 = 0x60
     private static let moreToCome: UInt16 = 0x20
-    /// The most octets of data that one report holds.
+    /// The largest number of data octets in a report.
     private static let most = 229
     private var begun: [Advertiser: [UInt8]] = [:]
 
-    /// The event with all data in the report that ends an advertisement, where one report can hold it; any other packet as it is.
+    /// Returns the event with all the data for the last fragment of an advertisement, if a report can contain it; other packets unchanged.
     mutating func joined(_ packet: HCIPacket) -> HCIPacket {
         guard var event = try? packet.event(as: HCIEvents.LEExtendedAdvertisingReport.self) else { return packet }
         var isChanged = false

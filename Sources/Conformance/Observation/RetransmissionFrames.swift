@@ -1,7 +1,7 @@
 import Cases
 import Packets
 
-/// I-frames and S-frames with the enhanced control field, as cases see them. Core Vol 3, Part A, 3.3.
+/// I-frames and S-frames with the enhanced control field, for cases. Core Vol 3, Part A, 3.3.
 enum RetransmissionFrames {
     static let information = "L2CAP_I_Frame"
     static let supervisory = "L2CAP_S_Frame"
@@ -11,7 +11,7 @@ enum RetransmissionFrames {
     private static let address: [Vocabulary.Field] = [
         .init(L2CAPFrame.channel, .number(0...0xFFFF), initial: Int(L2CAPFrame.usualChannel)),
         .init("Connection_Handle", .number(0...0x0EFF)),
-        // 1 where the check sequence is right, or is to be; channels without one have none.
+        // 1 for a correct FCS; absent for channels without FCS.
         .init("FCS_Is_Right", .number(0...1), initial: 1),
     ]
 
@@ -28,7 +28,7 @@ enum RetransmissionFrames {
 
     static func name(of payload: [UInt8]) -> String { payload.first.map { $0 & 1 == 1 } == true ? supervisory : information }
 
-    /// - Parameter hasCheck: the frame ends in a check sequence.
+    /// - Parameter hasCheck: true if the frame ends with an FCS.
     static func record(of payload: [UInt8], _ channel: UInt16, _ handle: UInt16, hasCheck: Bool) -> CaseRecord {
         var record = CaseRecord([(L2CAPFrame.channel, .number(Int(channel))), ("Connection_Handle", .number(Int(handle)))])
         guard payload.count >= (hasCheck ? 4 : 2) else { return record }
@@ -49,7 +49,7 @@ enum RetransmissionFrames {
         return record
     }
 
-    /// A frame without its check sequence.
+    /// Encodes a frame without its FCS.
     static func encode(_ name: String, _ fields: CaseRecord) -> [UInt8] {
         func number(_ name: String) -> Int { fields[name]?.asNumber ?? 0 }
         let common = number("F") << 7 | number("ReqSeq") << 8
@@ -59,13 +59,13 @@ enum RetransmissionFrames {
         return [UInt8(truncatingIfNeeded: field), UInt8(truncatingIfNeeded: field >> 8)] + (fields["Information_Payload"]?.asOctets ?? [])
     }
 
-    /// The frame with its check sequence, which is wrong where the case wants it to be.
+    /// Returns the frame with its FCS, which is incorrect if the case requests that.
     static func checked(_ body: [UInt8], _ channel: UInt16, _ fields: CaseRecord) -> [UInt8] {
         let isRight = fields["FCS_Is_Right"]?.asNumber != 0
         return body + check(of: body, channel).map { isRight ? $0 : ~$0 }
     }
 
-    /// x16 + x15 + x2 + 1, reflected, over the basic header and what follows it. Core Vol 3, Part A, 3.3.5.
+    /// Returns the FCS: x16 + x15 + x2 + 1, reflected, over the basic header and the frame. Core Vol 3, Part A, 3.3.5.
     private static func check(of body: [UInt8], _ channel: UInt16) -> [UInt8] {
         let length = UInt16(truncatingIfNeeded: body.count + 2)
         var value: UInt16 = 0

@@ -1,8 +1,9 @@
 import Packets
 
-/// The keys that go through the HCI of a run. A report shows them only if it is asked to: its capture has zeros in their place, its texts a word.
+/// The keys in the HCI packets of a run. A report contains them only on request: they are replaced with zeros in captures and with a word
+/// in texts.
 public final class Secrets {
-    /// Halves of 16 octets, as reports write them and the other way round.
+    /// The halves of 16 octets, in the byte order of reports and reversed.
     private var digits: Set<[UInt8]> = []
     private static let word = [UInt8]("(hidden)".utf8)
     private static let octets = 16
@@ -11,7 +12,7 @@ public final class Secrets {
 
     // MARK: Packets
 
-    /// The packet, with zeros for its keys. What is too short for a key, or cut in pieces, has none.
+    /// Returns the packet with zeros instead of keys. Packets too short for a key, and fragments, remain unchanged.
     func hide(_ packet: HCIPacket) -> HCIPacket {
         let keys = Self.keys(in: packet)
         guard !keys.isEmpty else { return packet }
@@ -63,7 +64,7 @@ public final class Secrets {
         return (try? packet.event(as: HCIEvents.LEGenerateDHKeyComplete.self)).map { [$0.dhKey] } ?? []
     }
 
-    /// Keys that the Security Manager distributes. Core Vol 3, Part H, 3.6.
+    /// Returns the keys that the Security Manager distributes. Core Vol 3, Part H, 3.6.
     private static func keys(inData packet: RawSpan) -> [[UInt8]] {
         guard packet.byteCount > ACLHeader.octets + L2CAPHeader.octets, let acl = ACLHeader(packet), acl.boundary != .continuing,
             let header = L2CAPHeader(packet.extracting(ACLHeader.octets...)), header.channel == PDULayer.smp.channel,
@@ -79,7 +80,7 @@ public final class Secrets {
 
     // MARK: Texts
 
-    /// The text, with a word for each key.
+    /// Returns the text with a word instead of each key.
     public func hide(_ text: String) -> String {
         guard !digits.isEmpty else { return text }
         let octets = [UInt8](text.utf8)

@@ -1,10 +1,10 @@
 import Cases
 import Packets
 
-/// A packet of synchronous data, as voice crosses an HCI. Core Vol 4, Part E, 5.4.3.
+/// A packet of synchronous data, such as voice, on an HCI. Core Vol 4, Part E, 5.4.3.
 enum SynchronousPacket {
     static let name = "Synchronous_Data"
-    /// Data_Total_Length has one octet.
+    /// The largest value of Data_Total_Length, which has one octet.
     private static let mostOctets = 255
 
     static let fields: [Vocabulary.Field] = [

@@ -2,17 +2,18 @@ import Cases
 import Packets
 import Timing
 
-/// When the last step ended, as the packets' own stamps tell it: windows are measured from here.
+/// The end of the last step by the timestamps of packets, from which windows are measured.
 ///
-/// In virtual time all of this is one instant, the loop's `now`. On a wall clock the bench comes to a packet a little after its stamp, and a command
-/// takes effect somewhere between its sending and its answer. What follows it may come no earlier than counted from the one, no later than counted
-/// from the other.
+/// In virtual time the earliest and the latest time are the loop's `now`. In real time the bench receives a packet after its timestamp, and
+/// a command
+/// takes effect between its sending and its answer. The lower limits of later packets are measured from the earliest time,
+/// the upper limits from the latest.
 struct TimeReference: Sendable {
     private(set) var earliest: Microseconds
     private(set) var latest: Microseconds
-    /// Whose answer to a command it is, if it is one.
+    /// The side that answered a command, if the step was a command.
     private(set) var commanded: Side?
-    /// Where each end's observations begin that it sent after the last command took effect.
+    /// The positions in the log after which observations of a side were sent after the last command took effect.
     private(set) var sentAfter: [Side: Int] = [:]
 
     init(_ time: Microseconds) {
@@ -20,7 +21,7 @@ struct TimeReference: Sendable {
         latest = time
     }
 
-    /// An answered command.
+    /// Creates the reference of an answered command.
     init(_ reply: Endpoint.Reply, of side: Side) {
         earliest = reply.sentAt
         latest = reply.answeredAt
@@ -28,27 +29,27 @@ struct TimeReference: Sendable {
         sentAfter[side] = reply.index
     }
 
-    /// A packet has come, or the end of a span. A packet that was there already takes no time.
+    /// Advances to a packet or to the end of a period. A packet received earlier changes nothing.
     mutating func pass(to time: Microseconds) {
         earliest = max(earliest, time)
         latest = max(latest, time)
         commanded = nil
     }
 
-    /// What the side sends from `index` on, it sent after the command.
+    /// Records that observations of the side from `index` on were sent after the command.
     mutating func order(_ side: Side, from index: Int) { sentAfter[side] = index }
 }
 
-/// The limits of a window, in the loop's time.
+/// The limits of a window in the loop's time.
 struct WindowLimits: Sendable {
-    /// What the limits are measured from, for messages.
+    /// The reference of the limits, for messages.
     var origin: TimeReference
-    /// Stamps outside of these do not count.
+    /// The limits of valid timestamps.
     var notBefore: Microseconds = .zero
     var notAfter: Microseconds = .never
-    /// How long the bench waits before it says that nothing came.
+    /// The time until which the bench waits for a packet.
     var waitUntil: Microseconds
-    /// Added to both limits so far, because the machine was late within the window.
+    /// The extension of both limits so far because of the machine's delays.
     private(set) var granted = Microseconds.zero
 
     init(origin: TimeReference, notBefore: Microseconds = .zero, notAfter: Microseconds = .never, waitUntil: Microseconds) {
@@ -58,13 +59,13 @@ struct WindowLimits: Sendable {
         self.waitUntil = waitUntil
     }
 
-    /// Prolongs the window by delays of the machine within it, so that a subject has all of its time.
+    /// Extends the window by the machine's delays in it, so that the subject has its full time.
     ///
     /// - Parameters:
-    ///   - delays: all delays within the window, this prolongation's included.
-    ///   - slack: prolongs every window anyway.
-    ///   - last: no window ends later.
-    /// - Returns: false where nothing is left to grant.
+    ///   - delays: the sum of all delays in the window, including this extension.
+    ///   - slack: the tolerance that every window already has.
+    ///   - last: the latest end of the window.
+    /// - Returns: false if there is nothing to extend.
     mutating func prolong(by delays: Microseconds, slack: Microseconds, last: Microseconds) -> Bool {
         guard delays > slack, delays > granted, waitUntil < last else { return false }
         let more = min(delays - granted, last - waitUntil)
@@ -74,7 +75,7 @@ struct WindowLimits: Sendable {
         return true
     }
 
-    /// What is wrong with a stamp outside of the window.
+    /// Returns the mismatch of a timestamp outside the window.
     func violation(at time: Microseconds) -> Mismatch? {
         if time < notBefore {
             let limit = (notBefore - origin.earliest).text
@@ -87,10 +88,11 @@ struct WindowLimits: Sendable {
 }
 
 extension CaseRun {
-    /// The limits of a window that begins now. The end of a window in which something must come is put off by the run's slack; and the bench waits for
-    /// as long again, as a packet stamped in time may still be on its way through the machine.
+    /// Returns the limits of a window that starts now. The end of a window for an expected packet is extended by the run's slack; the bench
+    /// waits for the
+    /// slack again, because a packet with a valid timestamp may still be in transit.
     ///
-    /// - Parameter isForbidden: the window is one in which nothing must come: it is not prolonged.
+    /// - Parameter isForbidden: true for a window in which nothing may occur: it is not extended.
     func limits(of window: Window?, _ step: Step, _ scope: Scope, isForbidden: Bool = false) throws -> WindowLimits {
         let reference = scope.reference
         var limits = WindowLimits(origin: reference, waitUntil: deadline(of: step))
@@ -103,8 +105,9 @@ extension CaseRun {
         return limits
     }
 
-    /// Where a step that forbids or counts packets begins to look. What a real device had sent before a command took effect may arrive after the
-    /// command's answer, when another device gave it: the observed one then answers a command of its own, and what it sends is in order.
+    /// Returns the position at which a step that forbids or counts packets starts. Packets that a real device sent before a command took
+    /// effect may arrive
+    /// after the answer of another device: the observed device is then sent a command, and packets after its answer are in order.
     func start(_ since: String?, _ side: Side, _ scope: inout Scope) async throws -> Int {
         let searchStart = try searchStart(since, scope)
         guard since == nil else { return searchStart }

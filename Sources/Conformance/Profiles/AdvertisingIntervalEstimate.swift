@@ -1,26 +1,26 @@
 import Packets
 
-/// The advertising interval behind the times at which events were heard. A random delay of 0 to 10 ms follows each interval (Core Vol 6, Part B, 4.4.2.2.1);
-/// what a scanner has missed shows as a multiple.
+/// The estimate of an advertising interval from the times of received events. A random delay of 0 to 10 ms follows each interval
+/// (Core Vol 6, Part B, 4.4.2.2.1); missed events cause multiples.
 struct AdvertisingIntervalEstimate: Equatable {
-    /// Without the delay.
+    /// The interval without the delay.
     var interval: Microseconds
-    /// How far off it may be.
+    /// The possible error.
     var tolerance: Microseconds
-    /// How many intervals it is the mean of.
+    /// The number of intervals in the mean.
     var count: Int
 
     static let longestDelay = Microseconds.milliseconds(10)
-    /// Fewer say nothing; where events are missed, more are needed.
+    /// The minimum number of gaps; more are needed if events are missed.
     private static let leastCount = 6
-    /// Fewer may all be multiples, so that a part without a single interval would pass for a phase of its own.
+    /// The minimum number of gaps in a phase; fewer might all be multiples and be mistaken for a separate phase.
     private static let phaseCount = 12
-    /// Between two events there is more; reports that are closer are of one event.
+    /// The minimum gap between two events; reports with a smaller gap belong to one event.
     private static let eventLength = Microseconds.milliseconds(5)
 
     /// - Parameters:
-    ///   - times: of reports, in order.
-    ///   - jitter: how late a report may be told.
+    ///   - times: the times of the reports in order.
+    ///   - jitter: the maximum delay of a report.
     init?(_ times: [Microseconds], jitter: Microseconds) {
         let slack = Self.longestDelay + jitter + jitter
         let gaps = Self.lastPhase(Self.gaps(times), slack)
@@ -33,19 +33,20 @@ struct AdvertisingIntervalEstimate: Equatable {
             count = times.map { max(1, ($0 / mean).rounded()) }.reduce(0, +)
             mean = span / count
         }
-        // With every second event missed, every second gap is a single one: the square keeps what is told sure.
+        // If every second event is missed, few gaps are single intervals: the square ensures a reliable estimate.
         let share = (count / Double(gaps.count) - 0.2).rounded(.up)
         guard Double(gaps.count) >= Double(Self.leastCount) * share * share else { return nil }
         let delay = Double(Self.longestDelay.rawValue)
         self.count = Int(count)
         interval = Microseconds(Int64((mean - delay / 2).rounded()))
-        // The delays are spread evenly: their mean is off by 10 ms / sqrt(12 n), four times which is never seen.
+        // The delays are uniformly distributed: the standard error of their mean is 10 ms / sqrt(12 n), and four times that is practically
+        // never exceeded.
         let spread: Double = 4 * delay / (12 * count).squareRoot()
         let schedulingDelay: Double = 2 * Double(jitter.rawValue) / count
         tolerance = Microseconds(Int64(spread + schedulingDelay + 312.5))
     }
 
-    /// The interval of a list that it can be; nil if it is none of them.
+    /// Returns the matching interval of a list; nil if none matches.
     func nearest(of intervals: [Microseconds]) -> Microseconds? {
         intervals.filter { distance(to: $0) <= tolerance.rawValue }.min {
             distance(to: $0) < distance(to: $1)
@@ -69,15 +70,16 @@ struct AdvertisingIntervalEstimate: Equatable {
         return gaps
     }
 
-    /// What a gap without a missed event is like, in microseconds: the mean of the shortest and those that the delay alone makes longer. Two intervals
-    /// are longer than one with the delay, as the shortest interval is 20 ms.
+    /// Returns the mean gap without a missed event in microseconds: the mean of the shortest gap and of those that are longer only because
+    /// of the delay.
+    /// Two intervals are longer than one with the delay, because the shortest interval is 20 ms.
     private static func single(_ gaps: [Microseconds], _ slack: Microseconds) -> Double {
         let shortest = gaps.min() ?? .zero
         let singles = gaps.filter { $0 <= shortest + slack }
         return singles.map { Double($0.rawValue) }.reduce(0, +) / Double(max(1, singles.count))
     }
 
-    /// The gaps since the device changed its interval, if it did.
+    /// Returns the gaps after the device's last change of the interval.
     private static func lastPhase(_ gaps: [Microseconds], _ slack: Microseconds) -> [Microseconds] {
         guard gaps.count >= 2 * phaseCount else { return gaps }
         let (first, second) = (Array(gaps[..<(gaps.count / 2)]), Array(gaps[(gaps.count / 2)...]))

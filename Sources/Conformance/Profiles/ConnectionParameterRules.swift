@@ -2,16 +2,16 @@ import Cases
 import Packets
 import Timing
 
-/// Connection parameters that a device asks for, before the rules of a profile.
+/// The check of requested connection parameters against the rules of a profile.
 struct ConnectionParameterRules {
     let minimum: Microseconds
     let maximum: Microseconds
     let latency: Int
     let timeout: Microseconds
-    /// The device offers HID over GATT, for which a shorter interval may be granted.
+    /// True if the device offers HID over GATT, for which a shorter interval is allowed.
     let isHID: Bool
 
-    /// The longest time between two events at which the device must listen.
+    /// The longest time between two events that the peripheral must use.
     private var effective: Microseconds { maximum * (latency + 1) }
 
     private typealias Judge = @Sendable (Self, CaseRecord) -> String?
@@ -72,18 +72,18 @@ struct ConnectionParameterRules {
 
     static var names: [String] { judges.keys.sorted() }
 
-    /// 11.25 ms both ways, where the rule has an exception for HID over GATT.
+    /// Returns true for 11.25 ms in both limits if the rule has an exception for HID over GATT.
     private func isShort(_ rule: CaseRecord) -> Bool {
         isHID && rule.time("ofHID") == minimum && minimum == maximum
     }
 
-    /// What breaks a rule; empty if nothing does. Nil if the rule is not about connection parameters.
+    /// Returns the violation of a rule; empty if there is none. Nil if the rule is not about connection parameters.
     func fault(_ rule: AccessoryProfile.Rule) -> String? {
         Self.judges[rule.name].map { $0(self, rule.values) ?? "" }
     }
 }
 
-/// Judges what a device asks for by the rule of the case.
+/// Judges the parameters that a device requests by the rule of the case.
 enum JudgeParameters: NamedAction {
     static let name = "judge parameters"
     static let about =

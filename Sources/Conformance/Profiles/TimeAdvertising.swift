@@ -3,7 +3,7 @@ import Host
 import Packets
 import Timing
 
-/// Finds the advertising interval of the device under test, and holds it against those of the case's rule.
+/// Measures the advertising interval of the device under test and compares it with those of the case's rule.
 enum TimeAdvertising: NamedAction {
     static let name = "time advertising"
     static let about =
@@ -39,7 +39,7 @@ enum TimeAdvertising: NamedAction {
     }
 }
 
-/// Watches whether the device under test advertises fast for as long as the case's rule says.
+/// Checks that the device under test advertises fast for the time in the case's rule.
 enum WatchFastAdvertising: NamedAction {
     static let name = "watch fast advertising"
     static let about =
@@ -47,7 +47,7 @@ enum WatchFastAdvertising: NamedAction {
     static var arguments: [ActionArgument] { [] }
     static let results = ["lasted", "fault"]
     static let needsHost = true
-    /// In that time something has to be heard at the fast interval.
+    /// The time in which an event must be received at the fast interval.
     private static let timeout = Microseconds.seconds(3)
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {
@@ -73,7 +73,7 @@ enum WatchFastAdvertising: NamedAction {
         return CaseRecord([("lasted", .number(Int(lasted.rawValue))), ("fault", .text(fault))])
     }
 
-    /// Where the last seconds have no two events as close as they would be, and the least time between two.
+    /// Returns the time at which the events were too far apart, and the smallest gap.
     private static func slowness(_ times: [Microseconds], _ longest: Microseconds) -> (
         at: Microseconds, gap: Microseconds
     )? {
@@ -88,14 +88,14 @@ enum WatchFastAdvertising: NamedAction {
     }
 }
 
-/// Hears the device under test without asking for anything.
+/// Receives the advertising of the device under test passively.
 private struct AdvertisingWatch {
     let context: ActionContext
 
     init(_ context: ActionContext) { self.context = context }
 
-    /// - Returns: when its advertising was heard, from the first time on.
-    /// - Throws: `StepFailure` if it was not.
+    /// - Returns: the times at which its advertising was received.
+    /// - Throws: `StepFailure` if there was none.
     func follow(for length: Microseconds, until isEnough: @escaping ([Microseconds]) -> Bool)
         async throws -> [Microseconds]
     {
@@ -111,10 +111,10 @@ private struct AdvertisingWatch {
 }
 
 extension ActionContext {
-    /// How late a report may be told: not at all in virtual time.
+    /// The maximum delay of a report: zero in virtual time.
     var jitter: Microseconds { bench.slack == .zero ? .zero : .milliseconds(8) }
 
-    /// The rule that the case judges.
+    /// Returns the rule that the case judges.
     func rule() throws(StepFailure) -> AccessoryProfile.Rule {
         guard let rule = bench.rule else {
             throw StepFailure(.bench, "\(action.name) is for cases with a `rule:`")
@@ -123,7 +123,7 @@ extension ActionContext {
     }
 }
 
-/// Parameters that a peripheral asks for are refused from now on.
+/// Refuses connection parameters that the peripheral requests.
 enum RefuseParameters: NamedAction {
     static let name = "refuse parameters"
     static let about = "the host refuses the connection parameters that its peers ask for"

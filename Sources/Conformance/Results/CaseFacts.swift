@@ -1,11 +1,11 @@
 import Cases
 
-/// Where a case's packets are in a capture, counted from 1, both ends included.
+/// The range of a case's packets in a capture, counted from 1 and inclusive.
 public struct PacketRange: Sendable, Hashable {
     public var first: Int
     public var last: Int
 
-    /// Nil for a range that is none.
+    /// Returns nil for an empty range.
     public init?(first: Int, last: Int) {
         guard first > 0, last >= first else { return nil }
         self.first = first
@@ -13,12 +13,12 @@ public struct PacketRange: Sendable, Hashable {
     }
 }
 
-/// What the file of a case says of it, for people who read a report.
+/// The contents of a case file that a report displays.
 public struct CaseFacts: Sendable, Hashable {
-    /// `Conformance/phy/central-asks-2m.yaml`.
+    /// The path, such as `Conformance/phy/central-asks-2m.yaml`.
     public var file = ""
     public var purpose = ""
-    /// The section that is judged.
+    /// The judged section.
     public var reference = ""
     public var tags: [String] = []
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One case as `results.json` writes it; documented in docs/guide/results.md.
+/// The format of a case in `results.json`, documented in docs/guide/results.md.
 extension CaseResult: Codable {
     private enum Key: String, CodingKey {
         case id, title, verdict, covers, seed, capture, evidence, message, step, notes, swap, started, attempts, flaky
@@ -23,7 +23,7 @@ extension CaseResult: Codable {
             verdict: try values.decode(Verdict.self, forKey: .verdict))
         covers = try values.decodeIfPresent([String].self, forKey: .covers) ?? []
         partialCovers = try values.decodeIfPresent([String].self, forKey: .partialCovers) ?? []
-        // The file names the partial ones in both lists.
+        // Partial ids are in both lists of the file.
         covers.removeAll { partialCovers.contains($0) }
         durationMilliseconds = try values.decodeIfPresent(Double.self, forKey: .duration) ?? 0
         virtualMilliseconds = try values.decodeIfPresent(Double.self, forKey: .virtual) ?? 0
@@ -79,7 +79,7 @@ extension CaseResult: Codable {
         if !about.tags.isEmpty { try values.encode(about.tags, forKey: .tags) }
     }
 
-    /// What came as it should is told by the steps; the packets are in the capture.
+    /// Successful expectations are in the steps, and the packets are in the capture.
     private func encode(_ trace: CaseTrace, _ values: inout KeyedEncodingContainer<Key>) throws {
         guard verdict != .pass, verdict != .notApplicable, !trace.packets.isEmpty else { return }
         try values.encode(trace.packets, forKey: .packets)

@@ -2,11 +2,11 @@ import Cases
 import Packets
 import Simulation
 
-/// Which commands the cases send.
+/// The commands that the cases send.
 public struct CommandCoverage: Sendable {
-    /// What the virtual controller claims, in the order of its mask.
+    /// The commands that the virtual controller supports, in the order of its mask.
     public let claimed: [String]
-    /// Those of them that no case sends at either end.
+    /// The supported commands that no case sends on either side.
     public let unsent: [String]
 
     public init(_ catalogue: Catalogue, profile: ControllerConfiguration.Profile = .le) {
@@ -20,7 +20,7 @@ public struct CommandCoverage: Sendable {
 }
 
 extension Step {
-    /// Its commands, and those of the steps inside.
+    /// The commands of the step and of the steps inside.
     fileprivate var commandsSent: [String] {
         let own: [String] =
             switch kind {

@@ -1,18 +1,18 @@
 import Cases
 import Packets
 
-/// What a run has found of one controller, command by command.
+/// The results of a run for one controller by command.
 public struct CommandScorecard: Sendable, Codable {
     public struct Row: Sendable, Codable, Hashable {
         public var command: String
-        /// Its bit in Supported_Commands is set; nil where it has none.
+        /// True if the command's bit in Supported_Commands is set; nil if it has no bit.
         public var claimed: Bool?
-        /// Cases that send it to the subject, by what came of them.
+        /// The cases that send the command to the subject, by verdict.
         public var passed: [String]
         public var failed: [String]
         public var other: [String]
 
-        /// In a word: a FAIL counts more than a PASS, and a case without either says nothing.
+        /// The grade: FAIL takes precedence over PASS, and other verdicts do not judge the command.
         public var grade: String { !failed.isEmpty ? "FAIL" : !passed.isEmpty ? "PASS" : other.isEmpty ? "no case" : "not judged" }
     }
 
@@ -36,16 +36,16 @@ public struct CommandScorecard: Sendable, Codable {
         }
     }
 
-    /// How many commands the controller claims.
+    /// The number of commands that the controller claims to support.
     public var claimedCount: Int { rows.count { $0.claimed == true } }
 
-    /// How many of them have each grade, those that none has left out.
+    /// The number of those commands with each grade that occurs.
     public var claimedByGrade: [(grade: String, count: Int)] {
         let counts = Dictionary(grouping: rows.filter { $0.claimed == true }, by: \.grade).mapValues(\.count)
         return ["PASS", "FAIL", "not judged", "no case"].compactMap { grade in counts[grade].map { (grade, $0) } }
     }
 
-    /// A table for people.
+    /// Returns a table in Markdown.
     public func markdown(of subject: String) -> String {
         let words = claimedByGrade.map { "\($1) \($0)" }
         var lines = [
@@ -64,7 +64,7 @@ public struct CommandScorecard: Sendable, Codable {
 }
 
 extension TestCase {
-    /// The commands that it sends at an end, procedures included.
+    /// Returns the commands that the case sends on a side, including those in procedures.
     func commands(at side: Side, _ catalogue: Catalogue) -> Set<String> {
         var found: Set<String> = []
         for step in castSteps(catalogue) where step.side == side {
@@ -77,7 +77,7 @@ extension TestCase {
         return found
     }
 
-    /// Whether some step acts or observes at the tester.
+    /// Returns true if a step acts or observes at the tester.
     func needsTester(_ catalogue: Catalogue) -> Bool {
         guard subject == .controller else { return true }
         return castSteps(catalogue).contains { step in
@@ -91,7 +91,7 @@ extension TestCase {
 }
 
 extension Catalogue {
-    /// Whether some of the cases that these names choose can run on one controller by itself.
+    /// Returns true if some of the selected cases can run on a single controller.
     public func hasCasesForOne(_ names: [String]) -> Bool {
         guard !names.isEmpty, let chosen = try? RunPlan.select(cases, names) else { return false }
         return chosen.contains { !$0.needsTester(self) }

@@ -2,46 +2,46 @@ import Dongles
 import Packets
 import Transport
 
-/// What a run on real devices says about one of them.
+/// The description of a real device in a run, with its statistics.
 public struct DeviceReport: Sendable, Hashable, Codable {
     /// `tester` or `subject`.
     public var side: String
-    /// The selector of the device that was used.
+    /// The selector of the device.
     public var device: String
-    /// Maker, product, identifiers, serial number, as far as the device tells.
+    /// Manufacturer, product, identifiers and serial number, as far as the device reports them.
     public var product: String?
-    /// Version, chip and address of its controller.
+    /// The version, chip and address of its controller.
     public var controller: String?
-    /// The numbers that tell its make and firmware.
+    /// The numbers that identify its model and firmware.
     public var numbers: DongleNumbers?
-    /// The rows of the table of known dongles that it fits, each with what such dongles do.
+    /// The matching rows of the table of known dongles, with their behaviour.
     public var known: [String] = []
-    /// What the bench does for it, by name.
+    /// The names of the active workarounds.
     public var workarounds: [String] = []
-    /// What it was found to do in the run.
+    /// The unusual behaviour observed during the run.
     public var learned: [Learned] = []
-    /// What brought it to answer.
+    /// The start-up step after which it answered.
     public var startup: String?
-    /// Packets of the past that were thrown away at the start.
+    /// The number of stale packets discarded at the start.
     public var discarded = 0
-    /// Data that came before the event it depends on, and waited.
+    /// The number of data packets that arrived before the event they depend on and were held.
     public var held = 0
-    /// The longest wait of a packet that was delivered.
+    /// The longest hold of a packet that was delivered.
     public var worstWaitMilliseconds = 0.0
-    /// Data that waited in vain.
+    /// The number of held data packets that were dropped.
     public var dropped = 0
-    /// How often a halted endpoint was cleared.
+    /// The number of times that a halted endpoint was cleared.
     public var clearedHalts = 0
     public var losses: [Loss] = []
 
-    /// A time without the device.
+    /// A period without the device.
     public struct Loss: Sendable, Hashable, Codable {
-        /// Since the devices were opened.
+        /// The time since the devices were opened.
         public var atMilliseconds: Double
         public var reason: String
-        /// How long it was away; nil when it did not come back, or was not waited for.
+        /// The duration of the absence; nil if the device did not return or was not awaited.
         public var awayMilliseconds: Double?
-        /// Where it came back, and what brought it to answer.
+        /// The selector after its return, and the start-up step after which it answered.
         public var device: String?
         public var startup: String?
 
@@ -57,7 +57,7 @@ public struct DeviceReport: Sendable, Hashable, Codable {
         }
     }
 
-    /// Something that was found, and how often.
+    /// An observed behaviour with its count.
     public struct Learned: Sendable, Hashable, Codable {
         public var kind: String
         public var text: String
@@ -80,7 +80,7 @@ public struct DeviceReport: Sendable, Hashable, Codable {
         self.device = device
     }
 
-    /// The device in a line: what it is, and how it started.
+    /// A one-line description of the device and its start.
     public var line: String {
         var parts = [controller, startup].compactMap { $0 }
         if discarded > 0 { parts.append("\(discarded) packets of the past thrown away") }
@@ -88,21 +88,21 @@ public struct DeviceReport: Sendable, Hashable, Codable {
         return ([device, product].compactMap { $0 }).joined(separator: "  ") + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", "))
     }
 
-    /// What is known of it, what is done for it and what it was found to do, each in a line.
+    /// The known behaviour, the workarounds and the observed behaviour, each in a line.
     public var conduct: [String] {
         let numbers = numbers.map { [$0.line] } ?? []
         return numbers + known.map { "known: \($0)" } + (workarounds.isEmpty ? [] : ["in use: " + workarounds.joined(separator: ", ")])
             + learned.map { "learned: \($0.line)" }
     }
 
-    /// What the race between a device's pipes cost; nil when there was none.
+    /// The effect of the race between a device's pipes; nil if there was none.
     public var race: String? {
         ReorderingStatistics(held: held, worstWait: Microseconds(Int64(worstWaitMilliseconds * 1_000)), dropped: dropped).text
     }
 }
 
 extension ReorderingStatistics {
-    /// In words; nil when all came in order.
+    /// A description; nil if all packets arrived in order.
     var text: String? {
         var parts: [String] = []
         if held > 0 {

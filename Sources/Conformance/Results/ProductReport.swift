@@ -1,15 +1,15 @@
 import Packets
 
-/// The product that a run judges over the air: what tells it from others.
+/// The identification of the product that a run tests over the air.
 public struct ProductReport: Codable, Sendable, Hashable {
     public var name: String?
-    /// `C0:B1:BE:00:00:01/random`.
+    /// The address, such as `C0:B1:BE:00:00:01/random`.
     public var address: String
-    /// Firmware Revision String (2A26), where it can be read.
+    /// The Firmware Revision String (2A26), if it can be read.
     public var firmware: String?
-    /// The file that describes it; nil where the run's own survey does alone.
+    /// The file that describes the product; nil if the run uses only its own survey.
     public var description: String?
-    /// In what the product is otherwise than described.
+    /// The differences between the product and its description.
     public var change: String?
 
     init(_ found: DeviceDescription, description: String?, change: String?) {
@@ -21,10 +21,10 @@ public struct ProductReport: Codable, Sendable, Hashable {
         (self.description, self.change) = (description, change)
     }
 
-    /// The facts that two runs of one product share.
+    /// The identity of the product, equal in all its runs.
     public var identity: String { name ?? address }
 
-    /// In one line, for people.
+    /// A one-line description.
     public var line: String {
         let words = [
             name.map { "'\(PlainText.escaped($0))'" }, address, firmware.map { "firmware \(PlainText.escaped($0))" }, description, change,

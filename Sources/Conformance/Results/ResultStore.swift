@@ -1,22 +1,23 @@
 import Foundation
 import Transport
 
-/// Results as they come, one JSON line per case, so that nothing is lost when a run is stopped; a later run can continue from it.
+/// Stores each result as one line of JSON as soon as it is available, so that none is lost if a run is stopped; a later run can continue
+/// from it.
 ///
-/// The file is locked while the store lives: two runs never write into one.
+/// The file is locked while the store exists, so that two runs never write to the same file.
 public final class ResultStore {
     public private(set) var known: [String: CaseResult] = [:]
 
-    /// Hides the keys in what is kept; nil: they are kept, too.
+    /// Removes the keys from stored results; nil to store them, too.
     public var secrets: Secrets?
 
     private let path: String
     private let header: Header
     private var descriptor: Int32
-    /// Octets in whole lines.
+    /// The number of octets in complete lines.
     private var size = 0
 
-    /// The first line of the file: what the results depend on.
+    /// The first line of the file: the settings that affect the results.
     public struct Header: Codable, Equatable, Sendable {
         fileprivate var seed: SeedText
         fileprivate var tester: String
@@ -29,8 +30,8 @@ public final class ResultStore {
         }
     }
 
-    /// - Parameter isResumed: keep what the file holds if it belongs to the same kind of run, instead of starting it anew.
-    /// - Throws: `StoreError` when the file cannot be written, is another run's, belongs to a run of another kind, or is damaged.
+    /// - Parameter isResumed: true to keep the results in the file if it belongs to the same kind of run, instead of replacing them.
+    /// - Throws: `StoreError` if the file cannot be written, is in use by another run, belongs to another kind of run, or is damaged.
     public init(path: String, header: Header, isResumed: Bool) throws(StoreError) {
         (self.path, self.header) = (path, header)
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
@@ -41,7 +42,7 @@ public final class ResultStore {
         if isResumed { try readLines() }
     }
 
-    /// Begins the file anew, or goes on where the continued run has ended. Before this nothing in it is changed.
+    /// Replaces the file, or continues after the last result. The file is not changed before this call.
     public func begin() throws(StoreError) {
         cut()
         if size == 0 { try append(header) }
@@ -54,9 +55,9 @@ public final class ResultStore {
         try append(result)
     }
 
-    /// Writes the file anew where it was removed or renamed meanwhile.
+    /// Writes the file again if it was removed or renamed meanwhile.
     ///
-    /// - Returns: whether it was.
+    /// - Returns: true if it was.
     public func restore() throws(StoreError) -> Bool {
         var (own, found) = (stat(), stat())
         guard fstat(descriptor, &own) == 0 else { return false }
@@ -73,9 +74,9 @@ public final class ResultStore {
 
     // MARK: Lines
 
-    /// The results in a file of another run, which may have ended or not: each case with what it came to last.
+    /// Returns the results in the file of another run, complete or not: the last result of each case.
     ///
-    /// - Throws: `StoreError` when it cannot be read, or is no such file.
+    /// - Throws: `StoreError` if the file cannot be read or has another format.
     public static func results(at path: String) throws(StoreError) -> RunResult {
         guard let data = FileManager.default.contents(atPath: path) else { throw StoreError(.otherRun, "cannot read \(path)") }
         let lines = [UInt8](data).split(separator: UInt8(ascii: "\n"))
@@ -96,7 +97,7 @@ public final class ResultStore {
         return run
     }
 
-    /// A last line without an end is what a killed run had not finished; anything else that cannot be read is not this program's doing.
+    /// Reads the lines. An incomplete last line belongs to a killed run and is ignored; any other unreadable line is an error.
     private func readLines() throws(StoreError) {
         let octets = contents()
         guard !octets.isEmpty else { return }
@@ -141,7 +142,7 @@ public final class ResultStore {
         try append((hidden ?? Array(line)) + [UInt8(ascii: "\n")])
     }
 
-    /// A line that does not fit on the disk leaves no part of itself.
+    /// Appends a line; removes it again if it does not fit on the disk.
     private func append(_ octets: [UInt8]) throws(StoreError) {
         lseek(descriptor, off_t(size), SEEK_SET)
         let code = writeAll(octets[...], to: descriptor)
@@ -155,7 +156,7 @@ public final class ResultStore {
     private func cut() { _ = ftruncate(descriptor, off_t(size)) }
 }
 
-/// The results could not be kept.
+/// An error of the result store.
 public struct StoreError: Error, CustomStringConvertible, Sendable {
     public enum Kind: Sendable {
         case cannotWrite

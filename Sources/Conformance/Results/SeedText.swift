@@ -1,10 +1,10 @@
-/// A seed in JSON, as text: a number beyond 2^53 loses its last digits in most programs that read it, and repeats nothing then.
+/// A seed in JSON as text, because most programs lose the last digits of numbers above 2^53.
 public struct SeedText: Codable, Hashable, Sendable {
     public var value: UInt64
 
     public init(_ value: UInt64) { self.value = value }
 
-    /// Files of earlier versions have numbers.
+    /// Decodes numbers from files of earlier versions, too.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if let text = try? container.decode(String.self) {

@@ -1,22 +1,22 @@
-/// One of several parts of a run's cases, each of which may run on another machine.
+/// A part of a run's cases, for distribution over several machines.
 public struct Shard: Sendable, Hashable, CustomStringConvertible {
-    /// From 1.
+    /// The index, from 1.
     public let index: Int
     public let count: Int
 
     public var description: String { "\(index)/\(count)" }
 
-    /// Reads `2/4`; nil for what is no part.
+    /// Reads a shard such as `2/4`; returns nil for an invalid text.
     public init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
         guard parts.count == 2, let index = parts[0], let count = parts[1], 1...10_000 ~= count, 1...count ~= index else { return nil }
         (self.index, self.count) = (index, count)
     }
 
-    /// The cases of this part. Every case is in exactly one of the parts, whatever the order of `ids` is.
+    /// Returns the cases of this part. Every case is in exactly one part, in any order of `ids`.
     ///
-    /// - Parameter durations: how long cases took, by id: the parts become about equally long. A case that is not there counts as the median of those
-    ///   that are. Without any, the cases go to the parts in turn.
+    /// - Parameter durations: the durations of cases by id, which balance the parts. A case without an entry has the median duration.
+    /// If empty, the cases are distributed in turn.
     public func part(of ids: [String], durations: [String: Double] = [:]) -> Set<String> {
         let ids = Set(ids).sorted()
         let known = ids.compactMap { durations[$0] }.sorted()
@@ -25,7 +25,7 @@ public struct Shard: Sendable, Hashable, CustomStringConvertible {
         var loads = [Double](repeating: 0, count: count)
         var counts = [Int](repeating: 0, count: count)
         var part: Set<String> = []
-        // The longest first, each to the part that has least to do.
+        // In descending order of duration, each to the part with the shortest total.
         for (id, duration) in ids.map({ ($0, durations[$0] ?? usual) }).sorted(by: { ($1.1, $0.0) < ($0.1, $1.0) }) {
             let least = loads.indices.min { (loads[$0], counts[$0], $0) < (loads[$1], counts[$1], $1) } ?? 0
             loads[least] += duration

@@ -1,4 +1,4 @@
-/// One step of a case's own file, as it went.
+/// The execution of a step in the case's own file.
 public struct StepRecord: Sendable, Hashable, Codable {
     public enum Part: String, Sendable, Hashable, Codable {
         case setup, steps, teardown
@@ -6,28 +6,28 @@ public struct StepRecord: Sendable, Hashable, Codable {
 
     public enum Outcome: String, Sendable, Hashable, Codable {
         case done
-        /// Its condition did not hold.
+        /// The condition was false.
         case skipped
-        /// It did not succeed; where nothing tries it again, the case ended here.
+        /// The step failed; unless it was repeated, the case ended here.
         case stopped
-        /// The case ended before it, or took another branch.
+        /// The case ended before the step, or took another branch.
         case notReached = "not-reached"
     }
 
     public var part: Part
-    /// How many steps it is inside of.
+    /// The nesting depth of the step.
     public var depth: Int
-    /// `Conformance/phy/case.yaml:31:5`.
+    /// The position, such as `Conformance/phy/case.yaml:31:5`.
     public var position: String
-    /// The step in words.
+    /// A description of the step.
     public var step: String
-    /// The requirement the step states; nil for a step that is only a way to one.
+    /// The step's requirement; nil for a step without one.
     public var requirement: String?
-    /// When it was run last, on the clock of the case, as that of `Evidence`.
+    /// The start of the last execution on the case's clock, as in `Evidence`.
     public var beganMilliseconds: Double?
     public var endedMilliseconds: Double?
     public var outcome = Outcome.notReached
-    /// How often it was run.
+    /// The number of executions.
     public var times = 0
 
     private enum CodingKeys: String, CodingKey {

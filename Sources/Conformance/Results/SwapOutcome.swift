@@ -1,11 +1,11 @@
-/// What a FAIL came to when it was repeated with the tester's and the subject's dongle exchanged.
+/// The result of a FAIL that was repeated with exchanged dongles.
 public struct SwapOutcome: Sendable, Hashable, Codable {
     public enum Finding: String, Sendable, Hashable, Codable {
-        /// With the other dongle as subject the case passes.
+        /// The case passes with the other dongle as subject.
         case wentWithTheDongle = "went with the dongle"
-        /// It fails with either dongle as subject.
+        /// The case fails with either dongle as subject.
         case stayed = "did not go with the dongle"
-        /// The repetition came to no verdict.
+        /// The repetition has no verdict.
         case unknown = "cannot be told"
     }
 
@@ -24,7 +24,7 @@ public struct SwapOutcome: Sendable, Hashable, Codable {
             }
     }
 
-    /// In a line, for people.
+    /// A one-line description.
     public var line: String {
         switch finding {
         case .wentWithTheDongle: "the FAIL went with the dongle: with tester and subject exchanged the case passes"

@@ -1,14 +1,14 @@
 import Packets
 import TransportUSB
 
-/// What a case found.
+/// The verdict of a case.
 public enum Verdict: String, Sendable, Hashable, CaseIterable, Codable {
     case pass = "PASS"
-    /// The subject did not do what the case requires.
+    /// The subject has violated a requirement of the case.
     case fail = "FAIL"
-    /// A precondition or the environment failed, so nothing can be said about the subject.
+    /// A precondition or the environment failed, so the subject cannot be judged.
     case inconclusive = "INCONC"
-    /// The case needs what tester or subject do not have.
+    /// The tester or the subject does not have a required feature.
     case notApplicable = "N/A"
     /// The bench itself failed.
     case error = "ERROR"
@@ -16,12 +16,12 @@ public enum Verdict: String, Sendable, Hashable, CaseIterable, Codable {
 
 /// A packet that supports a verdict.
 public struct Evidence: Sendable, Hashable, Codable {
-    /// The packet's number in the capture, counted from 1; 0 for what is in none.
+    /// The packet's number in the capture, counted from 1; 0 if it is in none.
     public var packet: Int
-    /// Whose HCI it crossed.
+    /// The side whose HCI it crossed.
     public var side: String
     public var text: String
-    /// When it was, on the clock of the case; nil where that says nothing.
+    /// The time on the case's clock; nil if it has no meaning.
     public var milliseconds: Double?
 
     private enum CodingKeys: String, CodingKey {
@@ -38,7 +38,7 @@ public struct Evidence: Sendable, Hashable, Codable {
 }
 
 extension [Evidence] {
-    /// Each packet once, where it comes first.
+    /// Returns each packet only once, at its first position.
     var withoutRepetitions: [Evidence] {
         var seen: Set<Evidence> = []
         return filter { evidence in
@@ -49,18 +49,18 @@ extension [Evidence] {
     }
 }
 
-/// Where a case stopped.
+/// The step at which a case ended.
 public struct FailedStep: Sendable, Hashable, Codable {
-    /// `Conformance/phy/case.yaml:31:5`.
+    /// The position, such as `Conformance/phy/case.yaml:31:5`.
     public var position: String
-    /// The step in words.
+    /// A description of the step.
     public var step: String
-    /// The requirement the step states; nil for a step that is only a way to one.
+    /// The step's requirement; nil for a step without one.
     public var requirement: String?
-    /// What was expected and what came instead; nil where they cannot be set side by side.
+    /// The expected and the received value; nil if they cannot be compared.
     public var expected: String?
     public var got: String?
-    /// The packet that brought it, by its number in the capture; nil where there was none.
+    /// The number in the capture of the packet with the value; nil if there is none.
     public var packet: Int?
 
     public init(position: String, step: String, requirement: String?, diff: ExpectationDiff? = nil) {
@@ -73,47 +73,47 @@ public struct FailedStep: Sendable, Hashable, Codable {
     }
 }
 
-/// One case's outcome.
+/// The result of a case.
 public struct CaseResult: Sendable, Hashable {
     public var id: String
     public var title: String
     public var verdict: Verdict
     public var covers: [String]
     public var partialCovers: [String]
-    /// How long the case took on the machine.
+    /// The duration of the case in real time.
     public var durationMilliseconds: Double
-    /// How long it lasted in the run's own time.
+    /// The duration of the case in the run's time.
     public var virtualMilliseconds: Double
-    /// How late the machine served the bench, at worst; nil in virtual time.
+    /// The longest scheduling delay of the machine; nil in virtual time.
     public var worstSchedulingDelayMilliseconds: Double?
-    /// The seed the case ran with: the run's seed and the case's id mixed.
+    /// The seed of the case, derived from the run's seed and the case's id.
     public var seed: UInt64
-    /// When the case began: as in ISO 8601, in UTC; nil where nobody told.
+    /// The start of the case in ISO 8601, in UTC; nil if unknown.
     public var started: String?
-    /// The file in which the packets of the evidence are counted; nil without a capture.
+    /// The capture file to which the packet numbers refer; nil without a capture.
     public var capture: String?
-    /// Its packets in that file; nil where it has none.
+    /// The range of the case's packets in that file; nil if it has none.
     public var packetRange: PacketRange?
-    /// What its file says of it.
+    /// The contents of the case file for reports.
     public var about = CaseFacts()
-    /// How far it came: the steps of the case's own file.
+    /// The execution of the steps in the case's own file.
     public var steps: [StepRecord] = []
     public var evidence: [Evidence]
     public var message: String
     public var failedStep: FailedStep?
-    /// The message says that nothing came, and this had come, which answers the same request.
+    /// A packet that answers the same request although the message reports that none was received.
     public var overlooked: Evidence?
-    /// Remarks: what teardown could not do, what was skipped.
+    /// Remarks, such as failures of the teardown and skipped steps.
     public var notes: [String]
-    /// What it came to with the dongles exchanged; nil where that was not tried.
+    /// The result with exchanged dongles; nil if that was not tried.
     public var swap: SwapOutcome?
-    /// Its packets; nil where nobody wanted them kept.
+    /// The case's packets; nil if they are not kept.
     public var trace: CaseTrace?
-    /// Every attempt, where there was more than one; the case has the verdict of one of them.
+    /// All attempts if there were several; the case has the verdict of one of them.
     public var attempts: [CaseAttempt] = []
-    /// The run ended before it was its turn.
+    /// True if the run ended before the case.
     public var isNotRun = false
-    /// A connection that was lost where an answer was awaited ended it.
+    /// The loss of the connection that ended the case while an answer was awaited.
     var lostLink: LostLink?
 
     public init(id: String, title: String, verdict: Verdict) {
@@ -132,39 +132,39 @@ public struct CaseResult: Sendable, Hashable {
 }
 
 extension CaseResult {
-    /// Whether a continued run may keep the result; INCONC and ERROR deserve another try.
+    /// True if a continued run keeps the result; cases with INCONC and ERROR run again.
     public var isFinal: Bool { verdict == .pass || verdict == .fail || verdict == .notApplicable }
 
-    /// It passed after a FAIL in the same run.
+    /// True if the case passed after a FAIL in the same run.
     public var isFlaky: Bool { verdict == .pass && attempts.contains { $0.verdict == .fail } }
 }
 
-/// A run's outcome.
+/// The result of a run.
 public struct RunResult: Sendable {
     public var cases: [CaseResult]
     public var seed: UInt64
     public var shuffle: UInt64?
     public var tester: String
     public var subject: String
-    /// Whether the run was stopped before its end.
+    /// True if the run was stopped before its end.
     public var isInterrupted: Bool
-    /// Why it ended before its last case; nil where it did not.
+    /// The reason why the run ended before its last case; nil if it did not.
     public var ending: String?
-    /// The part of the cases that it was, 2/4; nil for all.
+    /// The shard of the cases, such as 2/4; nil for all.
     public var shard: String?
-    /// What was added to the ends of windows; nil in virtual time.
+    /// The tolerance added to the ends of windows; nil in virtual time.
     public var slackMilliseconds: Double?
-    /// The devices at the ends, if they are real.
+    /// The real devices of the run.
     public var devices: [DeviceReport] = []
-    /// The product over the air that was named, once it was found.
+    /// The selected product over the air, once it was found.
     public var product: ProductReport?
-    /// The label that says what was tested.
+    /// The label of the tested build.
     public static let buildLabel = "build"
-    /// Words of the user's own.
+    /// The user's labels.
     public var labels: [String: String] = [:]
-    /// The subject command by command, where the bench has its HCI.
+    /// The subject's results by command, if the bench uses its HCI.
     public var scorecard: CommandScorecard?
-    /// What of libusb was in use, after the devices were closed.
+    /// The libusb resources that were in use after the devices were closed.
     public var usb: USBTally?
 
     public init(seed: UInt64, shuffle: UInt64? = nil, tester: String, subject: String) {
@@ -176,12 +176,12 @@ public struct RunResult: Sendable {
         isInterrupted = false
     }
 
-    /// How late the machine served the bench in the run, at worst; nil in virtual time.
+    /// The longest scheduling delay of the machine in the run; nil in virtual time.
     public var worstSchedulingDelayMilliseconds: Double? { cases.compactMap(\.worstSchedulingDelayMilliseconds).max() }
 
     public func count(_ verdict: Verdict) -> Int { cases.count { $0.verdict == verdict } }
 
-    /// 0 pass, 1 a FAIL, 3 anything else that is not a pass; no case at all is an error.
+    /// 0 if all cases passed, 1 for a FAIL, 3 for any other verdict or no case at all.
     public var exitCode: Int32 {
         if count(.fail) > 0 { return 1 }
         return count(.inconclusive) + count(.error) > 0 || count(.pass) == 0 ? 3 : 0

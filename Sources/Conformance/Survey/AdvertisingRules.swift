@@ -2,7 +2,7 @@ import Cases
 import Host
 import Packets
 
-/// What is wrong with advertising data, rule by rule; each is empty where nothing is. Core Vol 3, Part C, 11; Supplement, Part A.
+/// The violations in advertising data by rule; each is empty if there is none. Core Vol 3, Part C, 11; Supplement, Part A.
 struct AdvertisingRules {
     struct Structure: Hashable {
         var type: UInt8
@@ -18,7 +18,7 @@ struct AdvertisingRules {
         }
     }
 
-    /// AD structures, and what is left when a length points past the end, or after a length of 0 is not 0.
+    /// Returns the AD structures, and the octets after them if a length is too large or nonzero octets follow a length of 0.
     private static func structures(in octets: [UInt8]) -> (found: [Structure], rest: [UInt8]) {
         var found: [Structure] = []
         var position = 0
@@ -35,7 +35,7 @@ struct AdvertisingRules {
         return (found, [])
     }
 
-    /// The AD types of the advertising data, block 0, or of the scan response, 1.
+    /// Returns the AD types of the advertising data, block 0, or of the scan response, block 1.
     func types(_ block: Int) -> [CaseValue] { blocks[block].structures.map { .number(Int($0.type)) } }
 
     /// The local name, complete or shortened.
@@ -43,10 +43,10 @@ struct AdvertisingRules {
         blocks.lazy.flatMap(\.structures).first { [ADType.completeLocalName, ADType.shortenedLocalName].contains($0.type) }?.data ?? []
     }
 
-    /// What does not make up a structure.
+    /// The octets that form no structure.
     var cut: String { first { block in block.rest.isEmpty ? nil : "the \(block.name) ends with \(Hexadecimal.text(block.rest))" } }
 
-    /// Lengths of the data by type: exactly so many octets, or a multiple.
+    /// The data lengths by type: exact numbers of octets, or a multiple.
     private static let exact: [UInt8: [Int]] = [
         ADType.txPowerLevel: [1], ADType.peripheralIntervalRange: [4], ADType.appearance: [2], ADType.advertisingInterval: [2],
         ADType.leRole: [1], ADType.longAdvertisingInterval: [3, 4],
@@ -72,7 +72,7 @@ struct AdvertisingRules {
         }
     }
 
-    /// Types of which a block has one at most.
+    /// The types that may occur only once in a block.
     private static let single: [(name: String, types: Set<UInt8>)] = [
         ("flags", [ADType.flags]), ("local names", [ADType.completeLocalName, ADType.shortenedLocalName]),
         ("lists of services of 16 bits", [ADType.incompleteServices16, ADType.completeServices16]),
@@ -96,7 +96,7 @@ struct AdvertisingRules {
         return flags & 3 == 3 ? "limited and general discoverable mode at once" : ""
     }
 
-    /// Core Vol 6, Part B, 1.3.2.
+    /// Checks an address. Core Vol 6, Part B, 1.3.2.
     static func fault(in address: DeviceAddress?) -> String {
         guard let address, address.kind == .random else { return "" }
         if address.value >> 46 == 0b10 { return "\(address.digits) is of no kind of random addresses" }

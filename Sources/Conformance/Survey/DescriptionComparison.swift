@@ -1,10 +1,12 @@
 import Packets
 
-/// A stored description beside what a survey of this run has found. Services and characteristics are matched by their UUIDs, those of one UUID in the order
+/// The comparison of a stored description with the survey of this run. Services and characteristics are matched by UUID, those with the
+/// same UUID in the order
 /// of their handles.
 struct DescriptionComparison {
-    /// For the cases: handles, values and all else as they were found in this run, and what the maker has declared and left out. What is not described is
-    /// not touched.
+    /// The description for the cases: handles, values and other facts from this run, with the maker's declarations and exclusions. Services
+    /// and characteristics
+    /// that are not described are not used.
     private(set) var description: DeviceDescription
     private var missing: [String] = []
     private var added: [String] = []
@@ -49,7 +51,7 @@ struct DescriptionComparison {
         if hasMoved { moved.append(name) }
     }
 
-    /// Why the device is not the one that is described; nil if it is.
+    /// The reason why the device is not the described one; nil if it is.
     var refusal: String? {
         guard !missing.isEmpty else { return nil }
         let doubts = description.remarks.isEmpty ? "" : "; the survey says: \(description.remarks.joined(separator: "; "))"
@@ -58,7 +60,7 @@ struct DescriptionComparison {
             + "; `bluebench survey` describes the device that is there"
     }
 
-    /// In what the device is otherwise than described; nil if it is as described.
+    /// The differences between the device and its description; nil if there are none.
     var change: String? {
         var parts: [String] = []
         if !added.isEmpty { parts.append("\(Self.list(added)) \(Self.is(added)) new and not touched") }

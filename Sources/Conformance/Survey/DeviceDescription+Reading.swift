@@ -5,9 +5,9 @@ import Timing
 import Yams
 
 extension DeviceDescription {
-    /// Reads a description that a survey has written and a maker may have changed.
+    /// Reads a description that a survey has written and the maker may have edited.
     ///
-    /// - Throws: `Problems` with everything that is wrong, each with its line and column.
+    /// - Throws: `Problems` with all mistakes, each with line and column.
     public static func load(_ path: String) throws(Problems) -> DeviceDescription {
         guard let data = FileManager.default.contents(atPath: path), let text = String(validating: data, as: UTF8.self) else {
             throw Problems([Problem(Position(file: path, line: 1, column: 1), "there is no such file, or it is no text")])
@@ -23,7 +23,7 @@ extension DeviceDescription {
     }
 }
 
-/// Reads the parts of a description and collects what is wrong with them.
+/// Reads the parts of a description and collects mistakes.
 private struct DescriptionReader {
     var source: SourceReader
 

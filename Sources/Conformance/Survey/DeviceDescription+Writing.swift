@@ -3,7 +3,7 @@ import Packets
 import Timing
 
 extension DeviceDescription {
-    /// The description as YAML, for people to read, to fill in and to keep under version control.
+    /// The description in YAML, to be read, completed and kept under version control.
     public var yaml: String {
         var lines = [
             "# A device as `bluebench survey` found it. `declares:` and `leaveOut:` are its maker's; docs/guide/accessory.md tells what they can say."
@@ -92,7 +92,7 @@ extension DeviceDescription {
         "\"" + octets.map { Hexadecimal.text([$0]) }.joined(separator: " ") + "\""
     }
 
-    /// Text in double quotes, whatever is in it.
+    /// Returns text in double quotes with escapes.
     private static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {
@@ -113,6 +113,6 @@ extension DeviceDescription {
 }
 
 extension BluetoothUUID {
-    /// Without 0x before the digits of a short one.
+    /// The UUID without a 0x prefix.
     var digits: String { description.hasPrefix("0x") ? String(description.dropFirst(2)) : description }
 }

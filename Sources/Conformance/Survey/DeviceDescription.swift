@@ -3,8 +3,9 @@ import Host
 import Packets
 import Timing
 
-/// What a device over the air is: facts that a survey has found, what its maker declares, and what is to be left out. It decides which cases are
-/// applicable, and gives them handles and values.
+/// The description of a device over the air: facts found by a survey, declarations of its maker, and exclusions. It determines the
+/// applicable cases
+/// and provides their handles and values.
 public struct DeviceDescription: Sendable, Hashable {
     public var device = Device()
     public var advertising = Advertising()
@@ -12,13 +13,13 @@ public struct DeviceDescription: Sendable, Hashable {
     public var services: [Service] = []
     public var declares = Declares()
     public var leaveOut: [LeftOut] = []
-    /// What the survey could not find out, and why.
+    /// The facts that the survey could not determine, with reasons.
     public var remarks: [String] = []
 
     public init() {}
 
     public struct Device: Sendable, Hashable {
-        /// From advertising, else of the GAP service.
+        /// The name in advertising, or that of the GAP service.
         public var name: String?
         public var address = DeviceAddress(value: 0)
     }
@@ -27,11 +28,11 @@ public struct DeviceDescription: Sendable, Hashable {
         public var isConnectable = true
         public var isLegacy = true
         public var data: [UInt8] = []
-        /// Nil if no scan response came.
+        /// Nil if no scan response was received.
         public var response: [UInt8]?
-        /// Between two events, the delay of 0 to 10 ms included; nil if too few were heard.
+        /// The time between two events, including the delay of 0 to 10 ms; nil if too few were received.
         public var period: Microseconds?
-        /// Its Flags do not say that BR/EDR is not supported. Supplement, Part A, 1.3.
+        /// True if its Flags do not report that BR/EDR is unsupported. Supplement, Part A, 1.3.
         var claimsBothTransports: Bool {
             let flags = [data, response ?? []].lazy.compactMap { AdvertisingData(octets: $0).flags }.first
             return flags.map { !$0.contains(.brEDRNotSupported) } ?? false
@@ -39,20 +40,20 @@ public struct DeviceDescription: Sendable, Hashable {
     }
 
     public struct Link: Sendable, Hashable {
-        /// By their names in the specification.
+        /// The features by their names in the specification.
         public var features: [String] = []
-        /// Core version of the controller as HCI numbers it, and its company.
+        /// The controller's Core version as numbered in HCI, and its company identifier.
         public var version: Int?
         public var company: Int?
-        /// ATT_MTU after both sides have offered what they can.
+        /// The ATT_MTU after the MTU exchange.
         public var mtu = 23
-        /// PHYs that the link could be brought to: `1M`, `2M`, `Coded`.
+        /// The PHYs that the link could use: `1M`, `2M`, `Coded`.
         public var phys = ["1M"]
-        /// LL data PDU octets from the device.
+        /// The number of octets in an LL data PDU from the device.
         public var dataLength = 27
-        /// What the device asks for by itself on a new connection.
+        /// The procedures that the device starts on a new connection.
         public var asks: [String] = []
-        /// How long it took to advertise again after the connection; nil if it did not within the survey's timeout.
+        /// The time until it advertised again after the connection; nil if it did not within the survey's time-out.
         public var readvertises: Microseconds?
     }
 
@@ -68,16 +69,16 @@ public struct DeviceDescription: Sendable, Hashable {
         public var uuid: BluetoothUUID
         public var declaration: UInt16
         public var handle: UInt16
-        /// The last handle that may hold one of its descriptors.
+        /// The last handle that may belong to one of its descriptors.
         public var end: UInt16
         /// Characteristic Properties. Core Vol 3, Part G, 3.3.1.1.
         public var properties: Int
-        /// What reading gave: nil if it was not tried or was refused.
+        /// The value that was read; nil if reading was refused or not tried.
         public var value: [UInt8]?
-        /// How reading was refused.
+        /// The error with which reading was refused.
         public var error: UInt8?
         public var descriptors: [Descriptor] = []
-        /// A stored description has it, or there is none.
+        /// True if a stored description contains it, or there is no stored description.
         var isDescribed = true
     }
 
@@ -88,17 +89,17 @@ public struct DeviceDescription: Sendable, Hashable {
         public var error: UInt8?
     }
 
-    /// What only the maker knows; a survey leaves it open.
+    /// Declarations that only the maker can give; a survey leaves them empty.
     public struct Declares: Sendable, Hashable {
-        /// Services can change in the product's life.
+        /// True if the services may change during the product's lifetime.
         public var servicesChange: Bool?
-        /// The device keeps bonds.
+        /// True if the device stores bonds.
         public var bonds: Bool?
-        /// Seconds within which it advertises again after a connection.
+        /// The time in which it advertises again after a connection.
         public var readvertisesWithin: Microseconds?
     }
 
-    /// A case, a suite or a characteristic that is not touched.
+    /// An excluded case, suite or characteristic.
     public struct LeftOut: Sendable, Hashable {
         public var what: What
         public var because: String
@@ -112,12 +113,13 @@ public struct DeviceDescription: Sendable, Hashable {
 }
 
 extension DeviceDescription {
-    /// Why a case is left out; nil if it is not.
+    /// Returns the reason why a case is excluded; nil if it is not.
     func reason(toLeaveOut id: String) -> String? {
         leaveOut.first { entry in if case .cases(let pattern) = entry.what { CaseFilter.matches(id, pattern) } else { false } }?.because
     }
 
-    /// What does not lie in its service, after its declaration or before the next; empty if everything does. Core Vol 3, Part G, 3.
+    /// The first attribute that is outside its service, or not between its declaration and the next; empty if there is none. Core Vol 3,
+    /// Part G, 3.
     var reordering: String {
         for (service, next) in zip(services, services.dropFirst()) where next.start <= service.end {
             return "\(next.uuid) begins at \(next.start), before \(service.uuid) ends at \(service.end)"
@@ -133,7 +135,7 @@ extension DeviceDescription {
         return ""
     }
 
-    /// In one line, for people.
+    /// A one-line description.
     public var line: String {
         let name = device.name.map { "'\(PlainText.escaped($0))' " } ?? ""
         let count = services.reduce(0) { $0 + $1.characteristics.count }
@@ -143,10 +145,10 @@ extension DeviceDescription {
 
     func isLeftOut(_ uuid: BluetoothUUID) -> Bool { leaveOut.contains { $0.what == .characteristic(uuid) } }
 
-    /// Whether it offers the profile of docs/guide/accessory.md.
+    /// True if the device offers the profile of docs/guide/accessory.md.
     var isReference: Bool { services.contains { $0.uuid == ReferenceAccessory.uuid(0) } }
 
-    /// Names of the properties, by their bits. Core Vol 3, Part G, 3.3.1.1.
+    /// The names of the properties by bit. Core Vol 3, Part G, 3.3.1.1.
     static let propertyNames = [
         "broadcast", "read", "write_without_response", "write", "notify", "indicate", "authenticated_signed_writes", "extended_properties",
     ]

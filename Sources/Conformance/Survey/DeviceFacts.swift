@@ -3,7 +3,8 @@ import Host
 import Packets
 import Timing
 
-/// A device description as cases see it: features `device.readable` for `needs:` and `when:`, and lists `$device.readable` for `each:`.
+/// The device description for cases: features such as `device.readable` for `needs:` and `when:`, and lists such as `$device.readable` for
+/// `each:`.
 struct DeviceFacts: Sendable {
     let features: Set<String>
     let record: CaseRecord
@@ -11,10 +12,10 @@ struct DeviceFacts: Sendable {
 
     private typealias Found = DeviceDescription.Characteristic
     private static let (read, commands, write, notify, indicate, signed) = (0x02, 0x04, 0x08, 0x10, 0x20, 0x40)
-    /// Refusals that pairing or a better key can end. Core Vol 3, Part F, 3.4.1.1.
+    /// Errors that pairing or a stronger key can resolve. Core Vol 3, Part F, 3.4.1.1.
     private static let protections: Set<UInt8> = [0x05, 0x08, 0x0C, 0x0F]
 
-    /// Which characteristics each list has.
+    /// The condition for the characteristics of each list.
     private static let lists: [String: @Sendable (Found) -> Bool] = [
         "characteristics": { _ in true },
         "readable": { $0.value != nil },
@@ -34,7 +35,7 @@ struct DeviceFacts: Sendable {
         "short": { $0.value.map { $0.count < 22 } ?? false },
     ]
 
-    /// Writing back what was read takes one request, and leaves the device what it had.
+    /// True if the value can be written back in one request, which does not change the device.
     private static func fitsARequest(_ found: Found) -> Bool { 1...18 ~= found.value?.count ?? 0 }
 
     private static let characteristicNames = [
@@ -56,7 +57,7 @@ struct DeviceFacts: Sendable {
         "readvertisesWithin": .number(0...Int.max),
     ]
 
-    /// What case files may name before a device is known.
+    /// The names available to case files before a device is known.
     static let shape: Vocabulary.DeviceShape = {
         var parts = scalars
         for name in lists.keys { parts[name] = list(characteristicNames) }
@@ -84,7 +85,7 @@ struct DeviceFacts: Sendable {
         var features = Set(values.filter { !$0.1.isEmpty }.map { "device.\($0.0)" })
         features.formUnion(description.link.features.map { "device.\($0)" })
         let last = Int(services.map(\.end).max() ?? 0)
-        // The end of the last service may be 0xFFFF whatever attributes there are.
+        // The end of the last service may be 0xFFFF, regardless of its attributes.
         let used = Int(all.map { _, found in max(found.handle, found.descriptors.map(\.handle).max() ?? 0) }.max() ?? 0)
         let beyond = last < 0xFFFF ? 0xFFFF : 0
         let held: [String: Bool] = [
@@ -118,7 +119,7 @@ struct DeviceFacts: Sendable {
 
     func offers(_ service: BluetoothUUID) -> Bool { services.contains(service) }
 
-    /// The time that is declared; of a device that was seen to advertise again, the timeout of a survey.
+    /// Returns the declared time, or the survey's time-out for a device that was observed to advertise again.
     private static func readvertises(_ description: DeviceDescription) -> Microseconds? {
         description.declares.readvertisesWithin ?? description.link.readvertises.map { _ in Surveyor.timeout }
     }
@@ -154,24 +155,24 @@ struct DeviceFacts: Sendable {
 }
 
 extension BluetoothUUID {
-    /// A characteristic whose value is the PSM of a credit-based channel, least significant octet first, as phones look for it.
+    /// A characteristic with the PSM of a credit-based channel, least significant octet first, as phones use it.
     fileprivate static let l2capPSM = BluetoothUUID(long: 0xABDD_3056_28FA_441D_A470_55A7_5A52_553A)
 }
 
 extension [UInt8] {
-    /// Its first two octets as a number, least significant octet first.
+    /// The first two octets as a number, least significant octet first.
     fileprivate var leadingNumber: Int { prefix(2).reversed().reduce(0) { $0 << 8 | Int($1) } }
 }
 
 extension DeviceDescription.Characteristic {
     func count(of uuid: BluetoothUUID) -> Int { descriptors.count { $0.uuid == uuid } }
 
-    /// The value of its declaration. Core Vol 3, Part G, 3.3.1.
+    /// The value of the characteristic's declaration. Core Vol 3, Part G, 3.3.1.
     var declared: [UInt8] {
         [UInt8(truncatingIfNeeded: properties), UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
             + (uuid.octetCount == 4 ? uuid.long.octets : uuid.octets)
     }
 
-    /// Client Characteristic Configuration. Core Vol 3, Part G, 3.3.3.3.
+    /// The Client Characteristic Configuration. Core Vol 3, Part G, 3.3.3.3.
     var configuration: DeviceDescription.Descriptor? { descriptors.first { $0.uuid == .clientConfiguration } }
 }

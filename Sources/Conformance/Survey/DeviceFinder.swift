@@ -2,11 +2,11 @@ import Host
 import Packets
 import Timing
 
-/// Looks for one device among those that advertise.
+/// Searches for a device among those that advertise.
 struct DeviceFinder {
     let host: Host
 
-    /// Why a device is not there, and what is instead.
+    /// The reason why a device was not found, with the devices that were.
     struct NotFound: Error, CustomStringConvertible {
         var peer: PeerSelector
         var limit: Microseconds
@@ -19,17 +19,17 @@ struct DeviceFinder {
         }
     }
 
-    /// How long the scan response may follow the advertising that it answers.
+    /// The time limit between advertising and its scan response.
     private static let responseLimit = Microseconds.milliseconds(500)
-    /// Devices that are remembered.
+    /// The number of remembered devices.
     private static let mostDevices = 256
 
-    /// Scans until the device is heard, and for `more` after that.
+    /// Scans until the device is found, and for the time `more` afterwards.
     ///
     /// - Parameters:
-    ///   - connectable: only advertising that can be connected to counts.
-    ///   - isActive: asks for scan responses.
-    ///   - waitsForResponse: goes on for a moment when the device was heard without one.
+    ///   - connectable: true to ignore advertising that is not connectable.
+    ///   - isActive: true to request scan responses.
+    ///   - waitsForResponse: true to wait briefly for a scan response that is missing.
     /// - Throws: `NotFound`, `HostError`.
     func find(
         _ peer: PeerSelector, until deadline: Microseconds, connectable: Bool = true,
@@ -55,16 +55,16 @@ struct DeviceFinder {
         }
     }
 
-    /// Listens for a time from when the device is first heard, without asking for scan responses.
+    /// Scans passively for a time after the device is found.
     ///
-    /// - Parameter isEnough: looks now and then at when it was heard, and may end that.
+    /// - Parameter isEnough: called repeatedly with the times of reception; returns true to end the scan.
     /// - Throws: `NotFound`, `HostError`.
     func follow(
         _ peer: PeerSelector, for length: Microseconds, until deadline: Microseconds,
         isEnough: ([Microseconds]) -> Bool
     ) async throws -> [Microseconds] {
         let began = host.loop.now
-        // Its name may be in the scan response alone.
+        // The name may be only in the scan response.
         let sighting = try await find(peer, until: min(deadline, began + Surveyor.timeout), connectable: false, waitsForResponse: false)
         let address = sighting.address.map { PeerSelector.address($0.value, $0.kind) } ?? peer
         let heard = Heard(address, connectable: false, on: host.loop)
@@ -85,7 +85,7 @@ struct DeviceFinder {
         }
     }
 
-    /// Connects to a device that advertises; again where CONNECT_IND was lost.
+    /// Connects to an advertising device; repeats the attempt if CONNECT_IND was lost.
     func connect(_ peer: PeerSelector, interval: UInt16 = 12, until deadline: Microseconds)
         async throws -> (Connection, Sighting)
     {
@@ -98,14 +98,14 @@ struct DeviceFinder {
         if sighting.primaryPHY == .leCoded { settings.phys = .leCoded }
         for _ in 0..<5 {
             let link = try await host.connect(to: address, settings)
-            // A connection is given up after six intervals without a packet. Core Vol 6, Part B, 4.5.2.
+            // A new connection is abandoned after six intervals without a packet. Core Vol 6, Part B, 4.5.2.
             try await host.loop.sleep(for: Microseconds(Int64(interval) * 1_250 * 8))
             if link.isConnected { return (link, sighting) }
         }
         throw HostError.peer(.timedOut(.connection))
     }
 
-    /// Who has been heard, and whether the one that is looked for was among them.
+    /// The devices found so far, and whether the wanted one is among them.
     private final class Heard {
         let found: Promise<DeviceAddress>
         private(set) var devices: [DeviceAddress: Sighting] = [:]
@@ -130,9 +130,9 @@ struct DeviceFinder {
 }
 
 extension PeerSelector {
-    /// The address under which the device advertises that it can be connected to.
+    /// Returns the address under which the device advertises as connectable.
     ///
-    /// - Throws: `SurveyFailure` if it is not there; `HostError`.
+    /// - Throws: `SurveyFailure` if it was not found; `HostError`.
     public func find(with host: Host) async throws -> DeviceAddress {
         do {
             let sighting = try await DeviceFinder(host: host).find(self, until: host.loop.now + Surveyor.timeout, waitsForResponse: false)

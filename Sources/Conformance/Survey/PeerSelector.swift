@@ -2,14 +2,15 @@ import Cases
 import Host
 import Packets
 
-/// How a device over the air is named: by its address, by a service that it advertises, or by its name.
+/// The selector of a device over the air: by address, advertised service or name.
 public enum PeerSelector: Sendable, Hashable {
-    /// Of any kind unless it says so.
+    /// An address of the given kind, or of any kind.
     case address(UInt64, DeviceAddress.Kind?)
     case service(BluetoothUUID)
     case name(String)
 
-    /// `C0:B1:BE:00:00:01`, with `/public` or `/random` if need be; a UUID as `180D` or in full; anything else is a name, and so is what follows `name:`.
+    /// Reads `C0:B1:BE:00:00:01` with optional `/public` or `/random`, or a UUID such as `180D` or in full; any other text, or text after
+    /// `name:`, is a name.
     public init(_ text: String) {
         if text.hasPrefix("name:") {
             self = .name(String(text.dropFirst("name:".count)))
@@ -30,7 +31,7 @@ public enum PeerSelector: Sendable, Hashable {
         return kinds[parts[1]].map { .address(value, $0) }
     }
 
-    /// Whether a device that was heard is the one. A private address counts as the identity that it resolves to.
+    /// Returns true if a device matches. A private address is resolved to its identity.
     func matches(_ sighting: Sighting) -> Bool {
         switch self {
         case .address(let value, let kind):
@@ -55,6 +56,6 @@ extension PeerSelector: CustomStringConvertible {
 }
 
 extension DeviceAddress {
-    /// `C0:B1:BE:00:00:01`.
+    /// The address, such as `C0:B1:BE:00:00:01`.
     var digits: String { octets.reversed().map { Hexadecimal.text([$0]) }.joined(separator: ":") }
 }

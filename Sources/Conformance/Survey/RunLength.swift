@@ -2,15 +2,15 @@ import Cases
 import Packets
 import Timing
 
-/// About how long the cases on a device over the air last, where nothing goes wrong: what they wait for by themselves, and how long each connection takes.
+/// The approximate duration of the cases for a device over the air without failures: their own waits and the time of each connection.
 struct RunLength {
     let catalogue: Catalogue
     let device: DeviceFacts
-    /// Until the device is heard again, connected to, and answers.
+    /// The time until the device advertises, is connected and answers.
     let connection: Microseconds
-    /// Between cases the tester is reset and asked what it is.
+    /// The time to reset and probe the tester between cases.
     static let overhead = Microseconds.milliseconds(150)
-    /// A few events, some time to find out the interval, and reading as it goes.
+    /// The time of a few events, of measuring the interval, and of reading meanwhile.
     private static let timing = Microseconds.seconds(4)
 
     func length(of testCase: TestCase) -> Microseconds {
@@ -21,7 +21,7 @@ struct RunLength {
         return Self.overhead + length(of: testCase.setup + testCase.steps + testCase.teardown, variables, &known)
     }
 
-    /// - Parameter known: of procedures, each of which is gone through once.
+    /// - Parameter known: the durations of procedures that have already been calculated.
     private func length(of steps: [Step], _ variables: Variables, _ known: inout [String: Microseconds]) -> Microseconds {
         var sum = Microseconds.zero
         for step in steps { sum = sum + length(of: step, variables, &known) }
@@ -50,7 +50,7 @@ struct RunLength {
 
     private func length(of use: Use, _ variables: Variables, _ known: inout [String: Microseconds]) -> Microseconds {
         if let length = known[use.name] { return length }
-        // One that leads back to itself is refused elsewhere.
+        // A procedure that uses itself is reported elsewhere.
         known[use.name] = .zero
         let length = length(of: catalogue.procedures[use.name]?.steps ?? [], variables, &known)
         known[use.name] = length
@@ -79,7 +79,8 @@ struct RunLength {
 }
 
 extension Runner {
-    /// About how long the cases on the device over the air will last, and how many they are; nil if there is none or the run is in virtual time.
+    /// Returns the number of cases for the device over the air and their approximate duration; nil if there are none or the run is in
+    /// virtual time.
     public func expectedLength() -> (cases: Int, length: Microseconds)? {
         guard !factory.isVirtual, case .success(let description)? = survey, let device = factory.device
         else { return nil }
@@ -94,7 +95,7 @@ extension Runner {
                 return false
             }
             guard let needs = testCase.needs else { return true }
-            // What the tester has is known to each case only; most have it.
+            // The tester's features are known only when a case runs; most testers have them.
             return needs.holds(in: device.features.union(needs.names.filter { $0.hasPrefix("tester.") }))
         }
         return (cases.count, cases.map { reckoner.length(of: $0) }.reduce(.zero, +))

@@ -4,11 +4,11 @@ import Packets
 import Timing
 import Transport
 
-/// The device over the air, as far as it concerns which cases run.
+/// The device over the air and its effect on the choice of cases.
 extension Runner {
-    /// Finds out what the device is, and compares it with the plan's description of it.
+    /// Surveys the device and compares it with the plan's description.
     ///
-    /// - Throws: `SurveyFailure` if there is none, another one than described, or nothing to look for it with.
+    /// - Throws: `SurveyFailure` if there is no device, it differs from the description, or there is no tester to search for it.
     public func describeDevice() throws -> DeviceDescription {
         switch surveyed() {
         case .success(let description): return description
@@ -16,14 +16,14 @@ extension Runner {
         }
     }
 
-    /// The profile whose rules are judged, for people.
+    /// A description of the profile whose rules are judged.
     public var profileLine: String? {
         plan.setup.profile.flatMap { plan.catalogue.profiles[$0] }.map {
             "\($0.id): \($0.title), \($0.revision), \($0.rules.count) rules"
         }
     }
 
-    /// What a case comes to without its steps: left out, about another kind of device, or about one that is not there.
+    /// Returns the result of a case that cannot run: it is excluded, or needs another kind of device or one that was not found.
     func resultWithoutRunning(_ testCase: TestCase) -> CaseResult? {
         guard testCase.subject == .accessory else { return nil }
         var result = CaseResult(id: testCase.id, title: testCase.title, verdict: .notApplicable)
@@ -60,7 +60,7 @@ extension Runner {
         return result
     }
 
-    /// The device facts for the cases, by the plan's description. Another device is the environment's fault: nothing is written to it.
+    /// Returns the facts for the cases with the plan's description. A wrong device is an environment failure: nothing is written to it.
     private func compared(_ found: DeviceDescription) -> Result<DeviceDescription, StepFailure> {
         guard let stored = plan.device else {
             product = ProductReport(found, description: nil, change: nil)
@@ -72,13 +72,13 @@ extension Runner {
         return .success(comparison.description)
     }
 
-    /// In a world of its own where the air is simulated: cases begin anew there.
+    /// Runs the survey, in its own world if the air is simulated: each case then starts in a new one.
     private func runSurvey() -> Result<DeviceDescription, StepFailure> {
         let loop = factory.makeLoop()
         defer { if !factory.sharesLoop { loop.end() } }
         do {
             let bench = try factory.makeBench(for: Self.surveyCase, loop: loop, hosts: Set(Side.allCases))
-            // The rules of a profile are about what a device asks for by itself, which takes it a while.
+            // Rules of a profile concern requests that the device sends on its own, after some time.
             let asks: Set<String> = ["device.asksParameters", "device.asksMTU"]
             let isJudged = plan.setup.profile != nil && plan.cases.contains { !asks.isDisjoint(with: $0.needs?.names ?? []) }
             let lingers = isJudged || plan.device?.link.asks.contains("parameters") == true
@@ -108,7 +108,7 @@ extension Runner {
         }
     }
 
-    /// What the bench of a survey is made for: an accessory with nothing special about its world.
+    /// The case for which a survey's bench is created: an accessory in the default world.
     private static let surveyCase: TestCase = {
         let position = Position(file: "survey", line: 1, column: 1)
         return TestCase(id: "survey/survey", position: position, subject: .accessory)

@@ -2,10 +2,10 @@ import Host
 import Packets
 import Timing
 
-/// What a scanner has heard of one device.
+/// The advertising of a device as received by a scanner.
 public struct Sighting: Sendable, Hashable {
     public var address: DeviceAddress?
-    /// Who it is, where there is a bond with it.
+    /// The identity of a bonded device.
     public var identity: DeviceAddress?
     public var isConnectable = false
     public var isLegacy: Bool
@@ -13,13 +13,13 @@ public struct Sighting: Sendable, Hashable {
     public var secondaryPHY: PHY?
     /// The last advertising data.
     public var advertising: [UInt8] = []
-    /// The last scan response; nil if none came.
+    /// The last scan response; nil if none was received.
     public var response: [UInt8]?
-    /// It advertises to one address only.
+    /// True if the advertising is directed.
     public var isDirected = false
-    /// dBm; 127 if unknown.
+    /// In dBm; 127 if unknown.
     public var rssi: Int8
-    /// When advertising events were heard, at most `mostTimes`.
+    /// The times of received advertising events, at most `mostTimes`.
     var times: [Microseconds] = []
 
     static let mostTimes = 4_096
@@ -46,18 +46,18 @@ public struct Sighting: Sendable, Hashable {
         if times.count < Self.mostTimes { times.append(time) }
     }
 
-    /// The AD structures of both.
+    /// The AD structures of the advertising data and the scan response.
     var data: [AdvertisingData] { [advertising, response ?? []].map { AdvertisingData(octets: $0) } }
 
     var name: String? { data.lazy.compactMap(\.localName).first }
 
-    /// The median of the time between two advertising events; nil if there were too few. A scanner that misses some sees multiples, which are longer.
+    /// The median time between two advertising events; nil if there were too few. Missed events cause longer times, which are multiples.
     var period: Microseconds? {
         let periods = zip(times, times.dropFirst()).map { $1 - $0 }.filter { $0 > .milliseconds(5) }.sorted()
         return periods.count < 3 ? nil : periods[periods.count / 2]
     }
 
-    /// For those who look for another device.
+    /// A one-line description for an error message about another device.
     var text: String {
         let who = address.map { "\($0)" } ?? "anonymous"
         let services = data.flatMap(\.serviceUUIDs).map(\.description)

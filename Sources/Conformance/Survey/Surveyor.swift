@@ -3,28 +3,29 @@ import Host
 import Packets
 import Timing
 
-/// Finds out what a device over the air is. It reads and never writes, but for what the attribute protocol negotiates; what it cannot find out is a remark.
+/// Surveys a device over the air. It only reads, apart from negotiations of the attribute protocol; facts that it cannot determine are
+/// remarks.
 public final class Surveyor {
     private let host: Host
     private var loop: RunLoop { host.loop }
     private var description = DeviceDescription()
 
-    /// How long to look for the device, and for it to advertise again.
+    /// The time to search for the device, and for it to advertise again.
     public static let timeout = Microseconds.seconds(10)
     private static let mostCharacteristics = 256
-    /// A peripheral waits five seconds before it asks for connection parameters. Core Vol 3, Part C, 9.3.12.2 and Appendix A.
+    /// A peripheral waits five seconds before it requests connection parameters. Core Vol 3, Part C, 9.3.12.2 and Appendix A.
     private static let unaskedLimit = Microseconds.seconds(6)
     private let lingers: Bool
 
-    /// - Parameter lingers: waits on the connection for what the device asks for by itself.
+    /// - Parameter lingers: true to wait on the connection for requests of the device.
     public init(_ host: Host, lingers: Bool = false) {
         self.host = host
         self.lingers = lingers
     }
 
-    /// Looks for the device, connects, asks, and leaves.
+    /// Finds the device, connects, reads its facts and disconnects.
     ///
-    /// - Throws: `SurveyFailure` if it is not there; `HostError` of the environment.
+    /// - Throws: `SurveyFailure` if it was not found; `HostError` of the environment.
     public func survey(_ peer: PeerSelector) async throws -> DeviceDescription {
         let finder = DeviceFinder(host: host)
         let sighting: Sighting
@@ -40,7 +41,7 @@ public final class Surveyor {
         }
         do {
             let asked = Asked()
-            // From the connection's first moment: some devices ask at once.
+            // Monitors the connection from its start: some devices send requests immediately.
             let listener = host.newConnections.add { [self] link in watch(link, asked) }
             defer { host.newConnections.remove(listener) }
             let (link, _) = try await finder.connect(peer, until: loop.now + Self.timeout)
@@ -85,7 +86,7 @@ public final class Surveyor {
 
     // MARK: The link
 
-    /// What the device asks for without being asked.
+    /// The procedures that the device has started.
     private final class Asked {
         var names: [String] = []
         func add(_ name: String) { if !names.contains(name), names.count < 16 { names.append(name) } }
@@ -95,7 +96,7 @@ public final class Surveyor {
 
     private func watch(_ link: Connection, _ asked: Asked) {
         let policy = host.parameterPolicy
-        // A request by the link layer comes to the policy alone.
+        // A request of the link layer is reported only to the policy.
         host.parameterPolicy = { link, request in
             asked.add(Self.parameters)
             return policy(link, request)
@@ -190,7 +191,7 @@ public final class Surveyor {
     }
 }
 
-/// Why there is nothing to describe.
+/// The reason why there is no description.
 public struct SurveyFailure: Error, Sendable, CustomStringConvertible {
     public var description: String
 }

@@ -2,23 +2,23 @@ import Cases
 import Host
 import Packets
 
-/// The format of a characteristic's value, as the GATT Specification Supplement and the services define it.
+/// The format of a characteristic's value, from the GATT Specification Supplement and the services.
 struct ValueFormat: Sendable {
-    /// One field after another.
+    /// The parts of a value in order.
     enum Part: Sendable {
-        /// A number of so many octets, least significant first, in one of the ranges; only there if the flag says so.
+        /// A number of the given octets, least significant first, in one of the ranges; present if the flag is set.
         case number(String, octets: Int, [ClosedRange<Int>], Presence)
-        /// Numbers of so many octets up to the end, at least one; only there if the flag says so.
+        /// One or more numbers of the given octets up to the end; present if the flag is set.
         case numbers(String, octets: Int, Presence)
-        /// Octets of any value.
+        /// Octets with any value.
         case octets(String, ClosedRange<Int>)
-        /// UTF-8 up to the end, so many octets at most.
+        /// UTF-8 text up to the end, with a maximum number of octets.
         case text(String, atMost: Int)
         /// Short and long items of a HID report descriptor up to the end.
         case items(String)
     }
 
-    /// When a field is there: always, or as a bit of the first octet says.
+    /// The presence of a part: always, or as a bit of the first octet indicates.
     enum Presence: Sendable {
         case always
         case set(Int)
@@ -36,7 +36,7 @@ struct ValueFormat: Sendable {
     var name: String
     var parts: [Part]
 
-    /// What is wrong with a value; empty if nothing is, or nothing is known of it.
+    /// Returns the mistake in a value; empty if there is none or the format is unknown.
     static func fault(in value: [UInt8], of uuid: BluetoothUUID) -> String {
         guard let format = all[uuid] else { return "" }
         return format.fault(in: value).map { "\(format.name): \($0)" } ?? ""
@@ -77,7 +77,7 @@ struct ValueFormat: Sendable {
         return rest.isEmpty ? nil : "\(rest.count) octets are left over of \(value.count)"
     }
 
-    /// Where an item of a report descriptor does not fit. HID 1.11, 6.2.2.2 and 6.2.2.3.
+    /// Returns the offset of an invalid item in a report descriptor. HID 1.11, 6.2.2.2 and 6.2.2.3.
     private static func brokenItem(in octets: [UInt8]) -> Int? {
         var position = 0
         while position < octets.count {
@@ -113,7 +113,7 @@ extension ValueFormat {
         byte("the minute", 0...59), byte("the second", 0...59),
     ]
 
-    /// By the UUIDs of the Assigned Numbers.
+    /// The formats by UUID from the Assigned Numbers.
     static let all: [BluetoothUUID: ValueFormat] = [
         0x2A00: text("Device Name", atMost: 248),
         0x2A01: one("Appearance", "the category", octets: 2, 0...0xFFFF),
@@ -164,13 +164,13 @@ extension ValueFormat {
 }
 
 extension ValueFormat.Part {
-    /// The same field, only there if a flag says so.
+    /// Returns the part with another presence.
     fileprivate func when(_ presence: ValueFormat.Presence) -> ValueFormat.Part {
         if case .number(let name, let octets, let ranges, _) = self { .number(name, octets: octets, ranges, presence) } else { self }
     }
 }
 
-/// Reads a value and looks at it as its characteristic is defined.
+/// Reads a value and checks its format.
 enum CheckValue: NamedAction {
     static let name = "check value"
     static let about =

@@ -1,38 +1,38 @@
-/// The packets of a case's ends, in the order of time, beginning with the setup: what a ladder diagram shows.
+/// The packets of both sides of a case in chronological order, starting with the setup, for a ladder diagram.
 public struct CaseTrace: Sendable, Hashable {
-    /// Of more than `mostPackets` the first and the last ones.
+    /// The first and the last packets, if there are more than `mostPackets`.
     public var packets: [PacketTrace] = []
-    /// How many rows are missing between `packets[gap - 1]` and `packets[gap]`.
+    /// The number of rows omitted between `packets[gap - 1]` and `packets[gap]`.
     public var omitted = 0
     public var gap = 0
 
-    /// Rows of packets that are kept of a case.
+    /// The number of rows kept for a case.
     public static let mostPackets = 160
-    /// Those of its beginning.
+    /// The number of rows kept from the start of a case.
     static let mostOfBeginning = 40
 
     public init() {}
 }
 
-/// A packet between a host and its controller, or between the controllers; or several alike that followed one another.
+/// A packet between a host and its controller or between the controllers; or several similar consecutive packets.
 public struct PacketTrace: Sendable, Hashable, Codable {
     public enum Way: String, Sendable, Hashable, Codable {
         /// From the side's host to its controller, and back.
         case down, up
-        /// From the side's controller to the other's.
+        /// From the side's controller to the other controller.
         case air
     }
 
-    /// Its number in the capture; 0 on the air.
+    /// The number in the capture; 0 on the air.
     public var packet: Int
     /// `tester` or `subject`.
     public var side: String
     public var way: Way
     public var atMilliseconds: Double
     public var name: String
-    /// `Status=Success`.
+    /// The fields, such as `Status=Success`.
     public var fields: [String]
-    /// How often it came, with whatever stood between its repetitions in the same order.
+    /// The number of occurrences, including the rows between its repetitions in the same order.
     public var times = 1
 
     public init(packet: Int, side: String, way: Way, atMilliseconds: Double, name: String, fields: [String], times: Int = 1) {

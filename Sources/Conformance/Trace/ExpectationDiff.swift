@@ -1,10 +1,10 @@
 import Cases
 
-/// What a step expected beside what came.
+/// The expected and the received value of a step.
 public struct ExpectationDiff: Sendable, Hashable {
     public var expected: String
     public var got: String
-    /// The packet that brought it, by its number in the capture; nil where there was none.
+    /// The number in the capture of the packet with the value; nil if there is none.
     public var packet: Int?
 
     public init(expected: String, got: String, packet: Int? = nil) {
@@ -13,7 +13,7 @@ public struct ExpectationDiff: Sendable, Hashable {
         self.packet = packet
     }
 
-    /// - Parameter name: of the PDU, or what else the values are of.
+    /// - Parameter name: the name of the PDU or of another source of the values.
     init(_ mismatch: Mismatch, of name: String, packet: Int? = nil) {
         let path = [name, mismatch.path].filter { !$0.isEmpty }.joined(separator: " ")
         let isTime = mismatch.path.isEmpty && mismatch.expected.hasPrefix("it ")

@@ -2,8 +2,9 @@ import Capture
 import Cases
 import Packets
 
-/// The packets of a case as they went by, bounded: the first and the last ones. What says nothing in a diagram is left out at once: credits, empty
-/// packets of a link, and what only repeats the packet before it.
+/// The first and the last packets of a case, up to a limit. Packets without meaning in a diagram are omitted: credits, empty packets of a
+/// link,
+/// and repetitions of the previous packet.
 struct PacketTrail: Sendable {
     private enum Content: Sendable {
         case hci(HCIPacket, CaptureDirection)
@@ -13,16 +14,16 @@ struct PacketTrail: Sendable {
     private struct Entry: Sendable {
         var side: Side
         var content: Content
-        /// Its number in the capture; 0 on the air.
+        /// The number in the capture; 0 on the air.
         var number: Int
         var time: Microseconds
-        /// What it must share with the next for the two to be one entry; nil for what is never the same.
+        /// Consecutive packets of the same kind form one entry; nil for packets that are never combined.
         var kind: String?
         var times = 1
     }
 
     private var first: [Entry] = []
-    /// A ring that begins at `oldest`.
+    /// A ring buffer that starts at `oldest`.
     private var last: [Entry] = []
     private var oldest = 0
     private var dropped = 0
@@ -55,7 +56,7 @@ struct PacketTrail: Sendable {
         add(Entry(side: observation.side, content: .air(observation), number: 0, time: observation.time, kind: kind))
     }
 
-    /// A PDU without a payload on a link. Core Vol 6, Part B, 2.4.
+    /// True for a PDU without payload on a link. Core Vol 6, Part B, 2.4.
     private static func isEmpty(_ frame: AirFrame) -> Bool {
         guard frame.channel == .dataFromCentral || frame.channel == .dataFromPeripheral else { return false }
         let length = (frame.modulation == .leCoded ? 5 : 4) + 1
@@ -80,7 +81,7 @@ struct PacketTrail: Sendable {
 
     // MARK: As rows
 
-    /// What is known of the packets, decoded, repetitions folded.
+    /// The decoded packets with folded repetitions.
     var trace: CaseTrace {
         var trace = CaseTrace()
         var decoder = PacketDecoder()
@@ -139,7 +140,7 @@ struct PacketTrail: Sendable {
     }
 }
 
-/// Packets that come again and again in the same order: advertising with its reports, polling.
+/// Rows that repeat in the same order, such as advertising with its reports, or polling.
 enum RepeatedRows {
     private static let longestPeriod = 6
 
@@ -157,7 +158,7 @@ enum RepeatedRows {
         return folded
     }
 
-    /// Only rounds that somebody began without being told to are folded: a command is never one of many.
+    /// Returns true if the rows end with a repeated sequence of this length without commands, which are never folded.
     private static func ends(_ rows: [PacketTrace], withTwice period: Int) -> Bool {
         guard rows.count >= 2 * period else { return false }
         let start = rows.count - 2 * period

@@ -1,12 +1,12 @@
 import Cases
 import Packets
 
-/// Which of a case's own steps have run, when and with what outcome. Steps of procedures belong to the step that uses the procedure.
+/// The steps of a case that have run, with times and outcomes. The steps of a procedure are part of the step that uses it.
 struct StepLog {
     private(set) var steps: [StepRecord] = []
     private var places: [Position: Int] = [:]
 
-    /// Steps of a case that are told of at most.
+    /// The maximum number of reported steps.
     private static let most = 400
 
     init(_ testCase: TestCase) {

@@ -3,38 +3,38 @@ import Host
 import Packets
 import Timing
 
-/// What an accessory of ours may do otherwise than usual, as variants set it.
+/// The behaviour of the bench's accessory that variants can change.
 struct AccessoryConduct: Sendable {
     /// Server_Rx_MTU.
     var mtu: Int?
-    /// Services of its own before and after those of docs/guide/accessory.md.
+    /// The number of additional services before and after those of docs/guide/accessory.md.
     var servicesBefore = 0
     var servicesAfter = 0
-    /// What it asks for by itself on a new connection, and how long after its beginning.
+    /// The procedures that it starts on a new connection, and their delay after its start.
     var asksForParameters = false
     var asksForPHY = false
     var asksForDataLength = false
     var asksForFeatures = false
     var exchangesMTU = false
-    /// How it pairs: not at all, without keeping keys, without LE Secure Connections, with these key sizes, and whether it asks for security by itself.
+    /// The pairing behaviour: disabled, without bonding, without LE Secure Connections, the key sizes, and whether it requests security.
     var pairs = true
     var bonds = true
     var hasSecureConnections = true
     var leastKeySize = 7
     var mostKeySize = 16
     var asksForSecurity = false
-    /// Its IO capability, and whether it wants protection against a man in the middle where that can be had.
+    /// The IO capability, and whether it requests protection against man-in-the-middle attacks where that is possible.
     var io: IOCapability = .noInputNoOutput
     var asksForMITM = false
-    /// Which refusals its server prefers where the specification leaves it the choice.
+    /// The server's choices between errors that the specification leaves open.
     var server = ServerChoices()
-    /// Ends the link when a pairing has failed.
+    /// True if it ends the link after a failed pairing.
     var leavesAfterFailure = false
-    /// How long its user thinks before agreeing.
+    /// The delay of the user's answer.
     var userTakes = Microseconds.zero
-    /// Has no private addresses, and says so by an IRK of zeros.
+    /// True if it has no private addresses, which an IRK of zeros indicates.
     var hasNoIRK = false
-    /// What it does otherwise on BR/EDR, also below a case's own host.
+    /// Its behaviour on BR/EDR, which also applies to a case's own host.
     var classic = ClassicChoices()
     var delay: Microseconds = .milliseconds(20)
 
@@ -71,7 +71,7 @@ struct AccessoryConduct: Sendable {
         "delay": (0...10_000_000, { $0.delay = Microseconds($1) }),
     ]
 
-    /// Takes requests from what the server supports, unless `isThere` is 1.
+    /// Removes requests from the server's supported ones, unless `isThere` is 1.
     private mutating func lack(_ isThere: Int, _ requests: Set<UInt8>) { if isThere == 0 { server.withoutRequests.formUnion(requests) } }
 
     static let limits = known.mapValues(\.limits)
@@ -82,7 +82,7 @@ struct AccessoryConduct: Sendable {
         }
     }
 
-    /// What it asks its peer for; whether the peer grants it makes no difference.
+    /// Starts its procedures with the peer; the peer's answers are ignored.
     func ask(on link: Connection, loop: RunLoop) async throws {
         try await loop.sleep(for: delay)
         if asksForFeatures { _ = try? await link.readRemoteFeatures() }
@@ -95,7 +95,7 @@ struct AccessoryConduct: Sendable {
         }
     }
 
-    /// How it pairs unless a client tells it otherwise; nil if it does not.
+    /// The pairing settings unless a client has changed them; nil if pairing is disabled.
     var pairing: PairingSettings? {
         guard pairs else { return nil }
         var settings = PairingSettings()
@@ -108,7 +108,7 @@ struct AccessoryConduct: Sendable {
         return settings
     }
 
-    /// Whether it is able to pair like that.
+    /// Returns true if it supports pairing with these settings.
     func isAble(_ settings: PairingSettings) -> Bool {
         pairs && (bonds || !settings.isBonding) && (hasSecureConnections || !settings.supportsSecureConnections)
             && settings.minimumKeySize >= leastKeySize && settings.maximumKeySize <= max(leastKeySize, mostKeySize)

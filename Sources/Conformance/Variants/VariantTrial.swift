@@ -1,37 +1,37 @@
 import Cases
 import Packets
 
-/// What the cases made of one variant, with one seed.
+/// The results of a variant with one seed.
 public struct VariantResult: Sendable {
     public var id: String
     public var title: String
     public var seed: UInt64
-    /// Every case's outcome, in the order of the catalogue.
+    /// The result of every case, in the order of the catalogue.
     public var cases: [CaseResult]
 
     public func count(_ verdict: Verdict) -> Int { cases.count { $0.verdict == verdict } }
 
-    /// Verdicts that no conforming device deserves, and failures of the bench.
+    /// The cases with a verdict that a conforming device must not have, and failures of the bench.
     public var faults: [CaseResult] { cases.filter { $0.verdict == .fail || $0.verdict == .error } }
 
-    /// Cases that could say nothing.
+    /// The inconclusive cases.
     public var inconclusive: [CaseResult] { cases.filter { $0.verdict == .inconclusive } }
 }
 
-/// Runs every case against variants.
+/// Runs every case with variants.
 public struct VariantTrial: Sendable {
     private let catalogue: Catalogue
     private let filters: [String]
 
-    /// - Parameter filters: cases and suites to run; all when empty.
+    /// - Parameter filters: cases and suites to run; empty for all.
     public init(catalogue: Catalogue, filters: [String] = []) {
         self.catalogue = catalogue
         self.filters = filters
     }
 
-    /// Tries each variant with each seed, on several threads.
+    /// Runs each variant with each seed on several threads.
     ///
-    /// - Parameter report: told of each result in order, one at a time.
+    /// - Parameter report: called with each result in order, one at a time.
     public func run(
         _ variants: [Variant], seeds: [UInt64], threads: Int, report: @escaping @Sendable (VariantResult) -> Void
     ) throws -> [VariantResult] {
@@ -40,7 +40,7 @@ public struct VariantTrial: Sendable {
             trials, threads: threads, make: { self }, report: report, work: { try $0.run($1.variant, seed: $1.seed) })
     }
 
-    /// Tries one variant.
+    /// Runs one variant.
     public func run(_ variant: Variant, seed: UInt64) throws -> VariantResult {
         let setup = BenchSetup(tester: .virtual, subject: .virtual, seed: seed)
         var plan = try RunPlan(catalogue: catalogue, setup: setup, filters: filters)

@@ -1,16 +1,16 @@
 import Packets
 
-/// What a controller can do, by the names that case files use: the declared LE features, BR/EDR, and the commands that it claims.
+/// The features of a controller by their names in case files: the declared LE features, BR/EDR, and the supported commands.
 enum Features {
-    /// Support for BR/EDR, read from the LMP features.
+    /// Support for BR/EDR, from the LMP features.
     static let classic = "BR_EDR"
 
-    /// Core Vol 6, Part B, 4.6.
+    /// The LE feature bits. Core Vol 6, Part B, 4.6.
     private static let bits = PDUCatalog.type(named: "LEFeatures")?.values ?? []
 
     static let names: Set<String> = Set(bits.map(\.name) + [classic])
 
-    /// The commands that the Supported_Commands mask has a bit for.
+    /// The commands with a bit in the Supported_Commands mask.
     static let commands: Set<String> = Set(commandBits.map(\.name))
 
     private static let commandBits: [(name: String, bit: SupportedCommandsBit)] = PDUCatalog.all.compactMap { declaration in

@@ -3,9 +3,9 @@ import Cases
 import Packets
 
 extension Vocabulary {
-    /// Every declared PDU, every action of the host, every feature and setting.
+    /// Returns all declared PDUs, host actions, features and settings.
     ///
-    /// - Parameter covers: the public test-case ids that may be named; nil when any may.
+    /// - Parameter covers: the public test-case ids that are accepted; nil for all.
     public static func declared(covers: Set<String>?) -> Vocabulary {
         let layers: [String: PDU.Layer] = [
             "HCICommands": .command, "HCIEvents": .event, "ATT": .att, "SMP": .smp, "L2CAPSignaling": .signalling, "LLControl": .linkLayer,
@@ -40,7 +40,7 @@ extension Vocabulary {
         return vocabulary
     }
 
-    /// The fields that all the events have.
+    /// Returns the fields that all the events have.
     private static func common(to events: [String], _ pdus: [PDU]) -> [Field] {
         let all = events.compactMap { event in pdus.first { $0.name == event }?.fields }
         guard let first = all.first else { return [] }
@@ -89,7 +89,7 @@ extension Vocabulary.Field {
         }
     }
 
-    /// What fits so many bits; of 64 bits the half that `Int` holds.
+    /// Returns the range of a number with this many bits; of 64 bits the half that `Int` can represent.
     private static func span(bits: Int, signed: Bool) -> ClosedRange<Int> {
         if bits >= 63 { return (signed ? Int.min : 0)...Int.max }
         return signed ? -(1 << (bits - 1))...(1 << (bits - 1)) - 1 : 0...(1 << bits) - 1
@@ -104,7 +104,7 @@ extension Vocabulary.Field {
         }
     }
 
-    /// 0 where it is legal, otherwise the least legal value.
+    /// Returns 0 if it is legal, otherwise the smallest legal value.
     fileprivate func least(of range: ClosedRange<Int>?) -> Int {
         guard case .number = kind, !isFlags else { return 0 }
         if let range { return range.contains(0) ? 0 : range.lowerBound }
@@ -122,7 +122,7 @@ extension FieldDeclaration {
 }
 
 extension WorldSettings {
-    /// The settings of our controllers, dongles, hosts and accessories.
+    /// The settings of the bench's controllers, dongles, hosts and accessories.
     fileprivate static var known: WorldSettings {
         var settings = WorldSettings()
         settings.lists = ControllerSettings.listLayers
@@ -136,11 +136,11 @@ extension WorldSettings {
     }
 }
 
-/// Data on any L2CAP channel that is not ATT, SMP or signalling: what one host sends for the other to receive. Core Vol 3, Part A, 3.1.
+/// Data on any L2CAP channel other than ATT, SMP and signalling, sent from one host to the other. Core Vol 3, Part A, 3.1.
 enum L2CAPFrame {
     static let name = "L2CAP_B_Frame"
     static let channel = "Channel_ID"
-    /// The first channel that is allocated dynamically.
+    /// The first dynamically allocated channel.
     static let usualChannel: UInt16 = 0x0040
 
     static let fields: [Vocabulary.Field] = [
@@ -155,7 +155,7 @@ enum L2CAPFrame {
     }
 }
 
-/// Data Physical Channel PDUs without control, as they are seen on the air. Core Vol 6, Part B, 2.4.
+/// Data Physical Channel PDUs on the air without control PDUs. Core Vol 6, Part B, 2.4.
 enum LinkLayerData {
     static let name = "LL_Data_PDU"
 
@@ -174,7 +174,7 @@ enum LinkLayerData {
     }
 }
 
-/// Events of which a controller sends one or another, by its version and by the event mask. Core Vol 4, Part E, 7.7.65.10.
+/// Events of which a controller sends one, depending on its version and the event mask. Core Vol 4, Part E, 7.7.65.10.
 enum AlternativeEvents {
     static let connectionComplete = "Any_LE_Connection_Complete"
 
@@ -183,6 +183,6 @@ enum AlternativeEvents {
         "Any_LE_Enhanced_Connection_Complete": ["LE_Enhanced_Connection_Complete", "LE_Enhanced_Connection_Complete [v2]"],
     ]
 
-    /// Whether an expectation of `name` is about an event named `event`.
+    /// Returns true if an expectation of `name` includes the event `event`.
     static func matches(_ name: String, _ event: String) -> Bool { name == event || all[name]?.contains(event) == true }
 }
