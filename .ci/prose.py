@@ -104,6 +104,24 @@ def links(root, path, text):
                 yield number, f"there is no {target}"
 
 
+CODE = re.compile(r"`[^`\n]+`")
+TYPE_OR_MEMBER = re.compile(r"\b[A-Za-z]+[a-z0-9][A-Z]\w*")
+
+
+def names(root, paths):
+    """Page, line and message of each name in the design that no source has any more."""
+    pages = [path for path in paths if path.suffix == ".md" and path.is_relative_to(root / "docs/design")]
+    sources = [path for path in paths if path.suffix in (".swift", ".py", ".yaml")]
+    known = {path.stem for path in paths} | {part for path in paths for part in path.parts}
+    for path in sources:
+        known.update(re.findall(r"\w+", path.read_text(encoding="utf-8")))
+    for page in pages:
+        for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+            for name in TYPE_OR_MEMBER.findall(" ".join(CODE.findall(line))):
+                if name not in known:
+                    yield page, number, f"no source has {name} any more"
+
+
 def allowances():
     entries = [line.split() for line in LEFT.read_text().splitlines() if line and not line.startswith("#")]
     return {name: int(count) for count, name in entries}
@@ -130,6 +148,8 @@ def git(root, *arguments):
 def check(root, paths, violation, lower=False):
     """Calls `violation(path, line, text)`. With `lower` the allowances become what is found, where that is less."""
     allowed, found = allowances(), {}
+    for page, number, message in names(root, paths):
+        violation(page, number, message)
     for path in paths:
         name = path.relative_to(root)
         if str(name) in EXEMPT or name.suffix not in (".swift", ".py", ".md", ".yaml", ".sh", ".txt", ".js", ".css", ".html"):
