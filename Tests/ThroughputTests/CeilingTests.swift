@@ -52,7 +52,7 @@ import Throughput
 
     @Test func limitsOfAnEvent() {
         let link = LinkParameters(phy: .le1M, interval: 30_000, octets: 27, mtu: 23)
-        #expect(Ceiling(link, limits: .init(exchanges: 7)).perInterval == 7 * 160.0 / 30)
+        #expect(Ceiling(link, limits: .init(exchanges: 7)).perInterval == 1_120.0 / 30)
         var full = LinkParameters(phy: .le1M, interval: 15_000, octets: 251, mtu: 247)
         full.returnOctets = 251
         full.isFromCentral = true

@@ -12,7 +12,8 @@ import Timing
             (0..<32).filter { $0 & 2 == 0 }.map { train.phase(clock: UInt32(slow << 12 | $0)) }
         }
         let (a, b) = (Set(phases(.a)), Set(phases(.b)))
-        #expect(phases(.a).count == 16 && a.count == 16 && b.count == 16 && a.isDisjoint(with: b))
+        #expect([phases(.a).count, a.count, b.count] == [16, 16, 16])
+        #expect(a.isDisjoint(with: b))
         // Train A surrounds the phase of a scanner with the same clock: from eight before it to seven after it.
         #expect(a == Set((-8...7).map { (slow + $0) & 31 }))
     }
@@ -20,7 +21,8 @@ import Timing
     @Test func aTrainIsSentForTwoPointFiveSixSeconds() {
         #expect((0..<4).map { InquiryHops.train(in: $0 * 8_192) } == [.a, .b, .a, .b])
         #expect(InquiryHops.train(in: 8_191) == .a)
-        #expect(8_192 * 625 / 2 == 2_560_000)
+        let ticks: Int = 8_192
+        #expect(ticks * 625 / 2 == 2_560_000)
     }
 
     @Test func aScannerMovesOnEvery1_28SecondsAndWithEveryAnswer() {

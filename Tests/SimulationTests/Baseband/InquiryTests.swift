@@ -61,7 +61,10 @@ import Timing
                     + strong.map { ($0.bdADDR, $0.classOfDevice, $0.pageScanRepetitionMode) }
                     + extended.map { ($0.bdADDR, $0.classOfDevice, $0.pageScanRepetitionMode) }
                 #expect(Set(found.map(\.0)) == Set((1...3).map { World.address($0).bdADDR }))
-                #expect(found.allSatisfy { $0.1 == UInt32(0x04_0400) + UInt32($0.0.rawValue & 0xF) && $0.2 == 1 })
+                for (address, classOfDevice, mode) in found {
+                    #expect(classOfDevice == 0x04_0400 + UInt32(address.rawValue & 0xF))
+                    #expect(mode == 1)
+                }
                 #expect(strong.allSatisfy { $0.rssi == -50 } && extended.allSatisfy { $0.rssi == -50 })
                 #expect(
                     extended.allSatisfy {
