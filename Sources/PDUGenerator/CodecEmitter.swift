@@ -1,4 +1,4 @@
-/// Writes the structs and their codecs of one layer's file.
+/// Writes the structs and codecs of a layer's file.
 struct CodecEmitter {
     var layer: Layer
     var namedTypes: [String: NamedType]
@@ -78,7 +78,7 @@ struct CodecEmitter {
     }
 }
 
-/// Lines of source with their indentation.
+/// Lines of source code with indentation.
 struct SourceText {
     private(set) var text = ""
     private var depth = 0

@@ -1,6 +1,7 @@
-/// Writes the descriptions: compact text that the catalogue reads at first use, and the list of typed PDUs.
+/// Writes the descriptions: compact text that the catalogue reads on first use, and the list of typed PDUs.
 ///
-/// A line is a record of tab-separated columns. `P` begins a PDU, `R` its command's returns, `F` is a field; the second column of `F` is the depth of nesting.
+/// A line is a record of tab-separated columns. `P` starts a PDU, `R` its command's returns, `F` is a field; the second column of `F` is
+/// the nesting depth.
 /// `N` is a named type.
 enum DescriptionEmitter {
     static func emit(_ layer: Layer) -> String {
@@ -86,7 +87,7 @@ enum DescriptionEmitter {
         for field in inner { describe(field, depth + 1, &lines) }
     }
 
-    /// A field's shape in words, the outermost first.
+    /// Returns the code words of a field's shape, the outermost first.
     private static func code(_ shape: Shape) -> String {
         switch shape {
         case .integer(let octets, let signed, let big, let named): "\(signed ? "i" : "u") \(octets) \(big ? "b" : "l") \(named ?? "-")"

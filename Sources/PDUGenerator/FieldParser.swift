@@ -1,11 +1,11 @@
-/// Reads one field's line: a type, then what is known of its values.
+/// Parses a field's line: a type and notes on its values.
 struct FieldParser {
     var namedTypes: [String: NamedType]
     var structures: Set<String>
 
     struct Problem: Error { var text: String }
 
-    /// `key` is the name with its count in brackets; `line` is the type and the notes.
+    /// Parses a field. `key` is the name with its count in brackets; `line` is the type and the notes.
     func field(key: String, line: String) throws -> Field {
         let (name, count) = try split(key)
         var tokens = line.split(separator: " ").map(String.init)
@@ -17,7 +17,7 @@ struct FieldParser {
         return field
     }
 
-    /// A member of a bit group: a width, or the width and a named type.
+    /// Parses a member of a bit group: a width, or a width and a named type.
     func member(key: String, line: String) throws -> Field {
         var tokens = line.split(separator: " ").map(String.init)
         guard let first = tokens.first, let width = Int(first) else { throw Problem(text: "\(key) needs a width in bits") }
@@ -33,7 +33,7 @@ struct FieldParser {
         return field
     }
 
-    /// `Name`, `Name[Count]`, `Name[bits Field]`, `Name[*]`, `Name[* by Field 1=4 2=18]`.
+    /// Splits `Name`, `Name[Count]`, `Name[bits Field]`, `Name[*]` or `Name[* by Field 1=4 2=18]`.
     func split(_ key: String) throws -> (String, Count?) {
         guard let open = key.firstIndex(of: "[") else { return (key, nil) }
         guard key.last == "]" else { throw Problem(text: "\(key): no closing bracket") }
@@ -87,7 +87,7 @@ struct FieldParser {
         return (value, parts[1])
     }
 
-    /// `x0.625ms`, `0x0006...0x0C80`, `0x01=Central`, `if(Flags.3)`, `conditional`, or a bare unit.
+    /// Parses `x0.625ms`, `0x0006...0x0C80`, `0x01=Central`, `if(Flags.3)`, `conditional`, or a plain unit.
     private func note(_ token: String, into field: inout Field) throws {
         let (head, argument) = call(token)
         if head == "if", let argument {

@@ -1,4 +1,4 @@
-/// Writes the enumeration of all PDUs of a layer, for an exhaustive `switch`.
+/// Writes an enumeration of all PDUs of a layer, for exhaustive `switch` statements.
 enum MessageEmitter {
     static func emit(_ layers: [Layer]) -> String {
         guard let first = layers.first else { return "" }
@@ -41,7 +41,7 @@ enum MessageEmitter {
         return out.text
     }
 
-    /// Reading and writing with the opcode.
+    /// Writes the codec of a PDU with its opcode.
     private static func wholePDU(_ out: inout SourceText) {
         out.line("/// The PDU that begins with its opcode; octets after the last field are refused.")
         out.block("public init(bytes: [UInt8]) throws(PDUError)") { out in

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Where the generated files go.
+/// The folder of the generated files.
 struct OutputFolder {
     let folder: URL
-    /// What this run has written, or left as it was.
+    /// The files that this run has written or left unchanged.
     private var names: Set<String> = []
 
     init(_ path: String) throws {
@@ -11,7 +11,7 @@ struct OutputFolder {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }
 
-    /// A file is touched only when its text changes.
+    /// Writes a file if its text has changed.
     mutating func write(_ text: String, to name: String) throws {
         names.insert(name)
         let url = folder.appendingPathComponent(name)
@@ -19,7 +19,7 @@ struct OutputFolder {
         try text.write(to: url, atomically: true, encoding: .utf8)
     }
 
-    /// Removes the files of declarations that are no more.
+    /// Removes the files of removed declarations.
     func removeOthers() throws {
         for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) where name.hasSuffix(".swift") && !names.contains(name)
         {

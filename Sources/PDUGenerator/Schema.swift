@@ -1,30 +1,30 @@
-/// A layer's declarations as one YAML file holds them.
+/// The declarations of a layer from a YAML file.
 struct Layer {
-    /// The Swift namespace, also the layer's name in the catalogue.
+    /// The Swift namespace, which is also the layer's name in the catalogue.
     var name: String
-    /// The part of the Core Specification that the sections count in.
+    /// The part of the Core Specification that contains the sections.
     var part: String
     var kind: LayerKind
     var inlinable: Bool
-    /// Where the layer's words are stripped from names: `ATT_` in the namespace `ATT`.
+    /// The prefix of names that is removed: `ATT_` in the namespace `ATT`.
     var prefix: String
-    /// The generated files' stem.
+    /// The base name of the generated files.
     var stem: String
     var pdus: [Declaration]
 
-    /// Where the Core Specification defines a PDU.
+    /// Returns the section of the Core Specification that defines a PDU.
     func place(of pdu: Declaration) -> String { part.isEmpty ? pdu.section : "\(part), \(pdu.section)" }
 }
 
-/// What identifies a PDU of the layer on the wire.
+/// The kind of a layer, which determines how a PDU is identified.
 enum LayerKind: String {
     case hciCommand, hciEvent, hciData, llControl, att, smp, lmp, l2capSignaling, channel, advertising, header, structure
 
-    /// Layers of which a PDU begins with one octet of opcode.
+    /// True for layers whose PDUs start with a one-octet opcode.
     var hasOpcode: Bool { self == .llControl || self == .att || self == .smp }
-    /// Layers for which an enumeration of all PDUs is generated.
+    /// True for layers with a generated enumeration of all PDUs.
     var hasMessage: Bool { hasOpcode || self == .lmp || self == .l2capSignaling }
-    /// The type of a PDU's opcode: that of LMP has room for an escape opcode above an extended one, that of AVDTP for the message type.
+    /// The type of a PDU's opcode: in LMP the escape opcode is above the extended one, in AVDTP it includes the message type.
     var opcodeType: (name: String, digits: Int) { self == .lmp || self == .channel ? ("UInt16", 4) : ("UInt8", 2) }
 
     var proto: String {
@@ -49,11 +49,11 @@ struct Declaration {
     var section: String
     var endsInStatus = false
     var handWritten = false
-    /// Octet and bit in the Supported_Commands mask, of a command.
+    /// A command's octet and bit in the Supported_Commands mask.
     var supported: (octet: Int, bit: Int)?
-    /// Which mask can hold the event back; nil where none can.
+    /// The mask that can disable the event; nil if there is none.
     var mask: MaskPosition?
-    /// LE features of which one is needed; empty where none is.
+    /// The LE features of which one is required; empty if none is.
     var needs: [String] = []
     var fields: [Field]
     var returns: [Field]?
@@ -65,33 +65,33 @@ struct MaskPosition {
     var mask: String
     var bit: Int
 
-    /// The named type that holds the mask's bits.
+    /// The named type with the mask's bits.
     var typeName: String { mask == "page1" ? "EventMask" : mask == "page2" ? "EventMaskPage2" : "LEEventMask" }
 }
 
-/// One field, or a group of them.
+/// A field or a group of fields.
 struct Field {
     var name: String
     var shape: Shape
     var notes = Notes()
-    /// Present when this bit of that field is set.
+    /// The field is present if this bit of another field is set.
     var condition: (field: String, bit: Int)?
-    /// Not stored in the struct: a count or a length that follows from another field.
+    /// True for a count or length that follows from another field and is not stored in the struct.
     var derived = false
 }
 
-/// What is said about a field's values.
+/// The properties of a field's values.
 struct Notes {
-    /// One count in `unit`s: `0.625`, `ms`.
+    /// The size of one count in `unit`s: `0.625`, `ms`.
     var scale: String?
     var unit: String?
     var low: Int?
     var high: Int?
     var labels: [(value: Int, name: String)] = []
-    /// The values are limited only where other fields say so; whoever acts on the PDU checks them.
+    /// True if the limits of the values depend on other fields; the receiver of the PDU checks them.
     var isConditional = false
 
-    /// How many microseconds one count is, where the unit is one of time.
+    /// The number of microseconds in a count, if the unit is one of time.
     var microsecondsPerCount: Int? {
         let unitLength: Double? =
             switch unit {
@@ -108,24 +108,24 @@ indirect enum Shape {
     case integer(octets: Int, signed: Bool, bigEndian: Bool, named: String?)
     case bytes(Size)
     case uuid(Size)
-    /// Members of one little-endian word, least significant first.
+    /// The members of a little-endian word, least significant first.
     case bits(octets: Int, members: [Field])
     case bit(width: Int, named: String?)
     case reserved(octets: Int)
     case array(Count, Shape)
     case rows(Count, type: String, [Field])
     case nested(String)
-    /// Fields inside a length that another field gives.
+    /// Fields in a block whose length another field contains.
     case block(length: String, [Field])
 }
 
 enum Size {
     case fixed(Int)
     case rest
-    /// All but so many octets of what remains.
+    /// The remaining octets except for the last ones.
     case restLeaving(Int)
     case field(String)
-    /// One data element of service discovery, which tells its own length.
+    /// A data element of service discovery, which contains its own length.
     case element
 }
 
@@ -134,17 +134,17 @@ enum Count {
     case field(String)
     case popcount(String)
     case rest
-    /// To the end; the octets of one element are given by a field, directly or by a table.
+    /// Elements to the end of the PDU; a field determines the octets of an element, directly or with a table.
     case restSized(String, table: [(key: Int, octets: Int)])
 }
 
-/// A set of names for numbers: an open enumeration, or flags.
+/// A named type for numbers: an open enumeration, or flags.
 struct NamedType {
     var name: String
     var octets: Int
     var isFlags: Bool
     var section: String
-    /// The bits are those that the events' declarations give.
+    /// True if the bits come from the events' declarations.
     var isEventMask = false
     var values: [(value: Int, name: String)]
 }

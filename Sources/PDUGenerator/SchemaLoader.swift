@@ -1,7 +1,7 @@
 import Foundation
 import Yams
 
-/// Reads declaration files into the schema; every mistake is told with file, line and column.
+/// Reads declaration files; mistakes are reported with file, line and column.
 struct SchemaLoader {
     private(set) var namedTypes: [NamedType] = []
     private(set) var layers: [Layer] = []
@@ -24,7 +24,7 @@ struct SchemaLoader {
         fillEventMasks()
     }
 
-    /// The masks' bits are declared with the events.
+    /// Adds the masks' bits, which are declared with the events.
     private mutating func fillEventMasks() {
         for index in namedTypes.indices where namedTypes[index].isEventMask {
             for pdu in layers.flatMap(\.pdus) {
@@ -99,7 +99,7 @@ struct SchemaLoader {
         return result
     }
 
-    /// What a command or an event says of itself besides its fields: `supported: 35.6`, `mask: le.4`, `needs: [LE_2M_PHY, LE_Coded_PHY]`.
+    /// Reads the properties of a command or event besides its fields: `supported: 35.6`, `mask: le.4`, `needs: [LE_2M_PHY, LE_Coded_PHY]`.
     private func facts(_ node: Node, _ kind: LayerKind, _ declaration: inout Declaration, _ path: String) throws {
         if kind == .hciCommand {
             guard let text = node["supported"]?.string else {
@@ -178,7 +178,7 @@ struct SchemaLoader {
     }
 }
 
-/// Gives each group of reserved bits in a list of fields its own name: `RFU`, `RFU_2` ...
+/// Gives each group of reserved bits in a list of fields a unique name: `RFU`, `RFU_2` ...
 enum ReservedBits {
     static func number(_ fields: inout [Field]) {
         var count = 0
@@ -193,7 +193,7 @@ enum ReservedBits {
     }
 }
 
-/// Marks the fields that follow from others, so that a typed struct cannot contradict itself.
+/// Marks fields that follow from other fields, so that a typed struct is always consistent.
 enum Derivation {
     static func mark(_ fields: inout [Field]) {
         var names: Set<String> = []

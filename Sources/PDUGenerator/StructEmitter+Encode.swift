@@ -34,7 +34,7 @@ extension StructEmitter {
         out.line("writer.u\(octets * 8)(\(word))")
     }
 
-    /// The expression that a count or a length follows from.
+    /// Returns the expression for a derived count or length.
     func derivation(of name: String, _ all: [Field]) -> String {
         for field in all {
             let property = Naming.escaped(field.name)

@@ -1,8 +1,8 @@
-/// Writes the properties, the initialisers and the codec of one list of fields.
+/// Writes the properties, initialisers and codec of a list of fields.
 struct StructEmitter {
     var namedTypes: [String: NamedType]
     var inlinable: Bool
-    /// Commands are validated, and so are their rows.
+    /// True for commands and their rows, which are validated.
     var isCommand = false
 
     /// A stored property.
@@ -13,7 +13,7 @@ struct StructEmitter {
         var comment: String
     }
 
-    /// `cutShort`: the fields after a non-zero Status may be absent.
+    /// Writes the body. With `cutShort` the fields after a nonzero Status may be absent.
     func body(_ fields: [Field], cutShort: Bool, _ out: inout SourceText) {
         let stored = fields.flatMap { properties($0) }
         for property in stored {
@@ -53,7 +53,7 @@ struct StructEmitter {
         }
     }
 
-    /// The same field as a time, where its unit is one of time. What is set is rounded down to a whole count, within what the field can hold.
+    /// Writes a property with the field as a time, if its unit is one of time. The setter rounds down to a count in the range of the field.
     private func time(_ field: Field, _ out: inout SourceText) {
         guard case .integer(let octets, let signed, _, nil) = field.shape, !field.derived, let length = field.notes.microsecondsPerCount
         else {
@@ -125,10 +125,10 @@ struct StructEmitter {
         }
     }
 
-    /// Only `ConnectionHandle` and `BDADDR` are written by hand.
+    /// Returns the octets of a named type; only `ConnectionHandle` and `BDADDR` are not generated.
     private func octetCount(of named: String) -> Int { named == "ConnectionHandle" ? 2 : namedTypes[named]?.octets ?? 1 }
 
-    /// The octets of the Swift integer that holds so many octets.
+    /// Returns the size of the smallest Swift integer for the octets.
     static func word(_ octets: Int) -> Int { octets <= 2 ? octets : octets <= 4 ? 4 : 8 }
 
     // MARK: Decoding
@@ -188,7 +188,7 @@ struct StructEmitter {
                 out.line("\(list).append(\(read))")
                 out.line("try reader.leave(end, \"\(field.name)\")")
             }
-            // Without an element the size says nothing, and could not be written again.
+            // Without elements the size has no meaning and could not be encoded again.
             out.line(
                 "if \(list).isEmpty { throw PDUError(field: \"\(field.name)\", offset: reader.offset, problem: .short(needed: max(1, \(name)Octets), left: 0)) }"
             )

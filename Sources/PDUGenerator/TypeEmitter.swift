@@ -1,4 +1,4 @@
-/// Writes the open enumerations and flags.
+/// Writes open enumerations and flags.
 enum TypeEmitter {
     static func emit(_ types: [NamedType]) -> String {
         var out = SourceText()

@@ -1,11 +1,13 @@
-/// Writes `validate()`: the check of every field of a command against what its declaration allows.
+/// Writes `validate()`: the check of a command's fields against their declarations.
 ///
-/// Connection handles are left out: one that no connection has is answered as such, whatever its value. So are flags, whose reserved bits are an
+/// Connection handles are excluded: an unknown one has its own error, whatever its value. Flags are excluded because their reserved bits
+/// are an
 /// unsupported value rather than an illegal one, unless the field limits them itself.
 struct ValidationEmitter {
     var fields: StructEmitter
 
-    /// A command without checks has the protocol's `validate()`; rows get their own only where there is something to check.
+    /// Writes the function. A command without checks uses the protocol's `validate()`; rows have their own only if there is something to
+    /// check.
     func validate(_ list: [Field], ofCommand: Bool, _ out: inout SourceText) {
         guard list.contains(where: { isChecked($0) }) else { return }
         out.line("/// Every field against its declared range or values.")
@@ -43,7 +45,8 @@ struct ValidationEmitter {
         return "try IllegalValue.check(Int(truncatingIfNeeded: \(value)), \"\(name)\", \(ranges.count == 1 ? allowed : "[\(allowed)]"))"
     }
 
-    /// What the field may be: its range and its labels, or else the named values of its type. Nil where every value is legal, or nobody can tell from the field alone.
+    /// Returns the legal values of the field: its range and labels, or the named values of its type. Nil if every value is legal, or it
+    /// depends on other fields.
     private func legal(_ field: Field) -> [ClosedRange<Int>]? {
         guard !field.notes.isConditional, let (width, signed, named) = integer(field.shape), named != "ConnectionHandle" else { return nil }
         var values = field.notes.labels.map { $0.value...$0.value }

@@ -1,6 +1,6 @@
 import Foundation
 
-// PDUGenerator OUTPUT-FOLDER DECLARATIONS-FOLDER FILE...: writes Swift for the declarations; a file is touched only when its text changes.
+// PDUGenerator OUTPUT-FOLDER DECLARATIONS-FOLDER FILE...: writes Swift for the declarations; a file is written only if its text changes.
 let arguments = Array(CommandLine.arguments.dropFirst())
 guard arguments.count > 2 else {
     FileHandle.standardError.write(Data("usage: PDUGenerator OUTPUT-FOLDER DECLARATIONS-FOLDER FILE...\n".utf8))
@@ -37,7 +37,7 @@ do {
     exit(1)
 }
 
-/// `HCI/Commands/LE.yaml` becomes `HCI_Commands_LE`; the plug-in computes the same.
+/// The name of an output file: `HCI/Commands/LE.yaml` becomes `HCI_Commands_LE`; the plug-in uses the same rule.
 enum OutputName {
     static func stem(of path: String, under root: String) -> String {
         var relative = path.hasPrefix(root) ? String(path.dropFirst(root.count)) : path

@@ -8,7 +8,7 @@ import Conformance
     import Darwin
 #endif
 
-/// The command line: parse, call, print. One file for each subcommand.
+/// The command line. Each subcommand has its own file.
 @main
 struct Bluebench: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -49,7 +49,7 @@ struct Bluebench: ParsableCommand {
             .usage, "there is no command '\(word)'" + (near.isEmpty ? "; there are \(names.joined(separator: ", "))" : near))
     }
 
-    /// Where to look up what the parser has not understood.
+    /// Returns the help to consult after a parser error.
     private static func hint(for message: String) -> String {
         guard ["Unknown option", "Unexpected argument", "Missing expected"].contains(where: message.hasPrefix) else { return "" }
         let command = CommandLine.arguments.dropFirst().first.map { $0.hasPrefix("-") ? "" : $0 + " " } ?? ""

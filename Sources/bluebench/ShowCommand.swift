@@ -4,7 +4,7 @@ import Foundation
 import Host
 import Packets
 
-/// `bluebench show`: a capture, decoded, one line a packet.
+/// `bluebench show`: decodes a capture, one line for each packet.
 struct ShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Decode a stored capture.",
@@ -37,7 +37,7 @@ struct ShowCommand: ParsableCommand {
     func run() throws {
         let reader: CaptureReader
         do { reader = try CaptureReader(path: file == "-" ? "/dev/stdin" : file) } catch { throw CommandFailure(.usage, "\(error)") }
-        // An option's value is looked up at each use.
+        // Each access of an option looks its value up.
         let (limit, tree) = (limit ?? .max, tree)
         var keys = try decryption()
         let copy = try decrypted.map { try DecryptedCopy($0) }
@@ -48,7 +48,7 @@ struct ShowCommand: ParsableCommand {
         var shown = 0
         var contents = Contents()
         do {
-            // A copy is made to its end; lines that nobody reads are not.
+            // A copy is always completed; lines without a reader are not printed.
             while shown < limit, copy != nil || !Console.isOutputGone, var record = try reader.next() {
                 contents.note(record.content)
                 if case .air(let frame) = record.content, let opened = keys?.open(frame) { record.content = .air(opened) }
@@ -131,7 +131,7 @@ struct ShowCommand: ParsableCommand {
     }
 }
 
-/// Whether a capture has what it was opened for.
+/// A check that a capture contains the requested packets.
 private struct Contents {
     private var isOurs = false
     private var stranger: UInt32?
@@ -140,13 +140,13 @@ private struct Contents {
         if case .other(let type, _) = content { stranger = type.rawValue } else { isOurs = true }
     }
 
-    /// What is missing, nil if nothing is.
+    /// A description of missing packets; nil if there are none.
     var lack: String? {
         isOurs ? nil : stranger.map { "has no Bluetooth packets: its link type is \($0)" } ?? "is a capture without packets"
     }
 }
 
-/// A capture with the same packets and interfaces, those of encrypted links in clear.
+/// A copy of a capture with the same packets and interfaces, in which encrypted links are decrypted.
 private final class DecryptedCopy {
     private let writer: CaptureWriter
 
@@ -156,7 +156,7 @@ private final class DecryptedCopy {
 
     func write(_ record: CaptureRecord, _ interfaces: [CaptureInterface]) throws {
         for var interface in interfaces.dropFirst(writer.interfaces.count) {
-            // Formats that are only read are written as the one for the same packets.
+            // Formats that can only be read are written in the format with the same packets.
             switch interface.linkType {
             case .nordicSniffer, .leLinkLayer: interface.linkType = .leLinkLayerWithHeader
             case .h4, .linuxMonitor: interface.linkType = .h4WithDirection
@@ -170,14 +170,14 @@ private final class DecryptedCopy {
     func finish() throws { try writer.finish() }
 }
 
-/// Lines for the standard output, written in large pieces.
+/// Lines for the standard output, written in large blocks.
 private struct Output {
     var text = TextBuffer()
     private var start = 0
 
     private static let largestPiece = 1 << 16
 
-    /// What has been written since the line began.
+    /// The text of the current line.
     var line: String { String(decoding: text.utf8[start...], as: UTF8.self) }
 
     mutating func beginLine() { start = text.utf8.count }

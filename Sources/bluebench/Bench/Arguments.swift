@@ -2,18 +2,18 @@ import ArgumentParser
 import HCI
 import Packets
 
-/// Values of command lines that more than one command takes.
+/// Argument values that several commands use.
 enum Arguments {
-    /// Whether an option is on the command line, even with the value that it has by default.
+    /// Returns true if an option is on the command line, even with its default value.
     static func given(_ option: String) -> Bool { CommandLine.arguments.contains { $0 == option || $0.hasPrefix(option + "=") } }
 
-    /// `180D`, or in full.
+    /// Reads a UUID such as `180D`, or in full.
     static func uuid(_ text: String) throws -> BluetoothUUID {
         guard let uuid = BluetoothUUID(text) else { throw ValidationError("'\(text)' is no UUID; write 2A37, or all of it") }
         return uuid
     }
 
-    /// What the command line gives an option, the last of several.
+    /// Returns an option's value on the command line, the last one if there are several.
     static func value(of option: String) -> String? {
         let arguments = CommandLine.arguments
         return arguments.indices.reversed().lazy.compactMap { index in
@@ -22,7 +22,7 @@ enum Arguments {
         }.first
     }
 
-    /// The arguments with negative numbers tied to their options: the parser takes `-5` for an option of its own.
+    /// Returns the arguments with negative numbers joined to their options, because the parser takes `-5` for an option.
     static func tied(_ arguments: some Sequence<String>) -> [String] {
         arguments.reduce(into: []) { tied, argument in
             let second = argument.dropFirst().first
@@ -35,7 +35,7 @@ enum Arguments {
         }
     }
 
-    /// Reads whole numbers from a range.
+    /// Reads integers in a range.
     static func whole<Number: FixedWidthInteger & Sendable>(_ range: ClosedRange<Number>) -> @Sendable (String) throws -> Number {
         { text in
             guard let number = Number(text), range.contains(number) else {
@@ -75,7 +75,7 @@ enum Arguments {
         return milliseconds
     }
 
-    /// `C0:B1:BE:00:00:01`, with `/public` or `/random`; without either, random.
+    /// Reads an address such as `C0:B1:BE:00:00:01`, with `/public` or `/random`; random by default.
     static func address(_ text: String) throws -> DeviceAddress {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         let octets = parts[0].split(separator: ":", omittingEmptySubsequences: false).map { $0.count == 2 ? UInt8($0, radix: 16) : nil }
@@ -91,7 +91,7 @@ enum Arguments {
         return DeviceAddress(value: value, kind: kind)
     }
 
-    /// `1m,2m,coded` as a mask.
+    /// Reads `1m,2m,coded` as a mask.
     static func phys(_ text: String) throws -> PHYs {
         let names: [Substring: PHYs] = ["1m": .le1M, "2m": .le2M, "coded": .leCoded]
         return try text.lowercased().split(separator: ",").reduce(into: PHYs(rawValue: 0)) { mask, name in
@@ -102,7 +102,7 @@ enum Arguments {
 }
 
 extension PHY {
-    /// As people call it.
+    /// The common name.
     var shortName: String {
         switch self {
         case .le1M: "1M"

@@ -1,22 +1,22 @@
 import Transport
 
-/// Who tests whom: `--tester`, `--subject` and `--subject-port`.
+/// The devices of a run: `--tester`, `--subject` and `--subject-port`.
 struct BenchEnds {
     enum Subject: Equatable {
         case device(DeviceSelector)
-        /// With a host of its own, found over the air.
+        /// A device with its own host, found over the air.
         case overTheAir
-        /// With a host of its own, which connects to a virtual controller that is served here.
+        /// A device with its own host, which connects to a virtual controller served here.
         case port(SocketAddress)
     }
 
-    /// What the command line calls a subject with a host of its own that is found over the air.
+    /// The option's value for a subject with its own host that is found over the air.
     static let overTheAir = "air"
 
     let tester: DeviceSelector
     let subject: Subject
 
-    /// - Parameter isAlone: the subject is judged by itself, without a tester.
+    /// - Parameter isAlone: true to test the subject without a tester.
     init(tester: String, subject: String, port: String?, isAlone: Bool = false) throws {
         do { self.tester = try DeviceSelector(tester) } catch { throw CommandFailure(error) }
         if let port {
@@ -39,10 +39,10 @@ struct BenchEnds {
         }
     }
 
-    /// Both are virtual, in this program.
+    /// True if both devices are virtual and in this process.
     var areVirtual: Bool { subject == .device(.virtual) }
 
-    /// The subject's own selector, if its controller is the bench's.
+    /// The subject's selector, if the bench uses its controller.
     var subjectDevice: DeviceSelector? {
         if case .device(let selector) = subject { selector } else { nil }
     }

@@ -3,7 +3,7 @@ import Foundation
 import Host
 import Packets
 
-/// Which bonds a command knows.
+/// The options for a command's bonds.
 struct BondOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -12,7 +12,7 @@ struct BondOptions: ParsableArguments {
         completion: .file())
     var bonds: String?
 
-    /// Nil if the command is to know none.
+    /// The path of the file; nil if no bonds are used.
     var path: String? {
         guard let bonds else { return Self.defaultPath }
         return bonds == "none" ? nil : bonds
@@ -24,7 +24,7 @@ struct BondOptions: ParsableArguments {
         return environment["HOME"].map { "\($0)/.local/share/bluebench/bonds.json" }
     }
 
-    /// The bonds as they are; none if nobody has made any and no file is named.
+    /// Reads the bonds; none if the default file does not exist.
     func read() throws -> KeyStore {
         guard let path else { return KeyStore() }
         do { return try BondFile.read(path) } catch BondFileError.missing where bonds == nil {
@@ -34,19 +34,19 @@ struct BondOptions: ParsableArguments {
         }
     }
 
-    /// The bonds in a file, which must be there.
+    /// Reads the bonds in a file, which must exist.
     static func read(_ path: String) throws -> KeyStore {
         do { return try BondFile.read(path) } catch { throw failure(path, error) }
     }
 
-    /// The bonds in a file, each change of which is kept; the file is made if it is not there.
+    /// Opens the bonds in a file, which stores each change; creates the file if it does not exist.
     static func open(_ path: String) throws -> BondFile {
         do { return try BondFile(changing: path) } catch { throw failure(path, error) }
     }
 
-    /// The bonds, each change of which is kept. Nil if the command is to know none.
+    /// Opens the bonds with a file that stores each change. Returns nil if no bonds are used.
     ///
-    /// - Parameter makes: whether a file is made where there is none.
+    /// - Parameter makes: true to create a missing file.
     func open(makes: Bool) throws -> BondFile? {
         guard let path else { return nil }
         if !FileManager.default.fileExists(atPath: path), (try? FileManager.default.destinationOfSymbolicLink(atPath: path)) == nil {
@@ -75,13 +75,13 @@ struct BondOptions: ParsableArguments {
 }
 
 extension BondFile {
-    /// - Throws: a failure of the bench if the last change is not on the disk.
+    /// - Throws: a failure of the bench if the last change could not be stored.
     func check() throws {
         if let failure { throw CommandFailure(.bench, "the bonds are not kept: \(path): \(failure)") }
     }
 }
 
 extension DeviceAddress {
-    /// As options take it: `C0:B1:BE:00:00:01/random`.
+    /// The address in the format of options: `C0:B1:BE:00:00:01/random`.
     var argument: String { Hex.octets(octets.reversed(), separator: ":") + (kind == .public ? "/public" : "/random") }
 }

@@ -3,13 +3,14 @@ import Simulation
 import Throughput
 import Timing
 
-/// The captures that a command writes: the packets of controllers, and the simulated air.
+/// The captures of a command: the packets of controllers, and the simulated air.
 struct Captures {
     let packets: CaptureLog?
     let air: CaptureLog?
     let keys: KeyLog?
 
-    /// HCI carries keys: the packets of controllers are for their owner alone. In wall time packets bear the date of the day; in virtual time equal runs give equal files.
+    /// Opens the captures. Those of controllers contain keys, so only their owner can read them. In real time packets have real timestamps;
+    /// in virtual time equal runs produce equal files.
     init(packets path: String?, air airPath: String?, keys keyPath: String? = nil, on loop: RunLoop) throws {
         keys = try keyPath.map { try KeyLog($0) }
         do {
@@ -21,9 +22,9 @@ struct Captures {
         }
     }
 
-    /// Logs what is on the air, if that is wanted.
+    /// Logs the packets on the air, if requested.
     ///
-    /// - Parameter watch: sees it, too.
+    /// - Parameter watch: also receives the packets.
     func logAir(of simulation: Simulation, beside watch: EventWatch? = nil) throws {
         if let watch {
             let interface = try air?.addAir()
@@ -37,7 +38,7 @@ struct Captures {
         if let keys { simulation.logKeys { keys.add($0, $1) } }
     }
 
-    /// Brings what is there to the disk every half second, so that a viewer can follow.
+    /// Flushes the captures every half second, so that a viewer can follow them.
     func keepFlushing(on loop: RunLoop) {
         guard packets != nil || air != nil else { return }
         loop.schedule(after: .milliseconds(500)) {
@@ -47,7 +48,7 @@ struct Captures {
         }
     }
 
-    /// - Throws: `CaptureError` when a file is not complete.
+    /// - Throws: `CaptureError` if a file is not complete.
     func finish() throws {
         try packets?.finish()
         try air?.finish()

@@ -5,7 +5,7 @@ import Timing
 import Transport
 import TransportUSB
 
-/// Where dongles that wait for firmware get it from.
+/// The options for the firmware of dongles.
 struct FirmwareOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -27,7 +27,7 @@ struct FirmwareOptions: ParsableArguments {
 
     @OptionGroup var known: KnownDonglesOptions
 
-    /// How dongles on USB are opened: with what the table knows of them.
+    /// Returns the options for opening USB dongles, with the table of known dongles.
     func usb() throws -> USBOptions {
         var options = USBOptions().knowing(try known.read())
         options.isForced = forcesUSB
@@ -41,7 +41,7 @@ struct FirmwareOptions: ParsableArguments {
 
     var folders: FirmwareFolders { FirmwareFolders(firmware ?? ProcessInfo.processInfo.environment[FirmwareFolders.variable]) }
 
-    /// Opens a device for a tool that needs nothing but it. A dongle gets its firmware; another device only when a folder is named.
+    /// Opens a device for a tool that uses only this device. A dongle receives its firmware; another device only if a folder is given.
     func open(_ selector: DeviceSelector, on loop: Timing.RunLoop) throws -> any HCITransport {
         guard selector != .virtual else {
             throw CommandFailure(

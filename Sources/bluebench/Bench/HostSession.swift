@@ -3,21 +3,21 @@ import Host
 import Timing
 import Transport
 
-/// A host on one device in wall time, for the interactive tools.
+/// A host on one device in real time, for the interactive tools.
 enum HostSession {
-    /// Opens the device, starts a host on it, runs `body` and leaves the controller with nothing on the air. A signal ends `body`, a second one the
+    /// Opens the device, starts a host on it, runs `body` and stops all activity of the controller. A signal ends `body`, a second one the
     /// process.
     ///
     /// - Parameters:
     ///   - name: the Device Name that peers can read.
-    ///   - database: what peers find, in place of a database with that name alone.
-    ///   - prepare: sets the host up before it starts.
+    ///   - database: the GATT database, instead of one with only that name.
+    ///   - prepare: configures the host before it starts.
     static func run(
         on device: String, firmware: FirmwareOptions, named name: String = "bluebench", database: GATTDatabase? = nil,
         prepare: @escaping (Host) -> Void = { _ in },
         _ body: @escaping (Host) async throws -> Void
     ) throws {
-        // Threads inherit its mask.
+        // Threads inherit its signal mask.
         let signals = SignalHandler()
         let loop = RunLoop(mode: .wall)
         do {
@@ -43,6 +43,6 @@ enum HostSession {
 }
 
 extension FirmwareOptions {
-    /// Tells a host what the table knows of the controller behind a pipe.
+    /// Gives the host the known properties of a transport's controller.
     func tell(_ host: Host, about transport: any HCITransport) throws { host.knowledge = try known.read().knowledge(of: transport) }
 }

@@ -1,14 +1,16 @@
 import Foundation
 import Transport
 
-/// The keys of encrypted links on a simulated air, for whoever reads the air log: a line for each session, in their order, with the access address and the long term
-/// key in hexadecimal, most significant digit first. Each line is in the file before the session's first packet, and nobody but the owner may read it.
+/// The keys of encrypted links on a simulated air, for decrypting the air log: a line for each session in order, with the access address
+/// and the long term
+/// key in hexadecimal, most significant digit first. Each line is written before the session's first packet, and only the owner can read
+/// the file.
 final class KeyLog {
     private let path: String
     private var descriptor: Int32
     private var failure: Int32 = 0
 
-    /// - Throws: a usage error when the file cannot be written, before anything runs.
+    /// - Throws: a usage error if the file cannot be written, before anything runs.
     init(_ path: String) throws {
         self.path = path
         descriptor = try OutputFile(path, isSecret: true).begin()
@@ -22,7 +24,7 @@ final class KeyLog {
         failure = writeAll(Array(line.utf8)[...], to: descriptor)
     }
 
-    /// - Throws: a failure of the bench when not every key is in the file.
+    /// - Throws: a failure of the bench if keys are missing in the file.
     func finish() throws {
         guard descriptor >= 0 else { return }
         let code = close(descriptor) == 0 ? 0 : errno

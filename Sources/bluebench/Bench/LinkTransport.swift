@@ -3,11 +3,11 @@ import Conformance
 import Host
 import Packets
 
-/// What a command connects over.
+/// The transport of a command's connection.
 enum LinkTransport: String, ExpressibleByArgument, CaseIterable {
     case le, bredr
 
-    /// A peer as options name it: also by its name or a service over LE, where it has to be found first.
+    /// Reads a peer: an address, or over LE also a name or a service to search for.
     func peer(_ text: String) throws -> PeerSelector {
         let selector = PeerSelector(text)
         if self == .le, !text.contains(":") || text.hasPrefix("name:") { return selector }
@@ -15,7 +15,7 @@ enum LinkTransport: String, ExpressibleByArgument, CaseIterable {
         return .address(address.value, address.kind)
     }
 
-    /// A peer as options name it: over BR/EDR by its public address, which need not say so.
+    /// Reads a peer's address; over BR/EDR it is public by default.
     func address(_ text: String) throws -> DeviceAddress {
         guard self == .bredr else { return try Arguments.address(text) }
         let address = try Arguments.address(text.contains("/") ? text : text + "/public")
@@ -27,12 +27,12 @@ enum LinkTransport: String, ExpressibleByArgument, CaseIterable {
 }
 
 extension PeerSelector {
-    /// The address, where that is what was named.
+    /// The address, if the selector is an address.
     var address: DeviceAddress? {
         if case .address(let value, let kind) = self { DeviceAddress(value: value, kind: kind ?? .random) } else { nil }
     }
 
-    /// The address, looked for where it was not named.
+    /// Returns the address, after a search if it is not known.
     func found(by host: Host) async throws -> DeviceAddress {
         if let address { return address }
         do { return try await find(with: host) } catch let failure as SurveyFailure { throw CommandFailure(.fail, failure.description) }

@@ -1,10 +1,10 @@
 import Host
 import Packets
 
-/// A device is known on BR/EDR by its public address.
+/// The check that BR/EDR has a public address.
 enum PublicAddress {
-    /// - Parameter chosen: the address that the bonds give the bench, if they do.
-    /// - Throws: a usage error where that is another kind of address, a failure of the bench where the controller has none.
+    /// - Parameter chosen: the bench's address in the bonds, if there is one.
+    /// - Throws: a usage error if that is not public, a failure of the bench if the controller has no public address.
     static func check(_ host: Host, chosen: DeviceAddress?) throws {
         guard host.address.kind != .public else { return }
         guard chosen == nil else {

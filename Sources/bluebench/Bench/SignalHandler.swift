@@ -8,19 +8,20 @@ import Transport
     import Darwin
 #endif
 
-/// Ctrl-C, SIGTERM and a terminal that goes away: the first asks a run to end well, the second ends the process, as does one that comes
-/// before there is anything to end well.
+/// The handler of Ctrl-C, SIGTERM and SIGHUP: the first signal stops a run in an orderly way, the second ends the process, as does one that
+/// arrives
+/// before there is a run.
 final class SignalHandler: Sendable {
     private let action = Mutex<(@Sendable () -> Void)?>(nil)
 
-    /// Call before anything starts a thread: threads inherit the signal mask.
+    /// Must be called before any thread starts, because threads inherit the signal mask.
     init() {
         var signals = Self.signals
         pthread_sigmask(SIG_BLOCK, &signals, nil)
         _ = SystemThread { [self, signals] in serve(signals) }
     }
 
-    /// Calls `action` on a thread of its own.
+    /// Calls `action` on a separate thread.
     func onStop(_ action: @escaping @Sendable () -> Void) { self.action.withLock { $0 = action } }
 
     /// Calls `action` on the loop, as an event of its run.
@@ -49,7 +50,7 @@ final class SignalHandler: Sendable {
         }
     }
 
-    /// SIGHUP only where nobody, such as `nohup`, has it ignored.
+    /// SIGHUP is included unless it is ignored, as with `nohup`.
     private static var signals: sigset_t {
         var signals = sigset_t()
         sigemptyset(&signals)

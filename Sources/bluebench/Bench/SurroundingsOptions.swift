@@ -1,7 +1,7 @@
 import ArgumentParser
 import Simulation
 
-/// What is on the simulated air besides the dongles that are offered.
+/// The options for background devices on the simulated air.
 struct SurroundingsOptions: ParsableArguments {
     @Option(help: ArgumentHelp("How many of all packets on the air are lost, 0 to 1.", valueName: "rate")) var packetErrorRate = 0.0
     @Option(

@@ -6,7 +6,7 @@ import Timing
     import Darwin
 #endif
 
-/// Lines from the standard input, one for each question. Only while a question is open is anything read.
+/// Reads lines from the standard input, one for each question. It reads only while a question is open.
 final class TerminalInput {
     private let loop: RunLoop
     private var text: [UInt8] = []
@@ -14,20 +14,20 @@ final class TerminalInput {
     private var isWatched = false
     private var isOver = false
 
-    /// Octets of a line; a longer one is an answer to nothing.
+    /// The maximum number of octets in a line; longer lines are ignored.
     private static let longest = 4096
 
     init(on loop: RunLoop) {
         self.loop = loop
     }
 
-    /// Asks for a line; nil when the input has ended. A new question takes the place of one that is open.
+    /// Requests a line; nil after the end of the input. A new question replaces an open one.
     func line(_ answer: @escaping (String?) -> Void) {
         waiting = answer
         deliver()
     }
 
-    /// The question does not matter any more.
+    /// Cancels the open question.
     func forget() { waiting = nil }
 
     private func deliver() {

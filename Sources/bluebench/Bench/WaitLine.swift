@@ -1,7 +1,7 @@
 import Packets
 import Timing
 
-/// Tells what a command waits for, once that lasts longer than two seconds: a line that counts down on a terminal, one line elsewhere.
+/// Displays what a command waits for after two seconds: a countdown on a terminal, one line elsewhere.
 final class WaitLine {
     private let loop: RunLoop
     private let isSilent: Bool

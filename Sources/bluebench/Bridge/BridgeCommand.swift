@@ -4,7 +4,7 @@ import Host
 import Packets
 import Timing
 
-/// `bluebench bridge`: one pairing over LE brings up profiles over BR/EDR.
+/// `bluebench bridge`: pairs once over LE and opens profiles over BR/EDR.
 struct BridgeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bridge",

@@ -6,9 +6,9 @@ import Timing
 /// A step of `bluebench bridge` as a line of JSON with names in snake case.
 struct BridgeEvent: Encodable {
     var event: String
-    /// Seconds since the beginning.
+    /// Seconds since the start.
     var time = 0.0
-    /// `phone` or `accessory`, where both are told of.
+    /// `phone` or `accessory`, if both are reported.
     var side: String?
     /// `le` or `br_edr`.
     var transport: String?
@@ -16,7 +16,7 @@ struct BridgeEvent: Encodable {
     var level: String?
     var model: String?
     var keySize: Int?
-    /// Core Vol 4, Part E, 7.7.24.
+    /// The key type. Core Vol 4, Part E, 7.7.24.
     var keyType: UInt8?
     var number: String?
     var profile: String?
@@ -29,7 +29,7 @@ struct BridgeEvent: Encodable {
     var lost: Int?
     var malformed: Int?
     var dropped: Int?
-    /// Packets of voice that came, or that the controller doubts.
+    /// The number of voice packets received, and of those that the controller has flagged.
     var taken: Int?
     var doubtful: Int?
 
@@ -103,7 +103,7 @@ struct BridgeEvent: Encodable {
         }
     }
 
-    /// The end of an audio connection with what went over it.
+    /// Returns the end of an audio connection with its statistics.
     static func audioEnded(_ session: ProfileSession, _ voice: HFPVoice) -> (BridgeEvent, String) {
         var event = BridgeEvent(.audioEnded(voice.codec))
         (event.packets, event.taken, event.doubtful) = (
@@ -118,7 +118,7 @@ struct BridgeEvent: Encodable {
 
     static let downgrade = "E0 encrypts the link although its key is one of Secure Connections: the peer has turned them off for BR/EDR"
 
-    /// For people.
+    /// Describes a step in text.
     static func line(_ step: BridgeStep) -> String {
         switch step {
         case .connected(let peer): "connected to \(peer) over LE"
@@ -157,20 +157,20 @@ struct BridgeEvent: Encodable {
     }
 }
 
-/// Prints steps as they happen.
+/// Prints steps as they occur.
 final class BridgeReport {
     private let loop: Timing.RunLoop
     private let isJSON: Bool
     private let side: String?
     private let start: Microseconds
 
-    /// - Parameter side: `phone` or `accessory`, where both are told of.
+    /// - Parameter side: `phone` or `accessory`, if both are reported.
     init(on loop: Timing.RunLoop, json isJSON: Bool, side: String? = nil) {
         (self.loop, self.isJSON, self.side) = (loop, isJSON, side)
         start = loop.now
     }
 
-    /// - Parameter line: nil where the end of the program says it.
+    /// - Parameter line: nil if the end of the program reports it.
     func tell(_ event: BridgeEvent, _ line: String?) {
         let seconds = (loop.now - start).seconds
         guard isJSON else {
@@ -214,7 +214,7 @@ extension SecurityMode4Level {
 }
 
 extension SBCParameters {
-    /// As A2DP's tables call it.
+    /// The name in A2DP's tables.
     fileprivate var name: String {
         "SBC \(frequency) Hz \(mode.name), \(blocks) blocks, \(subbands) subbands, \(allocation), bitpool \(bitpool)"
     }

@@ -3,7 +3,7 @@ import Host
 import Packets
 import Timing
 
-/// The work of `bluebench bridge` on one host.
+/// The operation of `bluebench bridge` on one host.
 final class BridgeSession {
     private let host: Host
     private let command: BridgeCommand
@@ -41,7 +41,7 @@ final class BridgeSession {
         try await bridge.connection.disconnect()
     }
 
-    /// Lets the tone play for its time, ends the audio connection, and suspends the stream.
+    /// Plays the tone for its duration, ends the audio connection, and suspends the stream.
     private func play(_ bridge: Bridge) async throws {
         let profiles = bridge.profiles
         do { _ = try await bridge.classic.ended(within: .seconds(command.seconds)) } catch HostError.environment(.timedOut(.disconnection))
@@ -58,7 +58,7 @@ final class BridgeSession {
 
     // MARK: Accessory
 
-    /// Lets a phone connect, and stays until it has left.
+    /// Accepts the connection of a phone and waits until it disconnects.
     func asAccessory(_ profiles: Set<ClassicProfile>) async throws {
         let left = Promise<ErrorCode>(on: host.loop)
         try await offer(profiles, named: command.advertise ?? "", left: left)
@@ -72,7 +72,7 @@ final class BridgeSession {
         _ = try await left.value()
     }
 
-    /// Tells what a phone does from now on.
+    /// Accepts bridging and reports the events of the phone.
     func offer(_ profiles: Set<ClassicProfile>, named name: String, left: Promise<ErrorCode>? = nil) async throws {
         host.newConnections.add { [self] link in
             tell(.connected(link.peer))
@@ -112,7 +112,7 @@ final class BridgeSession {
         report.tell(BridgeEvent(step), BridgeEvent.line(step))
     }
 
-    /// Tells what was sent and taken, whatever the end of `work` is.
+    /// Reports the transferred data after `work`, even if it fails.
     func conclude(_ work: () async throws -> Void) async throws {
         do {
             try await work()
@@ -128,7 +128,7 @@ final class BridgeSession {
         if hasFailed { throw CommandFailure(.fail, "not every profile came up") }
     }
 
-    /// Media that went out, or came in.
+    /// Reports the media sent or received.
     func summarize() {
         guard let session, session.coding != nil else { return }
         var event = BridgeEvent("media")

@@ -3,7 +3,7 @@ import Cases
 import Conformance
 import Foundation
 
-/// `bluebench check`: case files, without running them.
+/// `bluebench check`: checks case files without running them.
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check", abstract: "Check case files, procedures, mutants and variants without running anything.",
@@ -43,9 +43,9 @@ extension CheckCommand {
     }
 }
 
-/// Reading case folders with errors as the command line tells them.
+/// Reading of case folders with error messages for the command line.
 enum CaseFolder {
-    /// Ours: in the folder where one is, or else where they were installed beside the program.
+    /// The built-in cases: in the folder if it exists, otherwise at the place of installation.
     static let standard: String = {
         let here = "Conformance"
         guard !FileManager.default.fileExists(atPath: here), let program = Bundle.main.executableURL?.resolvingSymlinksInPath() else {
@@ -57,14 +57,16 @@ enum CaseFolder {
         return FileManager.default.fileExists(atPath: installed) ? installed : here
     }()
 
-    /// All cases of a folder. Public ids are looked up where their list lies beside the suites. Cases of a folder of one's own can use the procedures and
-    /// constants of ours.
+    /// Loads all cases of a folder. Public ids are checked if their list is beside the suites. Cases in another folder may use the built-in
+    /// procedures and
+    /// constants.
     static func load(_ path: String) throws -> Catalogue { try read(path, nil) }
 
-    /// The cases that filters name, of a folder of one's own and of ours; without filters, all of the folder. Files with other names are not opened.
+    /// Loads the cases that match the filters from a folder and the built-in ones; without filters, all cases of the folder. Other files
+    /// are not opened.
     static func load(_ path: String, matching filters: [String], needsProfiles: Bool = false) throws -> Catalogue {
         guard !filters.isEmpty else { return try load(path) }
-        // A slip is answered with the names of all cases.
+        // A misspelt name is answered with the names of all cases.
         let isNamed = Catalogue.canFind(["*"], in: [path]) && Catalogue.canFind(filters, in: path == standard ? [path] : [path, standard])
         let filters = isNamed ? filters : nil
         let own = try read(path, filters, needsProfiles)
@@ -110,7 +112,7 @@ enum CaseFolder {
         }
     }
 
-    /// One case or procedure. Public ids are looked up only where their list lies beside the suites.
+    /// Checks one case or procedure. Public ids are checked only if their list is beside the suites.
     static func check(file: String) throws {
         let covers = URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("covers.txt")
             .path

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Conformance
 
-/// `bluebench explain`: a case in words.
+/// `bluebench explain`: describes a case.
 struct ExplainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain", abstract: "Say what a case checks, what it needs and how it goes about it.")

@@ -3,13 +3,13 @@ import Conformance
 import Foundation
 import Report
 
-/// `bluebench new`: files to begin with.
+/// `bluebench new`: creates template files.
 struct NewCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "new", abstract: "Write a file to begin with.", subcommands: [NewCaseCommand.self])
 }
 
-/// `bluebench new case`: a case that passes, to be changed into one's own.
+/// `bluebench new case`: creates a case that passes, as a template.
 struct NewCaseCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "case", abstract: "Write a case that passes `bluebench check` and runs, to be changed into your own.",

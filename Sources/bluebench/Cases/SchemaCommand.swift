@@ -2,7 +2,7 @@ import ArgumentParser
 import Cases
 import Conformance
 
-/// `bluebench schema`: what case files may say, for editors.
+/// `bluebench schema`: prints the schema of case files for editors.
 struct SchemaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema", abstract: "Print a JSON Schema of case files, for editors that complete and check YAML.",

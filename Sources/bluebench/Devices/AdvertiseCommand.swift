@@ -3,7 +3,7 @@ import Conformance
 import Host
 import Timing
 
-/// `bluebench advertise`: an accessory of ours on a device.
+/// `bluebench advertise`: runs an accessory on a device.
 struct AdvertiseCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "advertise", abstract: "Be an accessory for phones and other stacks: advertise, serve and notify.",
@@ -32,7 +32,7 @@ struct AdvertiseCommand: ParsableCommand {
             let accessory = ServedAccessory(kind, on: host)
             await accessory.start()
             Console.line("advertising '\(kind.name)' at \(host.address.argument)")
-            // Ctrl-C is its usual end.
+            // Ctrl-C ends the command normally.
             do { try await host.loop.sleep(for: .seconds(seconds)) } catch {}
             await accessory.stop()
             try file?.check()

@@ -5,20 +5,20 @@ import Timing
 import Transport
 import TransportUSB
 
-/// Checks one dongle for `bluebench devices --probe`, and says how far it is.
+/// Checks a dongle for `bluebench devices --probe` and displays the progress.
 struct CheckUpRun {
     var table: KnownDongles
     var listening: Int
     /// The second dongle.
     var helper: DeviceSelector?
     var firmware: FirmwareOptions
-    /// Raised to end it.
+    /// Raised to end the check-up.
     var stopping: StopFlag
     var isQuiet: Bool
 
-    /// What was found, as far as it came: Ctrl-C ends a check-up, and what is known by then is told.
+    /// Runs the check-up; Ctrl-C ends it, and the findings so far are reported.
     ///
-    /// - Returns: also how the pipe ended, if it did.
+    /// - Returns: the report, and the error if the transport has failed.
     func run(_ transport: any HCITransport, usb: USBDongleDescription?, on loop: Timing.RunLoop) throws -> (CheckUpReport, TransportError?)
     {
         var plan = CheckUp.Plan()
@@ -29,7 +29,7 @@ struct CheckUpRun {
         let checkUp = try CheckUp(transport, helper: second, plan: plan, on: loop)
         defer { checkUp.close() }
         checkUp.onCheck = { [isQuiet, began = loop.now] check in
-            // Soon over is soon said.
+            // The progress of short check-ups is not displayed.
             if !isQuiet, loop.now - began > .seconds(2) { Console.problem("checking: \(check)") }
         }
         let outcome = Result { try stopping.run(on: loop) { try await checkUp.run() } }
@@ -48,7 +48,7 @@ struct CheckUpRun {
         return (report, nil)
     }
 
-    /// Opens the dongle once more, as some answer at every second opening only.
+    /// Opens the dongle a second time, because some dongles answer only every second time.
     private func reopened(_ usb: USBDongleDescription, after first: String) throws -> CheckUpFinding? {
         let loop = Timing.RunLoop(mode: .wall)
         let dongle = try USBTransport(usb.location, options: try firmware.usb(), on: loop)

@@ -5,7 +5,7 @@ import Timing
 import Transport
 import TransportUSB
 
-/// One dongle's row; the JSON has the names in snake case.
+/// The row of a dongle; the JSON has the names in snake case.
 struct DeviceRow: Encodable {
     var selector: String
     var id: String?
@@ -25,16 +25,16 @@ struct DeviceRow: Encodable {
     var leFeatures: String?
     var aclBuffers: String?
     var leBuffers: String?
-    /// The numbers that the table goes by.
+    /// The numbers used by the table of known dongles.
     var numbers: DongleNumbers?
-    /// The rows of the table that it fits.
+    /// The matching rows of the table.
     var known: [Known] = []
-    /// What the bench does for it.
+    /// The active workarounds.
     var workarounds: [String] = []
-    /// What was learned while it was asked.
+    /// The behaviour observed while it was probed.
     var learned: [String] = []
     var checkUp: CheckUpReport?
-    /// It was there and went away; not in the JSON, where the impediment says it.
+    /// True if the device was lost; not in the JSON, which has an impediment for it.
     var isLost = false
     var isUnfit = false
 
@@ -123,11 +123,11 @@ struct DeviceRow: Encodable {
     }
 }
 
-/// Asks and checks dongles, one after the other.
+/// Probes and checks dongles one after another.
 struct DeviceRows {
     var command: DevicesCommand
     var table: KnownDongles
-    /// Raised to end the questions; what is known by then is told.
+    /// Raised to end the probing; the rows so far are reported.
     var stopping: StopFlag
     private var helper: DeviceSelector?
 

@@ -7,7 +7,7 @@ import Timing
 import Transport
 import TransportUSB
 
-/// `bluebench devices`: the dongles of this machine.
+/// `bluebench devices`: lists the dongles of this machine.
 struct DevicesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "devices", abstract: "List USB dongles with chip, version and features, and what prevents their use.",
@@ -63,11 +63,11 @@ struct DevicesCommand: ParsableCommand {
         throw CommandFailure(.bench, "\(usable) of \(needed) dongles that are needed can be used\(reason)")
     }
 
-    /// How many have to be usable: what was asked for, or all that were named if they were waited for.
+    /// The number of dongles that must be usable: the given one, or all named dongles if the command waits for them.
     private var needed: Int { require ?? (waitForDevice == nil ? 0 : max(1, devices.count)) }
 }
 
-/// Rows of the user's for the table of known dongles.
+/// The option for additional rows of the table of known dongles.
 struct KnownDonglesOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Add the rows of a YAML file to the table of known dongles.", valueName: "file"), completion: .file())
     var knownDongles: String?

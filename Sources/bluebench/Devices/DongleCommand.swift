@@ -7,7 +7,7 @@ import Timing
 import Transport
 import VirtualDongle
 
-/// `bluebench dongle`: virtual dongles for other programs.
+/// `bluebench dongle`: offers virtual dongles to other programs.
 struct DongleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dongle", abstract: "Offer virtual dongles of one simulated air to other programs, in real time.",
@@ -105,7 +105,7 @@ struct DongleCommand: ParsableCommand {
         do { try captures.finish() } catch { throw CommandFailure(.bench, "\(error)") }
     }
 
-    /// Starts the servers and prints where; returns what stops them.
+    /// Starts the servers and prints their addresses; returns the functions that stop them.
     private func start(_ simulation: Simulation, _ log: CaptureLog?, _ loop: Timing.RunLoop) throws -> [() -> Void] {
         let configurations = (0..<count).map { index in
             var configuration = ControllerConfiguration(address: DeviceAddress(value: 0x02BB_0000_0001 + UInt64(index)))
@@ -135,7 +135,7 @@ struct DongleCommand: ParsableCommand {
         }
     }
 
-    /// A user who has not chosen LE alone is told why a dual-mode host fails.
+    /// Adds a notice about BR/EDR commands, for hosts that fail because the default profile is LE only.
     private func toldOfClassic(_ backend: any DongleBackend) -> any DongleBackend {
         guard profile == .le, kind.chip == nil, !Arguments.given("--profile") else { return backend }
         return ClassicNotice(backend) { index, command in

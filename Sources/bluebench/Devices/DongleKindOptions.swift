@@ -1,7 +1,7 @@
 import ArgumentParser
 import VirtualDongle
 
-/// Which chip a virtual dongle is, and how it behaves otherwise than ours.
+/// The options for a virtual dongle's chip and its behaviour.
 struct DongleKindOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Dongles with this chip; --list-chips names them.", valueName: "name")) var chip: String?
     @Option(
@@ -14,7 +14,7 @@ struct DongleKindOptions: ParsableArguments {
     var lists: Bool { listChips || listQuirks }
     var profile: ChipProfile? { chip.flatMap { ChipProfile.named($0) } }
 
-    /// - Parameter boot: a chip by the model of its boot loader.
+    /// - Parameter boot: the model of a boot loader, which determines the chip.
     func conduct(_ boot: BootModel?) throws -> DongleConduct {
         if let chip, profile == nil {
             throw ValidationError("there is no chip '\(chip)': \(ChipProfile.all.map(\.name).joined(separator: ", "))")

@@ -2,7 +2,7 @@ import Host
 import Packets
 import Timing
 
-/// The work of `bluebench scan --bredr`: who can be found by inquiry, and by which name.
+/// The operation of `bluebench scan --bredr`: finds devices by inquiry, with their names.
 final class InquirySession {
     private let host: Host
     private let wait: WaitLine
@@ -13,9 +13,9 @@ final class InquirySession {
     }
 
     /// - Parameters:
-    ///   - seconds: how long to inquire; a controller counts in 1.28 s.
-    ///   - most: devices after which it is enough.
-    ///   - asksNames: asks those for their name that have not told it.
+    ///   - seconds: the duration of the inquiry; a controller uses units of 1.28 s.
+    ///   - most: the number of devices after which the inquiry ends.
+    ///   - asksNames: true to request the names of devices that have not sent them.
     func run(seconds: Int, most: Int?, asksNames: Bool) async throws {
         defer { wait.end() }
         var settings = InquirySettings()

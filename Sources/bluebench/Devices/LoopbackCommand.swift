@@ -7,7 +7,7 @@ import Timing
 import Transport
 import TransportUSB
 
-/// `bluebench loopback`: what the pipe to a controller carries, without any air.
+/// `bluebench loopback`: measures the throughput of the transport to a controller, without any air.
 struct LoopbackCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "loopback",
@@ -72,7 +72,7 @@ struct LoopbackCommand: ParsableCommand {
         return (result, usb?.leakedTransfers ?? 0)
     }
 
-    /// Over USB a packet takes its frames of a millisecond; elsewhere a packet goes every 3 ms.
+    /// Returns the packet interval: over USB the packet's number of 1 ms frames, otherwise 3 ms.
     private static func pace(_ usb: USBTransport?, longest: Int) throws(LoopbackError) -> VoicePace {
         guard let usb else { return VoicePace(octets: longest, interval: .milliseconds(3)) }
         do throws(VoiceProblem) {
@@ -85,7 +85,7 @@ struct LoopbackCommand: ParsableCommand {
         }
     }
 
-    /// What is known of the way to the device.
+    /// Returns the known properties of the transport.
     private static func pipe(_ selector: DeviceSelector, _ transport: any HCITransport) -> LoopbackPipe? {
         if case .serial(_, let speed) = selector { return .serial(bitsPerSecond: Int(speed)) }
         switch (transport as? FirmwareTransport)?.dongle?.speed {

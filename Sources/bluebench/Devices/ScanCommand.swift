@@ -3,7 +3,7 @@ import Host
 import Packets
 import Timing
 
-/// `bluebench scan`: who advertises.
+/// `bluebench scan`: lists advertising devices.
 struct ScanCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scan", abstract: "Show who advertises, or who can be found over BR/EDR.",
@@ -84,7 +84,7 @@ struct ScanCommand: ParsableCommand {
         try await scan.stop()
     }
 
-    /// Counts on the loop, from within the delivery of each report.
+    /// The number of reports, counted on the loop in each report's delivery.
     private final class Tally {
         var reports = 0
         var addresses: Set<DeviceAddress> = []

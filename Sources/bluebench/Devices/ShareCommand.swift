@@ -5,7 +5,7 @@ import Transport
 import TransportUSB
 import VirtualDongle
 
-/// `bluebench share`: a dongle for a program on another machine.
+/// `bluebench share`: offers a dongle to a program on another machine.
 struct ShareCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "share", abstract: "Offer a dongle's HCI to another program or machine, over TCP or a Unix socket.",
@@ -42,7 +42,7 @@ struct ShareCommand: ParsableCommand {
             guard selector != .virtual else { throw CommandFailure(.usage, "virtual dongles are served by `bluebench dongle`") }
             let opener = try firmware.opener(asksEveryChip: firmware.firmware != nil)
             let shared = SharedDevice(on: loop) { try opener.transport(to: selector, on: loop) }
-            // Clients are told by their connection's end.
+            // Clients notice the end of their connection.
             shared.onTrouble = { Console.complain($0) }
             try loop.run { try await shared.check() }
             let server = H4DongleServer(backend: shared, on: loop)
@@ -58,7 +58,7 @@ struct ShareCommand: ParsableCommand {
         }
     }
 
-    /// Nil where nobody but this machine can connect.
+    /// Returns nil if only this machine can connect.
     private func readToken() throws -> AccessToken? {
         if let tokenFile {
             guard let text = try? String(contentsOfFile: tokenFile, encoding: .utf8), let token = AccessToken(text) else {

@@ -4,7 +4,7 @@ import Timing
 import Transport
 import TransportUSB
 
-/// Starts a host on each of several devices at once, lets it scan and advertise, and tells how that went: for the tests of what dongles do.
+/// Starts hosts on several devices concurrently, scans and advertises, and reports the result, for tests of dongles.
 struct StartCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "start", abstract: "Start a host on each device and tell how that went.", shouldDisplay: false)

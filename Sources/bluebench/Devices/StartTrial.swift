@@ -4,20 +4,20 @@ import Timing
 import Transport
 import TransportUSB
 
-/// A host on one device: started, scanning, advertising, closed.
+/// The trial of a host on one device: start, scan, advertise and close.
 enum StartTrial {
-    /// How it went with one device.
+    /// The result for one device.
     struct Outcome: Codable {
         var device: String
-        /// Why the host did not start.
+        /// The reason why the host did not start.
         var impediment: String?
-        /// What went wrong afterwards.
+        /// The problem after the start.
         var trouble: String?
         var startup: String?
         var address: String?
-        /// Kinds and texts of what was learned.
+        /// The kinds and texts of observed behaviour.
         var learned: [String: String] = [:]
-        /// From opening to closing.
+        /// The time from opening to closing.
         var milliseconds = 0
         var isClean = true
     }

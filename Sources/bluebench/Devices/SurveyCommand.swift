@@ -4,7 +4,7 @@ import Host
 import Packets
 import Timing
 
-/// `bluebench survey`: what a device over the air is.
+/// `bluebench survey`: describes a device over the air.
 struct SurveyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "survey", abstract: "Find out what a device over the air is, and print a description of it.",

@@ -3,7 +3,7 @@ import Host
 import Packets
 import Timing
 
-/// `bluebench gatt`: connect to a peer and use what its server offers.
+/// `bluebench gatt`: connects to a peer and uses its GATT server.
 struct GATTCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "gatt", abstract: "Connect to a peer, show its services and values; read, write and subscribe.",
@@ -44,7 +44,7 @@ struct GATTCommand: ParsableCommand {
         let (keys, address) = (try store.read(), selector.address)
         let bond = address.flatMap { keys[PeerIdentity($0)] }
         try checkTransport(bond)
-        // Only a bond that is there already is kept up to date; who has a name only may have one.
+        // Only an existing bond is updated; a peer selected by name may have one.
         let hasBond = address == nil ? !keys.all.isEmpty : bond != nil
         let file = hasBond ? try store.open(makes: false) : nil
         let account = Account()
@@ -68,7 +68,7 @@ struct GATTCommand: ParsableCommand {
                 try file?.check()
             }
         }
-        // However it ended, as far as it came.
+        // The report is written after failures, too.
         if json, let report = account.report { Console.write(try report.json()) }
         try outcome.get()
         if let refused = account.report?.writes.first(where: { $0.error != nil }) {
@@ -79,12 +79,12 @@ struct GATTCommand: ParsableCommand {
         }
     }
 
-    /// The report as far as it is known; nil before the device is open.
+    /// The report so far; nil before the device is open.
     private final class Account {
         var report: GATTReport?
     }
 
-    /// What is of LE alone; and over BR/EDR attributes are reached on an encrypted link only. Core Vol 3, Part C, 5.2.2.8.
+    /// Rejects options that are only for LE; over BR/EDR attributes need an encrypted link. Core Vol 3, Part C, 5.2.2.8.
     private func checkTransport(_ bond: Bond?) throws {
         guard transport == .bredr else { return }
         guard interval == nil, mtu == nil, phy == nil, dataLength == nil, update == nil else {

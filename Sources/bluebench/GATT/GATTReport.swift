@@ -3,7 +3,7 @@ import Host
 import Packets
 import Report
 
-/// What `bluebench gatt --json` prints; the names are in snake case there. Octets are hexadecimal.
+/// The output of `bluebench gatt --json`, with names in snake case. Octets are hexadecimal.
 struct GATTReport: Encodable {
     struct Descriptor: Encodable {
         var uuid: String
@@ -37,7 +37,7 @@ struct GATTReport: Encodable {
     struct Value: Encodable {
         var uuid: String
         var value: String
-        /// Since the subscriptions were made.
+        /// The time since the subscriptions.
         var milliseconds: Double
     }
 
@@ -49,7 +49,7 @@ struct GATTReport: Encodable {
 
     var peer: String
     var transport: String
-    /// Of LE.
+    /// Only for LE.
     var interval: Double?
     var mtu: Int?
     var services: [Service] = []
@@ -62,7 +62,7 @@ struct GATTReport: Encodable {
 }
 
 extension CharacteristicProperties {
-    /// As the specification calls them. Core Vol 3, Part G, 3.3.1.1.
+    /// The names in the specification. Core Vol 3, Part G, 3.3.1.1.
     var names: [String] {
         let all: [(CharacteristicProperties, String)] = [
             (.broadcast, "broadcast"), (.read, "read"), (.writeWithoutResponse, "write_without_response"), (.write, "write"),

@@ -2,9 +2,9 @@ import Host
 import Packets
 import Timing
 
-/// The work of `bluebench gatt` on one link, and the account of it.
+/// The operation of `bluebench gatt` on one link, with its report.
 struct GATTSession {
-    /// Whose values to show, and how many; nil for all that come.
+    /// A characteristic whose values are displayed, and their number; nil for no limit.
     struct Subscription: Sendable {
         var uuid: BluetoothUUID
         var count: Int?
@@ -18,12 +18,12 @@ struct GATTSession {
 
     let link: PeerLink
     let loop: RunLoop
-    /// Takes a line for people.
+    /// Displays a line.
     let say: @Sendable (String) -> Void
     private(set) var report: GATTReport
     private var characteristics: [RemoteCharacteristic] = []
 
-    /// Values that may wait to be shown.
+    /// The maximum number of values that wait to be displayed.
     private static let mostWaiting = 65_536
 
     init(_ link: PeerLink, loop: RunLoop, say: @escaping @Sendable (String) -> Void) {
@@ -42,7 +42,7 @@ struct GATTSession {
         }
     }
 
-    /// The bearer that LE has from the beginning, and that this side opens over BR/EDR.
+    /// The bearer, which exists from the start on LE and is opened by this side over BR/EDR.
     private var gatt: GATTClient {
         get async throws {
             switch link {
@@ -52,7 +52,7 @@ struct GATTSession {
         }
     }
 
-    /// With the key of the bond, if there is one.
+    /// Encrypts the link with the key of the bond, if there is one.
     func encrypt() async throws {
         guard link.bond != nil else { return }
         let size: Int
@@ -146,7 +146,7 @@ struct GATTSession {
         report.reads.append(.init(uuid: uuid.description, value: found.value, error: found.error))
     }
 
-    /// Subscribes, does `writes`, and shows the values that come, until all are there that were asked for or the time is over.
+    /// Subscribes, performs `writes`, and displays received values until the requested number or the time limit is reached.
     mutating func exchange(_ subscriptions: [Subscription], writes: [(BluetoothUUID, [UInt8])], within seconds: Double) async throws {
         let (arrivals, continuation) = AsyncStream.makeStream(of: Arrival.self, bufferingPolicy: .bufferingOldest(Self.mostWaiting))
         var open: [UInt16: Subscription] = [:]
@@ -183,7 +183,7 @@ struct GATTSession {
         }
     }
 
-    /// What is left of the subscription after a value; nil when nobody asked for it any more.
+    /// Records a value and returns the remaining subscription; nil if there is none.
     private mutating func note(_ arrival: Arrival, since began: Microseconds, _ subscription: Subscription?) -> Subscription? {
         guard var subscription else { return nil }
         let value = Hex.octets(arrival.value)
@@ -195,7 +195,7 @@ struct GATTSession {
 
     // MARK: The link
 
-    /// What L2CAP's configuration has agreed on over BR/EDR, whatever is offered here.
+    /// Exchanges the MTU; over BR/EDR the L2CAP configuration has already determined it.
     mutating func exchangeMTU(_ mtu: Int = 517) async throws {
         let agreed = try await gatt.exchangeMTU(mtu)
         report.mtu = agreed

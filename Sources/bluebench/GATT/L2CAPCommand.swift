@@ -3,7 +3,7 @@ import Host
 import Packets
 import Timing
 
-/// `bluebench l2cap`: a credit-based channel to a peer, or one that echoes.
+/// `bluebench l2cap`: opens a credit-based channel to a peer, or offers one that echoes.
 struct L2CAPCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "l2cap", abstract: "Open a credit-based channel to a peer and send on it, or advertise and echo what comes.",

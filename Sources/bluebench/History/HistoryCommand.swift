@@ -4,7 +4,7 @@ import History
 import Packets
 import Report
 
-/// `bluebench history`: results over months.
+/// `bluebench history`: displays the results of many runs.
 struct HistoryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "history", abstract: "Keep results over time, and find where figures changed.",
@@ -138,7 +138,7 @@ struct HistoryPlotCommand: ParsableCommand {
     }
 }
 
-/// What of a history a command looks at.
+/// The options that select part of a history.
 struct HistoryOptions: ParsableArguments {
     @Argument(help: "The history.", completion: .file()) var history: String
     @Option(help: ArgumentHelp("Only rows whose name holds a text: 'notify from-subject 2m'.", valueName: "text")) var row: [String] = []

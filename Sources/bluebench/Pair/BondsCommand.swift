@@ -3,7 +3,7 @@ import Host
 import Packets
 import Report
 
-/// `bluebench bonds`: the devices that the bench has paired with.
+/// `bluebench bonds`: manages the bench's bonds.
 struct BondsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bonds", abstract: "The devices that `bluebench pair` has bonded with.",
@@ -63,7 +63,7 @@ struct BondsCommand: ParsableCommand {
     }
 }
 
-/// A bond as people and programs see it. Keys are hexadecimal, most significant octet first.
+/// A bond as text and JSON. Keys are hexadecimal, most significant octet first.
 struct BondReport: Encodable {
     struct Key: Encodable {
         var size: Int

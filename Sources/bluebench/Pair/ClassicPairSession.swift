@@ -3,7 +3,7 @@ import Host
 import Packets
 import Timing
 
-/// The work of `bluebench pair --transport bredr`: pages the peer or lets itself be found, pairs or encrypts, and tells what happens.
+/// The operation of `bluebench pair --transport bredr`: pages the peer or becomes discoverable, pairs or encrypts, and reports the events.
 final class ClassicPairSession {
     private let host: Host
     private let settings: PairingSettings
@@ -12,7 +12,7 @@ final class ClassicPairSession {
     private let user: PairUser
     private var wait: WaitLine { user.wait }
 
-    /// - Parameter peer: whom to page; nil to be found.
+    /// - Parameter peer: the peer to page; nil to be discoverable.
     init(_ host: Host, settings: PairingSettings, command: PairCommand, peer: BDADDR?, user: PairUser) {
         (self.host, self.settings, self.command, self.peer, self.user) = (host, settings, command, peer, user)
     }
@@ -63,7 +63,7 @@ final class ClassicPairSession {
         return PairEvent("encrypted", link)
     }
 
-    /// The initiator pairs, or encrypts the link with the key that the two have.
+    /// Waits until the initiator pairs, or encrypts the link with the stored key.
     private func asAcceptor(_ link: ClassicConnection, until end: Microseconds) async throws -> PairEvent {
         let hadKey = link.bond?.linkKey != nil
         let done = Promise<PairEvent>(on: host.loop)
@@ -82,7 +82,7 @@ final class ClassicPairSession {
         }
     }
 
-    /// A pairing with a PIN is one, too, and has no association model.
+    /// Returns the event of a pairing; pairing with a PIN has no association model.
     private static func paired(_ result: PairingResult) -> PairEvent {
         var event = PairEvent(result)
         event.event = "paired"
@@ -98,7 +98,7 @@ final class ClassicPairSession {
         }
     }
 
-    /// Ends the link once the keys of LE have followed, where they do.
+    /// Ends the link after the LE keys have been derived, if they are.
     private func leave(_ link: ClassicConnection, after keys: Promise<PairEvent>, of result: PairEvent) async throws {
         if result.event == "paired", result.secureConnections == true, result.bonded == true { await tellKeys(keys) }
         guard link.isInitiator else {
@@ -109,7 +109,7 @@ final class ClassicPairSession {
         try await link.disconnect()
     }
 
-    /// That none follow is no failure.
+    /// Reports derived keys; it is not an error if there are none.
     private func tellKeys(_ keys: Promise<PairEvent>) async {
         do {
             let derived = try await keys.value(until: host.loop.now + .seconds(5))

@@ -2,7 +2,7 @@ import Host
 import Packets
 import Timing
 
-/// What somebody can do when two devices do not pair, or do not encrypt.
+/// Advice for failures of pairing or encryption.
 enum PairAdvice {
     static func failure(_ error: any Error) -> CommandFailure {
         switch error {

@@ -4,7 +4,7 @@ import Host
 import Packets
 import Timing
 
-/// `bluebench pair`: pair with a peer, in either role.
+/// `bluebench pair`: pairs with a peer, in either role.
 struct PairCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pair", abstract: "Pair with a peer that advertises, or advertise and let a peer pair; the bond is kept.",
@@ -89,7 +89,7 @@ struct PairCommand: ParsableCommand {
         }
     }
 
-    /// What is of one transport alone.
+    /// Rejects options that are not for the transport.
     private func checkTransport() throws {
         guard transport == .bredr else {
             guard pin == nil else { throw CommandFailure(.usage, "a PIN is of BR/EDR: --transport bredr") }

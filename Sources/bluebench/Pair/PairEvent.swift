@@ -1,11 +1,11 @@
 import Foundation
 import Host
 
-/// What happens in `bluebench pair`: a line for people, or a line of JSON with names in snake case.
+/// An event of `bluebench pair`: a line of text, or of JSON with names in snake case.
 struct PairEvent: Encodable {
     var event: String
     var peer: String?
-    /// `bredr`; left out on LE.
+    /// `bredr`; omitted on LE.
     var transport: String?
     /// Six digits.
     var passkey: String?
@@ -17,11 +17,11 @@ struct PairEvent: Encodable {
     var secureConnections: Bool?
     var keySize: Int?
     var bonded: Bool?
-    /// `aes_ccm` or `e0`; left out on LE.
+    /// `aes_ccm` or `e0`; omitted on LE.
     var cipher: String?
     var reason: String?
 
-    /// E0 encrypts the link although the key is one of Secure Connections.
+    /// True if E0 encrypts the link although the key is from Secure Connections.
     var isDowngraded = false
 
     private enum CodingKeys: String, CodingKey {
@@ -30,7 +30,7 @@ struct PairEvent: Encodable {
 
     init(_ event: String) { self.event = event }
 
-    /// What has come of a pairing.
+    /// Creates the event of a completed pairing.
     init(_ result: PairingResult) {
         event = result.model == nil ? "encrypted" : "paired"
         peer = result.peer.address.argument
@@ -41,7 +41,7 @@ struct PairEvent: Encodable {
         bonded = result.isBonded
     }
 
-    /// What people read at the end.
+    /// The line at the end of the command.
     var line: String {
         let how = event == "paired" ? "paired with" : "encrypted with the key of the bond with"
         var words = ["\(how) \(peer ?? "the peer"): \(level ?? "")"]
@@ -56,7 +56,7 @@ struct PairEvent: Encodable {
 
     var json: String { Self.json(self) }
 
-    /// On one line.
+    /// Returns the event as one line of JSON.
     static func json(_ event: some Encodable) -> String {
         let encoder = JSONEncoder()
         encoder.keyEncodingStrategy = .convertToSnakeCase
@@ -64,7 +64,7 @@ struct PairEvent: Encodable {
         return ((try? encoder.encode(event)).map { String(decoding: $0, as: UTF8.self) } ?? "{}") + "\n"
     }
 
-    /// What people type and compare: six digits. Core Vol 3, Part H, 2.3.5.6.2.
+    /// Returns a passkey or number with six digits. Core Vol 3, Part H, 2.3.5.6.2.
     static func digits(_ number: UInt32) -> String {
         let text = String(number)
         return String(repeating: "0", count: max(0, 6 - text.count)) + text
@@ -72,7 +72,7 @@ struct PairEvent: Encodable {
 }
 
 extension LinkSecurity {
-    /// As JSON has it.
+    /// The name in JSON.
     var name: String {
         switch self {
         case .none: "none"

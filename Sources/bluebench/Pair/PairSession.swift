@@ -3,7 +3,7 @@ import Host
 import Packets
 import Timing
 
-/// The work of `bluebench pair`: finds the peer, pairs or encrypts, and tells what happens.
+/// The operation of `bluebench pair`: finds the peer, pairs or encrypts, and reports the events.
 final class PairSession {
     private let host: Host
     private let settings: PairingSettings
@@ -13,7 +13,7 @@ final class PairSession {
     private var wait: WaitLine { user.wait }
     private var listener: Listeners<(ConnectionEvent) -> Void>.Token?
 
-    /// - Parameter peer: whom to connect to; nil to advertise.
+    /// - Parameter peer: the peer to connect to; nil to advertise.
     init(_ host: Host, settings: PairingSettings, command: PairCommand, peer: DeviceAddress?, user: PairUser) {
         self.host = host
         self.settings = settings
@@ -38,7 +38,7 @@ final class PairSession {
             try await leave(link)
             return result
         } catch {
-            // The peer is to hear why.
+            // The peer must receive the reason of the failure.
             await host.loop.cleanUp(within: .seconds(5)) { [self] in try await leave(link) }
             throw error
         }
@@ -72,7 +72,7 @@ final class PairSession {
         return encrypted(link)
     }
 
-    /// The central pairs, or encrypts the link with the key of the bond that the two have.
+    /// Waits until the central pairs, or encrypts the link with the key of the bond.
     private func asPeripheral(_ link: Connection, until end: Microseconds) async throws -> PairEvent {
         let hadBond = link.bond != nil
         let done = Promise<PairEvent>(on: host.loop)
@@ -92,7 +92,7 @@ final class PairSession {
         }
     }
 
-    /// Ends the link once the peer has got everything. A peripheral lets the central end it, which may have more to do.
+    /// Ends the link after the peer has received everything. A peripheral waits for the central, which may need the link longer.
     private func leave(_ link: Connection) async throws {
         try await link.drained()
         if !link.isCentral {

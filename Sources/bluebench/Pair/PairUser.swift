@@ -2,7 +2,7 @@ import Host
 import Packets
 import Timing
 
-/// Who sits at the terminal while two devices pair, on either transport: what is asked, and what is told.
+/// The user at the terminal during pairing on either transport: questions and messages.
 final class PairUser {
     let wait: WaitLine
     private let command: PairCommand
@@ -14,7 +14,7 @@ final class PairUser {
         wait = WaitLine(on: loop, isSilent: command.json)
     }
 
-    /// Tells of the end of `work`, whatever it is.
+    /// Reports the result of `work`, including failures.
     func report(_ work: () async throws -> PairEvent) async throws {
         do {
             let event = try await work()
@@ -61,7 +61,7 @@ final class PairUser {
     }
 
     private func consent(_ link: any SecuredLink, _ answer: @escaping (Bool) -> Void) {
-        // Who names the peer has agreed, also where the peer was the first to ask.
+        // A user who selects the peer has consented, even if the peer requests first.
         guard command.peer == nil else { return answer(true) }
         var event = PairEvent("consent")
         event.peer = link.peer.address.argument

@@ -5,9 +5,10 @@ import Report
 import struct Host.ClassicOutOfBandData
 import struct Host.OutOfBandData
 
-/// What goes from one device to another by a file in place of NFC or a printed code. Core Vol 3, Part H, 2.3.5.4 and 2.3.5.6.4; Vol 2, Part H, 7.2.2.
+/// Out-of-band data in a file, instead of NFC or a printed code. Core Vol 3, Part H, 2.3.5.4 and 2.3.5.6.4; Vol 2, Part H, 7.2.2.
 ///
-/// JSON with `tk` for LE legacy pairing, `confirm` and `random` for LE Secure Connections, or `c192`, `r192`, `c256` and `r256` for BR/EDR: 16 octets each,
+/// JSON with `tk` for LE legacy pairing, `confirm` and `random` for LE Secure Connections, or `c192`, `r192`, `c256` and `r256` for BR/EDR:
+/// 16 octets each,
 /// hexadecimal, most significant first.
 struct PairingData: Codable {
     var tk: String?
@@ -31,7 +32,7 @@ struct PairingData: Codable {
         r256 = Hex.octets(data.random256.reversed())
     }
 
-    /// - Throws: a usage error that says what is wrong with the file.
+    /// - Throws: a usage error with the mistake in the file.
     init(file: String, for transport: LinkTransport) throws {
         guard let data = FileManager.default.contents(atPath: file) else { throw CommandFailure(.usage, "cannot read \(file)") }
         do { self = try JSONDecoder().decode(Self.self, from: data) } catch {

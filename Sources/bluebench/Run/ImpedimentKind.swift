@@ -5,21 +5,21 @@ import Timing
 import Transport
 import TransportUSB
 
-/// What prevents a dongle's use, in a word that programs can rely on; the sentence beside it is for people.
+/// The reason why a dongle is unusable, as a stable word for programs.
 enum ImpedimentKind: String, Encodable, CaseIterable {
-    /// The user may not open it.
+    /// The user has no permission to open it.
     case permission
-    /// Another program, or a kernel driver that does not let go, holds it.
+    /// It is in use by another program or by a kernel driver that cannot be detached.
     case busy
-    /// It was there and went away.
+    /// It was present and was lost.
     case lost
-    /// It is no dongle that the bench could use.
+    /// It is not a dongle that the bench can use.
     case unfit
-    /// Its firmware is missing, or does not load.
+    /// Its firmware is missing or cannot be loaded.
     case firmware
-    /// It does not answer, or answers what no controller may.
+    /// It does not answer, or its answers are invalid.
     case silent
-    /// The system says no.
+    /// The system has reported another error.
     case other
 
     init?(_ dongle: USBDongleDescription) {
@@ -53,8 +53,8 @@ enum ImpedimentKind: String, Encodable, CaseIterable {
 }
 
 extension DeviceRows {
-    /// Looks again and again until enough can be used. What it finds last is the answer, whether that is enough or not. A dongle is asked only when
-    /// there seem to be enough: each question resets it.
+    /// Waits until enough dongles are usable, and returns the last rows in any case. Dongles are probed only if there
+    /// appear to be enough, because each probe resets them.
     func wait(for names: [String], atLeast needed: Int, seconds: Int) throws -> [DeviceRow] {
         let loop = Timing.RunLoop(mode: .wall)
         let deadline = MonotonicClock.now() + .seconds(seconds)
@@ -68,7 +68,7 @@ extension DeviceRows {
         }
     }
 
-    /// How many dongles there are that nothing is known against.
+    /// Returns the number of dongles without a known impediment.
     private func listed(_ names: [String]) throws -> Int {
         let selectors: [USBSelector]
         do {

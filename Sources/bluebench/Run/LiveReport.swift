@@ -5,14 +5,14 @@ import Report
 import Timing
 import Transport
 
-/// What can be read of a run while it goes on, and after somebody has killed it: JUnit that is whole after each case, and `results.json`.
+/// The results that can be read during a run or after it was killed: JUnit, which is complete after each case, and `results.json`.
 struct LiveReport {
     private var junit: JUnitDocument
     private var results: ResultsDocument
     private let files: (junit: [OutputFile], json: [OutputFile])
     private var pace = Pace()
 
-    /// - Parameter known: results of the run that is continued.
+    /// - Parameter known: the results of the continued run.
     init(_ files: ReportOptions.Files, _ run: RunResult, about facts: RunFacts, hiding secrets: Secrets?, known: [CaseResult]) throws {
         self.files = (files.junit.filter(\.isReplaceable), files.json.filter(\.isReplaceable))
         func hide(_ text: String) -> String { secrets?.hide(text) ?? text }
@@ -26,7 +26,7 @@ struct LiveReport {
         }
     }
 
-    /// - Throws: the first failure of writing; the other files are written all the same.
+    /// - Throws: the first write failure; the other files are still written.
     mutating func begin() throws { try write() }
 
     mutating func add(_ result: CaseResult) throws {
@@ -53,7 +53,7 @@ struct LiveReport {
     }
 }
 
-/// Lets something be done again and again for a twentieth of the time at most.
+/// Limits a repeated operation to 5% of the time.
 private struct Pace {
     private var next = MonotonicClock.now()
 

@@ -4,7 +4,7 @@ import Foundation
 import Report
 import Transport
 
-/// `bluebench merge`: parts of a run, made elsewhere, as one.
+/// `bluebench merge`: combines parts of a run.
 struct MergeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "merge", abstract: "Put the results of several runs together: of shards, or of a run and what was tried again.",
@@ -41,7 +41,7 @@ struct MergeCommand: ParsableCommand {
     }
 }
 
-/// Where merged results go.
+/// The options for merged results.
 struct MergeOutputs: ParsableArguments {
     @Option(help: ArgumentHelp("Write results as JSON.", valueName: "file"), completion: .file()) var json: String?
     @Option(help: ArgumentHelp("Write results as JUnit XML.", valueName: "file"), completion: .file()) var junit: String?

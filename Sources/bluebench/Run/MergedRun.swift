@@ -2,7 +2,7 @@ import Conformance
 import Foundation
 import Report
 
-/// Several runs that become one.
+/// Several runs combined into one.
 struct MergedRun {
     private struct Source {
         var folder: String
@@ -16,7 +16,7 @@ struct MergedRun {
     private var killed: [(path: String, cases: Set<String>)] = []
     private var ended: [Set<String>] = []
 
-    /// - Throws: a usage error for runs that are no parts of one: other seeds, or one case judged twice.
+    /// - Throws: a usage error for runs that do not belong together: different seeds, or two verdicts for a case.
     mutating func add(_ part: ResultsFile, at index: Int, isNewer: Bool) throws {
         if let first, first.seed != part.result.seed {
             throw CommandFailure(
@@ -75,12 +75,12 @@ struct MergedRun {
         return known.components(separatedBy: ", ").contains(other) ? known : known + ", " + other
     }
 
-    /// Runs that were killed and that no other has done in full: nobody knows which cases they had still to run.
+    /// The runs that were killed and not completed by another; their remaining cases are unknown.
     var unfinished: [String] {
         killed.filter { part in !ended.contains { $0.isSuperset(of: part.cases) } }.map(\.path)
     }
 
-    /// The runs as one, the cases in the order of their names.
+    /// The combined run, with the cases in the order of their names.
     var run: RunResult {
         var run = first ?? RunResult(seed: 1, tester: "", subject: "")
         run.cases = cases.values.sorted { $0.id < $1.id }
@@ -94,8 +94,9 @@ struct MergedRun {
         URL(fileURLWithPath: one).resolvingSymlinksInPath().path == URL(fileURLWithPath: other).resolvingSymlinksInPath().path
     }
 
-    /// Puts the captures that the evidence is counted in beside the merged results, with the number of their run before their names, and lets the results
-    /// name them so. Those that are there already stay what they are.
+    /// Copies the captures of the evidence beside the merged results, with the number of their run as a prefix, and updates the results.
+    /// Captures that are
+    /// already in the folder remain.
     mutating func bringCaptures(into folder: String?) throws {
         var brought: Set<String> = []
         for (id, result) in cases {
@@ -107,7 +108,7 @@ struct MergedRun {
             guard let folder, brought.insert(own).inserted else { continue }
             let target = "\(folder)/\(own)"
             unlink(target)
-            // A second name costs nothing; another file system wants a copy.
+            // A hard link is tried first; it is impossible on another file system.
             guard link(origin, target) != 0 else { continue }
             do { try FileManager.default.copyItem(atPath: origin, toPath: target) } catch {
                 throw CommandFailure(.bench, "cannot copy \(origin) to \(target): \(error.localizedDescription)")

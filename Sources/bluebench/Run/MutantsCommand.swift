@@ -4,7 +4,7 @@ import Conformance
 import Foundation
 import Report
 
-/// `bluebench mutants`: the suites against peers with known defects.
+/// `bluebench mutants`: runs the suites against peers with known defects.
 struct MutantsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mutants", abstract: "Run the suites against peers with a defect each, and show which case finds it.",

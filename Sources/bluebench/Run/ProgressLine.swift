@@ -10,7 +10,7 @@ import Timing
     import Darwin
 #endif
 
-/// What a run shows while it goes on: a line that changes on a terminal, a line for each case elsewhere.
+/// The progress of a run: one changing line on a terminal, otherwise a line for each case.
 final class ProgressLine: RunObserver {
     private let total: Int
     private let isTerminal = isatty(STDOUT_FILENO) == 1
@@ -21,12 +21,12 @@ final class ProgressLine: RunObserver {
     private var waitedFor: String?
     private let isQuiet: Bool
     private let isColoured: Bool
-    /// When the case that runs now began.
+    /// The start of the current case.
     private(set) var caseBegan: String?
 
     /// - Parameters:
-    ///   - done: the results that are known already.
-    ///   - isQuiet: only what needs attention has a line.
+    ///   - done: the results that are already known.
+    ///   - isQuiet: true to display only cases that need attention.
     init(total: Int, done: Int, isQuiet: Bool, isColoured: Bool) {
         (self.isQuiet, self.isColoured) = (isQuiet, isColoured)
         self.total = total
@@ -52,7 +52,7 @@ final class ProgressLine: RunObserver {
         Console.write(Self.line(result, isColoured: isColoured) + "\n")
     }
 
-    /// Now, as in ISO 8601, in UTC.
+    /// Returns the current time in ISO 8601, in UTC.
     private static func date() -> String {
         Date().formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true)) + "Z"
     }
@@ -87,12 +87,12 @@ final class ProgressLine: RunObserver {
         Console.replaceLine(line)
     }
 
-    /// A case in a line that may go to a terminal.
+    /// Returns the line of a case for a terminal.
     static func line(_ result: CaseResult, isColoured: Bool = false) -> String {
         ColourOption.text(result.verdict, isColoured: isColoured) + "  " + PlainText.escaped(rest(result))
     }
 
-    /// What follows the verdict.
+    /// Returns the text after the verdict.
     private static func rest(_ result: CaseResult) -> String {
         var line = result.id
         if result.isFlaky { line += " (flaky: \(result.attempts.map(\.verdict.rawValue).joined(separator: ", ")))" }
@@ -109,7 +109,7 @@ final class ProgressLine: RunObserver {
         return "\(counts(result)); \(Int(virtual.rounded())) s of the run's own time in \(wall) s, seed \(result.seed)"
     }
 
-    /// How many cases have which verdict.
+    /// Returns the number of cases for each verdict.
     static func counts(_ result: RunResult) -> String {
         let parts = Verdict.allCases.filter { result.count($0) > 0 }.map { "\(result.count($0)) \($0.rawValue)" }
         let flaky = result.cases.count(where: \.isFlaky)

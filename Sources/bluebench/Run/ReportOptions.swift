@@ -4,7 +4,7 @@ import Foundation
 import Report
 import Transport
 
-/// Where the results of a run go.
+/// The options for the output of a run's results.
 struct ReportOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Write results as JSON.", valueName: "file"), completion: .file()) var json: String?
     @Option(help: ArgumentHelp("Write results as JUnit XML.", valueName: "file"), completion: .file()) var junit: String?
@@ -39,7 +39,7 @@ struct ReportOptions: ParsableArguments {
     var baseline: [String] = []
     @Flag(help: "Leave the keys of links in results and captures, which have them hidden otherwise.") var keys = false
 
-    /// The files of one run, known to be writable.
+    /// The output files of a run, which have been checked to be writable.
     struct Files {
         var json: [OutputFile] = []
         var junit: [OutputFile] = []
@@ -47,24 +47,24 @@ struct ReportOptions: ParsableArguments {
         var scorecard: [OutputFile] = []
         var markdown: [OutputFile] = []
         var capture: String?
-        /// The folder of all of it.
+        /// The report's folder.
         var folder: String?
-        /// Where each result goes as soon as it is there.
+        /// The journal, which receives each result immediately.
         var store: String?
-        /// Where rows of throughput go.
+        /// The path of the throughput results.
         var throughputJSON: String?
         var throughput: [ThroughputBar] = []
-        /// The captures of the run whose report the folder holds; nil where it holds none.
+        /// The captures of the previous run in the folder; nil if there was none.
         var formerCaptures: Set<String>?
-        /// Path of the former capture until this run begins.
+        /// The temporary path of the previous capture until this run starts.
         var aside: String?
-        /// What the page compares with.
+        /// The earlier results for comparison in the report.
         var earlier = EarlierRuns()
 
-        /// Writes what can be written.
+        /// Writes all files that can be written.
         ///
-        /// - Parameter secrets: hides the keys.
-        /// - Returns: what cannot, each with the reason.
+        /// - Parameter secrets: removes the keys.
+        /// - Returns: the files that could not be written, with the reasons.
         func write(_ result: RunResult, about run: RunFacts, hiding secrets: Secrets?) throws -> [String] {
             let page = html.isEmpty ? "" : try HTMLPage(result, throughput: throughput, about: run, comparedWith: earlier).text()
             let documents = [
@@ -87,19 +87,19 @@ struct ReportOptions: ParsableArguments {
         }
     }
 
-    /// The scorecard, or why there is none.
+    /// Returns the scorecard, or the reason why there is none.
     private static func scorecard(of result: RunResult) -> String {
         result.scorecard?.markdown(of: result.subject) ?? "# \(result.subject)\n\nThe bench did not have its HCI.\n"
     }
 
-    /// Makes the folder and looks whether everything can be written.
+    /// Creates the folder and checks that all files can be written.
     func prepare() throws -> Files {
         var files = Files()
-        // Before anything is written: the folder may be that of this run.
+        // Read before anything is written, because the folder may be that of this run.
         files.earlier = EarlierRuns(try baseline.map { try ResultsFile.read($0) }.map { ($0.result, $0.facts) })
         if let report {
             try? FileManager.default.createDirectory(atPath: report, withIntermediateDirectories: true)
-            // The system's own words, which Foundation does not pass on.
+            // Foundation does not pass on the system's message.
             guard mkdir(report, 0o777) == 0 || errno == EEXIST else {
                 throw CommandFailure(.usage, "cannot make the folder \(report): \(systemText(errno))")
             }
@@ -127,7 +127,7 @@ struct ReportOptions: ParsableArguments {
         return files
     }
 
-    /// The documents alone: of results that are there already.
+    /// Returns only the documents of existing results.
     static func documents(
         json: String?, junit: String?, html: String?, markdown: String?, report: String?, baseline: [String]
     ) throws -> Files {

@@ -1,9 +1,9 @@
 import Conformance
 import Foundation
 
-/// Files of an earlier run in the report's folder: they stay until this run begins.
+/// The files of a previous run in the report's folder, which remain until this run starts.
 extension ReportOptions {
-    /// The names of its captures, from its journal or its results; nil where the folder has neither.
+    /// Returns the names of its captures, from its journal or its results; nil if the folder has neither.
     static func formerCaptures(in folder: String) -> Set<String>? {
         guard let former = try? ResultsFile.read(folder) else { return nil }
         return Set(former.result.cases.compactMap(\.capture))
@@ -11,7 +11,7 @@ extension ReportOptions {
 }
 
 extension ReportOptions.Files {
-    /// Moves the former capture out of the way of this run's own, which has the packets of devices that are opened.
+    /// Moves the previous capture, because this run's capture is needed when devices are opened.
     mutating func setCaptureAside() {
         guard let folder, let capture, formerCaptures != nil, Self.isFile(capture) else { return }
         let place = "\(folder)/.capture.\(getpid())"
@@ -22,7 +22,7 @@ extension ReportOptions.Files {
         if let capture, let aside { rename(aside, capture) }
     }
 
-    /// This run does not begin: the former report stays, and this one goes only where options of their own name a file.
+    /// Keeps the previous report because this run does not start; its results are written only to files outside the folder.
     mutating func keepFormerReport() {
         guard let folder else { return }
         let isElsewhere = { (file: OutputFile) in !file.path.hasPrefix(folder + "/") }
@@ -31,14 +31,14 @@ extension ReportOptions.Files {
         (self.folder, throughputJSON) = (nil, nil)
     }
 
-    /// Removes the documents and captures of the former run that this one would not replace at once, and drafts that a killed run left. What this
-    /// run will write at its end is not to be taken for its own before.
+    /// Removes the documents and captures of the previous run that are not replaced immediately, and temporary files of a killed run.
+    /// Files that this run writes only at its end must not be mistaken for its own earlier.
     ///
-    /// - Parameter isContinued: it is the same run: only drafts go.
+    /// - Parameter isContinued: true to continue the same run: only temporary files are removed.
     func removeRemains(isContinued: Bool) {
         guard let folder else { return }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        // The page last: where it is gone, nothing of the other run is left.
+        // The page is removed last: without it, nothing of the other run is left.
         for name in names.sorted(by: { $0 != "index.html" && $1 == "index.html" }) where isRemains(name, isContinued: isContinued) {
             let path = "\(folder)/\(name)"
             if path != capture, Self.isFile(path) { unlink(path) }

@@ -2,7 +2,7 @@ import Conformance
 import Foundation
 import Report
 
-/// Results that an earlier run has left: `results.json`, `results.jsonl`, or the report folder with either.
+/// The results of an earlier run: `results.json`, `results.jsonl`, or the report folder with either.
 struct ResultsFile {
     var path: String
     var result: RunResult
@@ -10,13 +10,13 @@ struct ResultsFile {
 
     var named: (String, RunResult) { (path, result) }
 
-    /// It ended without a word about the cases that it had not come to.
+    /// True if the run ended without entries for its remaining cases.
     var wasKilled: Bool { result.isInterrupted && !result.cases.contains(where: \.isNotRun) }
 
-    /// The folder that the names of captures are in.
+    /// The folder of the captures.
     var folder: String { URL(fileURLWithPath: path).deletingLastPathComponent().path }
 
-    /// Of a report folder it is the journal that counts, if there is one: results.json of a run that was killed may lack its last cases.
+    /// Reads the results; of a report folder the journal, if there is one, because results.json of a killed run may be incomplete.
     static func read(_ path: String) throws -> ResultsFile {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {

@@ -4,11 +4,11 @@ import Packets
 import Report
 import Timing
 
-/// The last lines of a run: the count of verdicts, what the machine or the devices did to it, where the report is and how to go on.
+/// The last lines of a run: the number of verdicts, influences of the machine and the devices, the report's path and the next commands.
 struct RunClosing {
     var result: RunResult
     var slack: Microseconds
-    /// What the run took on the machine.
+    /// The duration of the run in real time.
     var elapsed: Microseconds
     var folder: String?
     var isColoured: Bool
@@ -29,7 +29,7 @@ struct RunClosing {
         for device in result.devices { if let race = device.race { Console.line("\(device.side) \(device.device): \(race)") } }
     }
 
-    /// Where to look, and what to type next. To be told when the report is written.
+    /// Displays the report's path and the next commands. Called after the report was written.
     func tellWhereToGoOn() {
         guard let folder, FileManager.default.fileExists(atPath: folder + "/index.html") else { return }
         Console.line("report  \(folder)/index.html")
@@ -46,7 +46,7 @@ struct RunClosing {
         return "\(verdicts): \(reason.split(separator: "\n").joined(separator: " "))"
     }
 
-    /// The command line of this run with another option, as a shell takes it.
+    /// Returns the command line of this run with changed options, quoted for a shell.
     private static func again(adding added: [String], removing removed: Set<String>) -> String {
         let own = CommandLine.arguments.dropFirst().filter { argument in
             !removed.contains(String(argument.prefix { $0 != "=" })) && !added.contains(argument)

@@ -1,7 +1,7 @@
 import Report
 
 extension RunCommand {
-    /// The options without which a case would not be the same, as a shell takes them.
+    /// The options needed to repeat a case, quoted for a shell.
     var again: String {
         var words: [String] = []
         func add(_ name: String, _ value: String?) {

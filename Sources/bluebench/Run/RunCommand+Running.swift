@@ -9,7 +9,7 @@ import Transport
 import TransportUSB
 
 extension RunCommand {
-    /// Runs the cases and writes the report, as much of it as can be written.
+    /// Runs the cases and writes the report as far as possible.
     func execute(_ plan: inout RunPlan, _ ends: BenchEnds) throws {
         let (signals, began) = (SignalHandler(), MonotonicClock.now())
         var files = try outputs.prepare()
@@ -73,7 +73,7 @@ extension RunCommand {
         if result.exitCode != 0 { throw ExitCode(result.exitCode) }
     }
 
-    /// Runs the cases. Each is on the disk, in the journal and in JUnit, before its line is printed.
+    /// Runs the cases. Each result is written to the journal and to JUnit before its line is printed.
     private func runAll(
         _ runner: Runner, _ journal: (store: ResultStore?, secrets: Secrets?), _ files: ReportOptions.Files, _ facts: RunFacts,
         _ progress: ProgressLine,
@@ -108,7 +108,7 @@ extension RunCommand {
         } catch { throw CommandFailure(error) }
     }
 
-    /// Who is not there is said at once, not by each case.
+    /// Reports a missing device at the start instead of in each case.
     private func look(with runner: Runner, closing devices: HeldDevices?) throws {
         do {
             let found = try runner.describeDevice()
@@ -121,7 +121,7 @@ extension RunCommand {
                 "length   about \(Self.words(length)) for the \(cases) cases that are about it; longer where it does not answer"
             )
         } catch let failure as SurveyFailure {
-            // The cases say why they were not run.
+            // The results contain the reason.
             if runner.stopping.isRaised { return }
             devices?.close()
             throw CommandFailure(.bench, failure.description)
@@ -139,7 +139,7 @@ extension RunCommand {
         do { return try ResultStore(path: path, header: header, isResumed: resume) } catch { throw CommandFailure(error) }
     }
 
-    /// A report folder that somebody took away while the run went on is made anew.
+    /// Creates the report folder again if it was removed during the run.
     private func restoreFolder(_ files: ReportOptions.Files, _ store: ResultStore?) throws {
         guard let folder = files.folder, let store else { return }
         try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -149,7 +149,7 @@ extension RunCommand {
 
     // MARK: Devices
 
-    /// Real devices stay open for the whole run.
+    /// Returns the real devices, which remain open for the whole run.
     func realDevices(_ setup: BenchSetup) throws -> HeldDevices? {
         guard waitForReplug == nil || setup.tester != .virtual || setup.isAlone else {
             throw CommandFailure(.usage, "--wait-for-replug needs real devices: a virtual one is never unplugged")
@@ -174,11 +174,11 @@ extension RunCommand {
     }
 }
 
-/// What went wrong beside the verdicts. It is told at the end, when everything that could be kept is on the disk.
+/// Problems other than verdicts, reported at the end after all files were written.
 struct Troubles {
     var texts: [String] = []
 
-    /// What fails again and again is told once.
+    /// Records a repeated problem only once.
     mutating func attempt(_ body: () throws -> Void) {
         do { try body() } catch {
             let text = CommandFailure(error).message

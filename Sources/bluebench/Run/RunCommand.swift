@@ -10,7 +10,7 @@ import Timing
 import Transport
 import TransportUSB
 
-/// `bluebench run`: cases against a subject.
+/// `bluebench run`: runs cases against a subject.
 struct RunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run", abstract: "Run cases against a subject and write a report.",
@@ -147,7 +147,7 @@ struct RunCommand: ParsableCommand {
         return labels
     }
 
-    /// Options that would change nothing are mistakes.
+    /// Rejects options without effect.
     private func checkOptions() throws {
         try controls.check(report: outputs.report)
         if resume, outputs.report == nil {
@@ -179,18 +179,18 @@ struct RunCommand: ParsableCommand {
         }
     }
 
-    /// A subject that exists is named, and nobody to test it: what cases there are for one device.
+    /// True if a real subject is given without a tester: only cases for a single device run.
     private var isForOne: Bool {
         Arguments.given("--subject") && !Arguments.given("--tester") && subject != "virtual" && subjectName != BenchEnds.overTheAir
             && subjectPort == nil
     }
 
-    /// A peer is over the air, unless its controller is said to be somewhere.
+    /// The subject, which is over the air by default if a peer is given.
     var subjectName: String {
         peer != nil && tester != "virtual" && !Arguments.given("--subject") ? BenchEnds.overTheAir : subject
     }
 
-    /// What a private address is resolved with, without the keys that would make the tester anything but a stranger.
+    /// Returns the bond with only the key that resolves private addresses, so that the tester is otherwise unknown to the device.
     private static func resolving(_ bond: Bond) -> Bond? {
         guard let key = bond.identityResolvingKey else { return nil }
         var known = Bond(bond.identity)
@@ -219,7 +219,7 @@ struct RunCommand: ParsableCommand {
     }
 }
 
-/// Values of parameters on the command line.
+/// The parameter values on the command line.
 enum RunParameters {
     private static func hint(for name: String, _ cases: [TestCase]) -> String {
         let names = Set(cases.flatMap { $0.parameters.map(\.name) }).sorted()

@@ -3,7 +3,7 @@ import Conformance
 import Foundation
 import Timing
 
-/// How much of a run is run, and when it ends.
+/// The options that limit a run.
 struct RunControls: ParsableArguments {
     @Option(
         help: ArgumentHelp("End the run after so many cases that FAIL or end in ERROR.", valueName: "n"),
@@ -39,7 +39,7 @@ struct RunControls: ParsableArguments {
         return shard
     }
 
-    /// Options that would change nothing are mistakes.
+    /// Rejects options without effect.
     func check(report: String?) throws {
         if durations != nil, shard == nil { throw CommandFailure(.usage, "--durations is for --shard") }
         if failOnFlaky, retry == 0 { throw CommandFailure(.usage, "--fail-on-flaky is for --retry: without it nothing is flaky") }
@@ -48,9 +48,9 @@ struct RunControls: ParsableArguments {
         }
     }
 
-    /// Leaves those cases in the plan that are to be run.
+    /// Removes the cases from the plan that are not to be run.
     ///
-    /// - Returns: false when there is nothing left to do, because everything had passed.
+    /// - Returns: false if no cases remain because all have passed.
     func narrow(_ plan: inout RunPlan, report: String?) throws -> Bool {
         (plan.retries, plan.mostFailures, plan.shard) = (retry, maxFailures, shard?.description)
         if let lastFailed {
@@ -78,7 +78,7 @@ struct RunControls: ParsableArguments {
         return true
     }
 
-    /// Ends the run when its time is up.
+    /// Stops the run at its time limit.
     func limit(_ runner: Runner) {
         guard let timeout else { return }
         DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(timeout)) {

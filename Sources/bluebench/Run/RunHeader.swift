@@ -1,7 +1,7 @@
 import Conformance
 import Timing
 
-/// What a run in wall time says before its first case: which devices it uses, how they started, and what is added to windows.
+/// The first lines of a run in real time: its devices, their start, and the tolerance of windows.
 enum RunHeader {
     static func lines(_ devices: [DeviceReport], _ setup: BenchSetup, isWall: Bool) -> [String] {
         guard isWall else { return [] }

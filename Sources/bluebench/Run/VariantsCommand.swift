@@ -5,7 +5,7 @@ import Foundation
 import Report
 import Synchronization
 
-/// `bluebench variants`: the suites against conforming devices that behave unlike ours.
+/// `bluebench variants`: runs the suites with conforming devices that differ from the default.
 struct VariantsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "variants", abstract: "Run every case against conforming devices and surroundings that behave unlike ours.",
@@ -83,7 +83,7 @@ struct VariantsCommand: ParsableCommand {
     }
 }
 
-/// What `bluebench variants --json` writes.
+/// The output of `bluebench variants --json`.
 private struct VariantsDocument: Encodable {
     struct Row: Encodable {
         var id: String

@@ -2,7 +2,7 @@ import ArgumentParser
 import Conformance
 import Foundation
 
-/// Whether verdicts are coloured.
+/// The option for coloured verdicts.
 struct ColourOption: ParsableArguments {
     enum Choice: String, ExpressibleByArgument, CaseIterable {
         case auto, always, never
@@ -21,7 +21,7 @@ struct ColourOption: ParsableArguments {
         }
     }
 
-    /// A verdict in the width of the longest and a space.
+    /// Returns a verdict padded to the width of the longest.
     static func text(_ verdict: Verdict, isColoured: Bool) -> String {
         let padding = String(repeating: " ", count: max(0, 6 - verdict.rawValue.count))
         guard isColoured else { return verdict.rawValue + padding }

@@ -4,7 +4,7 @@ import Conformance
 import Foundation
 import TransportUSB
 
-/// What a shell may offer for a word that is being typed. Nothing is read but names: a shell does not wait for a whole folder of cases.
+/// The shell completions of a word. Only names are read, because reading all cases would take too long.
 enum Completions {
     static let cases = CompletionKind.custom { words, _, prefix in caseNames(in: folder(in: words), prefix) }
     static let suites = CompletionKind.custom { words, _, _ in suiteNames(in: folder(in: words)) }
@@ -13,7 +13,7 @@ enum Completions {
         ["virtual", "tcp:", "unix:", "serial:"] + ((try? USBEnumeration.dongles()) ?? []).map(\.location.description)
     }
 
-    /// Where the command line says that the cases are.
+    /// Returns the folder of the cases on the command line.
     private static func folder(in words: [String]) -> String {
         if let tied = words.last(where: { $0.hasPrefix("--cases=") }) { return String(tied.dropFirst("--cases=".count)) }
         guard let place = words.lastIndex(of: "--cases"), place + 1 < words.count else { return CaseFolder.standard }
@@ -28,7 +28,7 @@ enum Completions {
         }
     }
 
-    /// Suites, until one is chosen; then its cases.
+    /// Returns the suites, or the cases of the selected suite.
     static func caseNames(in folder: String, _ prefix: String) -> [String] {
         let suites = suiteNames(in: folder)
         guard let slash = prefix.firstIndex(of: "/") else { return suites + suites.map { $0 + "/" } }

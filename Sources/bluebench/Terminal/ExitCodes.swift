@@ -5,17 +5,17 @@ import Host
 import Transport
 
 extension ExitCode {
-    /// Every case passed, or the tool did what it was asked.
+    /// Every case passed, or the tool succeeded.
     static let pass = ExitCode(0)
-    /// A case failed, or a figure was worse than asked for.
+    /// A case failed, or a measured value is below its limit.
     static let fail = ExitCode(1)
-    /// The command line, or a file it names, is wrong.
+    /// The command line, or a file that it names, is wrong.
     static let usage = ExitCode(2)
     /// The bench itself failed, or no verdict could be reached.
     static let bench = ExitCode(3)
 }
 
-/// Why a subcommand ends: one line for people and the exit code.
+/// The failure of a subcommand: a message and the exit code.
 struct CommandFailure: Error {
     var code: ExitCode
     var message: String
@@ -25,7 +25,7 @@ struct CommandFailure: Error {
         self.message = message
     }
 
-    /// What an error of the rooms below means for a command.
+    /// Creates the failure for an error of a lower layer.
     init(_ error: any Error) {
         switch error {
         case let failure as CommandFailure: self = failure

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A file that the command line names for reading.
+/// An input file of the command line.
 enum InputFile {
-    /// - Throws: a usage error in the system's words.
+    /// - Throws: a usage error with the system's message.
     static func data(_ path: String) throws -> Data {
         do { return try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
             throw CommandFailure(.usage, "cannot read \(path): \(error.localizedDescription)")

@@ -2,27 +2,28 @@ import ArgumentParser
 import Foundation
 import Transport
 
-/// Where a document goes that a command writes for people or other programs.
+/// An output file of a command.
 ///
-/// A regular file is replaced as a whole: nobody reads half of it, and a full disk leaves the old one. Whatever else has the path, a pipe, a
-/// device or a link, stays what it is and is written into.
+/// A regular file is replaced atomically: it is never incomplete, and a full disk leaves the old one. Another kind of file, such as a pipe,
+/// a
+/// device or a link, is kept and written to.
 struct OutputFile {
     private enum Place {
         case file(String)
-        /// A file in a folder in which nothing can be made.
+        /// A file in a folder in which no files can be created.
         case inPlace(String)
         case stream(Int32)
     }
 
     let path: String
     private let place: Place
-    /// The modes of a file that it makes.
+    /// The permissions of a new file.
     private let permissions: mode_t
 
-    /// Finds out where the path leads, and opens what is no regular file: a named pipe waits here for its reader.
+    /// Determines the kind of file, and opens files that are not regular: a named pipe waits here for its reader.
     ///
-    /// - Parameter isSecret: a regular file is for its owner alone, also one that was there before.
-    /// - Throws: a usage error when nothing can be written there.
+    /// - Parameter isSecret: true to let only the owner read a regular file, even an existing one.
+    /// - Throws: a usage error if it cannot be written.
     init(_ path: String, isSecret: Bool = false) throws {
         self.path = path
         permissions = isSecret ? 0o600 : 0o666
@@ -46,17 +47,17 @@ struct OutputFile {
         }
     }
 
-    /// Whether it can be written again and again, each time as a whole.
+    /// True if the whole file can be written repeatedly.
     var isReplaceable: Bool { if case .stream = place { false } else { true } }
 
-    /// - Throws: a failure of the bench, in the system's words.
+    /// - Throws: a failure of the bench with the system's message.
     func write(_ text: String) throws { try write(Data(text.utf8)) }
 
     func write(_ data: Data) throws {
         if let failure = failureOfWriting(data) { throw CommandFailure(.bench, "cannot write \(path): \(failure)") }
     }
 
-    /// Why the document cannot be written, in the system's words; nil when it is.
+    /// Writes the document; returns the system's message if that fails.
     func failureOfWriting(_ data: Data) -> String? {
         let octets = Array(data)[...]
         let code =
@@ -68,9 +69,9 @@ struct OutputFile {
         return code == 0 ? nil : systemText(code)
     }
 
-    /// Empties the file and leaves it open, for what is written bit by bit; the caller closes it.
+    /// Truncates the file and leaves it open for incremental writing; the caller closes it.
     ///
-    /// - Throws: a usage error when nothing can be written there.
+    /// - Throws: a usage error if it cannot be written.
     func begin() throws -> Int32 {
         switch place {
         case .stream(let descriptor): return dup(descriptor)
@@ -84,7 +85,7 @@ struct OutputFile {
     // MARK: Where a path leads
 
     private static func newFile(_ path: String) throws -> Place {
-        // A link to what is not there yet: the system follows it.
+        // The system follows a link to a file that does not exist yet.
         if (try? FileManager.default.destinationOfSymbolicLink(atPath: path)) != nil { return .inPlace(path) }
         guard access(folder(of: path), W_OK) == 0 else { throw refusal(path, errno) }
         return .file(path)
@@ -131,16 +132,16 @@ struct OutputFile {
         let descriptor = makeFile(path, flag)
         guard descriptor >= 0 else { return errno }
         let code = writeAll(octets, to: descriptor)
-        // Some file systems tell only now that the disk is full.
+        // Some file systems report a full disk only on closing.
         return close(descriptor) != 0 && code == 0 ? errno : code
     }
 }
 
-/// The paths that a command line names for writing: none of them twice.
+/// The output paths of a command line, each of which may occur only once.
 struct OutputPaths {
     private var taken: [String: String] = [:]
 
-    /// - Throws: a usage error when another option writes there already.
+    /// - Throws: a usage error if another option has the same path.
     mutating func add(_ option: String, _ path: String?) throws {
         guard let path else { return }
         var found = stat()

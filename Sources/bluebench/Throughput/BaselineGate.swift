@@ -3,15 +3,15 @@ import Foundation
 import History
 import Throughput
 
-/// `--baseline FILE --at-least 95%`: each row that the file has, too, carries as much of its figure.
+/// `--baseline FILE --at-least 95%`: compares each row with the same row of the file.
 struct BaselineGate {
     private let path: String
     private let base: ThroughputResults
     private let share: Double
 
-    /// Nil where no baseline is given.
+    /// Returns nil without a baseline.
     ///
-    /// - Throws: a usage error for a file that holds no figures, before anything is measured.
+    /// - Throws: a usage error for a file without results, before the measurement.
     init?(_ path: String?, atLeast: String?) throws {
         guard let path else {
             if atLeast != nil { throw CommandFailure(.usage, "--at-least goes with --baseline") }
@@ -27,7 +27,7 @@ struct BaselineGate {
         do { base = try ThroughputResults(json: data, name: path) } catch { throw CommandFailure(.usage, "\(error)") }
     }
 
-    /// - Throws: a failure that names the rows that carry too little, or says that no row could be compared.
+    /// - Throws: a failure that names the rows below the limit, or reports that no row could be compared.
     func check(_ report: ThroughputReport) throws {
         let now = try ThroughputResults(json: report.json(), name: "these figures")
         let differences = (now.setup ?? ThroughputSetup()).differences(from: base.setup ?? ThroughputSetup())

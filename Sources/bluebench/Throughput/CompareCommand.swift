@@ -4,7 +4,7 @@ import History
 import Packets
 import Report
 
-/// `bluebench compare`: what is worse than before.
+/// `bluebench compare`: reports regressions.
 struct CompareCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compare", abstract: "Compare two files of results: figures of throughput, or verdicts.",
@@ -34,7 +34,7 @@ struct CompareCommand: ParsableCommand {
         _ = try limits()
     }
 
-    /// Where each text stands in a row's name, the limit beside it; the last that fits counts.
+    /// Returns the limits by text in a row's name; the last matching limit applies.
     private func limits() throws -> [(text: String, percent: Double)] {
         try row.map { option in
             guard let sign = option.lastIndex(of: "="), sign > option.startIndex,
@@ -106,7 +106,7 @@ struct CompareCommand: ParsableCommand {
         }
     }
 
-    /// Of a report folder it is what `merge` takes, the journal of a run that was killed included.
+    /// Reads the results; of a report folder the same file as `merge`, including the journal of a killed run.
     private static func results(_ path: String) throws -> Data {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue else {
@@ -129,12 +129,12 @@ struct CompareCommand: ParsableCommand {
 private struct Finding: Encodable {
     var name: String
     var finding: String
-    /// kbit/s, and per cent.
+    /// In kbit/s and per cent.
     var base: Double?
     var now: Double?
     var change: Double?
     var band: Double?
-    /// Verdicts.
+    /// The verdicts.
     var before: String?
     var after: String?
     var reason: String?

@@ -3,7 +3,7 @@ import Packets
 import Report
 import Throughput
 
-/// The rows of throughput that a report shows beside the cases.
+/// The throughput rows that a report displays.
 enum StandardSweep {
     private static var plan: SweepPlan {
         var plan = SweepPlan()
@@ -18,7 +18,7 @@ enum StandardSweep {
 
     /// Measures the rows between two virtual devices.
     ///
-    /// - Parameter path: where the rows go as JSON.
+    /// - Parameter path: the path of the rows in JSON.
     static func run(seed: UInt64, json path: String?) throws -> [ThroughputBar] {
         var settings = VirtualPair.Settings()
         settings.seed = seed

@@ -8,7 +8,7 @@ import Timing
 import Transport
 
 extension ThroughputCommand {
-    /// Two hosts on simulated controllers, in virtual time.
+    /// Measures between two hosts on simulated controllers, in virtual time.
     func runVirtual(
         _ plan: SweepPlan, _ settings: VirtualPair.Settings, _ loop: RunLoop, _ captures: Captures, _ output: inout ThroughputOutput
     ) throws {
@@ -20,7 +20,7 @@ extension ThroughputCommand {
         try sweep(plan, pair.bench, loop, &output)
     }
 
-    /// Devices that exist, or a subject with a host of its own, in real time.
+    /// Measures with real devices, or a subject with its own host, in real time.
     func runDevices(
         _ plan: SweepPlan, _ ends: BenchEnds, _ settings: VirtualPair.Settings, _ loop: RunLoop, _ captures: Captures,
         _ output: inout ThroughputOutput
@@ -49,13 +49,13 @@ extension ThroughputCommand {
         try sweep(plan, bench, loop, &output, isReady: isReady)
     }
 
-    /// - Returns: false when the user has ended it.
+    /// - Returns: false if the user has stopped it.
     private func begin(on loop: RunLoop, _ output: ThroughputOutput, _ body: @escaping () async throws -> Void) throws -> Bool {
         do { try output.stop.run(on: loop, body) } catch is CancellationError { return false }
         return true
     }
 
-    /// The product that is measured by a characteristic of its own, if one is.
+    /// The product that is measured by its own characteristic, if one is given.
     private var product: ProductFlow? {
         guard let peer, let uuid = notify ?? write else { return nil }
         let selector = PeerSelector(peer)
@@ -66,14 +66,14 @@ extension ThroughputCommand {
         }
     }
 
-    /// Company and firmware, by their numbers.
+    /// Returns the company and firmware numbers.
     private static func chip(of host: Host) -> String {
         let controller = host.controller
         let numbers = [controller.manufacturer, controller.hciRevision, controller.lmpSubversion].map { Hex.number($0) }
         return "company \(numbers[0]), HCI revision \(numbers[1]), LMP subversion \(numbers[2])"
     }
 
-    /// A host on a device, whose packets go into the capture.
+    /// Creates a host on a device whose packets are captured.
     private func end(_ role: String, on device: DeviceSelector, _ loop: RunLoop, _ captures: Captures) throws -> ThroughputBench.End {
         let pipe = try firmware.open(device, on: loop)
         let transport = try pipe.captured(into: captures.packets, as: role, on: loop)
@@ -108,7 +108,7 @@ extension ThroughputCommand {
         try output.finish(at: loop.now)
     }
 
-    /// Each rung on controllers of its own, which keep to the packets per event that the published figure implies.
+    /// Measures each rung on its own controllers, limited to the packets per event implied by the published value.
     func runLadder(_ settings: VirtualPair.Settings, _ output: inout ThroughputOutput) throws {
         output.beginLadder()
         var virtual = Microseconds.zero

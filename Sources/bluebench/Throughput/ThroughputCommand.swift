@@ -7,7 +7,7 @@ import Throughput
 import Timing
 import Transport
 
-/// `bluebench throughput`: sweeps of flows, each row beside its ceiling.
+/// `bluebench throughput`: measures a sweep of flows and compares each row with its ceiling.
 struct ThroughputCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "throughput", abstract: "Measure what a link carries, beside the most it could, and say where the rest went.",
@@ -126,7 +126,7 @@ struct ThroughputCommand: ParsableCommand {
                 try runDevices(plan, ends, settings, loop, captures, &output)
             }
         } catch {
-            // What went wrong first is what is told.
+            // The first error is reported.
             try? captures.finish()
             throw CommandFailure(error)
         }
@@ -138,7 +138,7 @@ struct ThroughputCommand: ParsableCommand {
 
     // MARK: What was asked for
 
-    /// Options that would change nothing are mistakes, and so is a path that two of them name.
+    /// Rejects options without effect, and a path that occurs twice.
     private func checkOptions(_ ends: BenchEnds) throws {
         guard (peer != nil) == (notify != nil || write != nil), notify == nil || write == nil else {
             throw CommandFailure(.usage, "a product is measured by --peer and one of --notify and --write")
@@ -192,7 +192,7 @@ struct ThroughputCommand: ParsableCommand {
         }
     }
 
-    /// What is kept beside the figures.
+    /// Returns the description of the setup, which is stored with the results.
     private func makeSetup(_ ends: BenchEnds) throws -> ThroughputSetup {
         let facts = RunFacts.ofThisMachine(version: Bluebench.version)
         var setup = ThroughputSetup()
@@ -296,7 +296,7 @@ struct ThroughputCommand: ParsableCommand {
     }
 }
 
-/// What the command line changes on both simulated controllers.
+/// The settings of both simulated controllers on the command line.
 struct ControllerSettingsOverlay {
     var exchanges: Int?
     var buffers: UInt8?

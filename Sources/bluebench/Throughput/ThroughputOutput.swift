@@ -5,9 +5,9 @@ import Report
 import Throughput
 import Timing
 
-/// What `bluebench throughput` prints and writes, row by row.
+/// The output of `bluebench throughput`, row by row.
 struct ThroughputOutput {
-    /// Where the rows go beside the terminal.
+    /// The output files besides the terminal.
     struct Paths {
         var json: String?
         var csv: String?
@@ -24,10 +24,10 @@ struct ThroughputOutput {
     private(set) var report = ThroughputReport()
     private var total = 0
     private var pair: VirtualPair?
-    /// Raised when the user wants the sweep to end; what is measured by then is kept.
+    /// Raised to end the sweep; the rows measured so far are kept.
     let stop: StopFlag
 
-    /// - Throws: when the file cannot be written, before anything is measured.
+    /// - Throws: an error if the file cannot be written, before the measurement.
     init(_ paths: Paths, isExplaining: Bool, showsProgress: Bool, seed: UInt64, setup: ThroughputSetup, stop: StopFlag) throws {
         self.stop = stop
         file = try paths.json.map { try OutputFile($0) }
@@ -40,10 +40,10 @@ struct ThroughputOutput {
         report.setup = setup
     }
 
-    /// Takes the counts of a simulation into the report.
+    /// Sets the simulation whose counters the report contains.
     mutating func watch(_ pair: VirtualPair) { self.pair = pair }
 
-    /// Keeps what the controllers of dongles say they are.
+    /// Records the descriptions of the dongles' controllers.
     mutating func note(tester: String?, subject: String?) {
         report.setup?.testerController = tester
         report.setup?.subjectController = subject
@@ -54,7 +54,7 @@ struct ThroughputOutput {
         Console.line("  row  over     direction     phy       len  mtu      ms    kbit/s   ceiling       %  packets/event  resent  limit")
     }
 
-    /// On a terminal, what is being measured now.
+    /// Displays the current measurement on a terminal.
     func announce(_ request: ThroughputRow.Request, repetition: String = "") {
         if showsProgress { return Console.complain("\(position(report.rows.count + 1)) \(Self.name(request))\(repetition)\(left)") }
         guard isatty(STDOUT_FILENO) == 1 else { return }
@@ -86,7 +86,7 @@ struct ThroughputOutput {
         if stop.isRaised { Console.complain("stopped: \(report.rows.count) of \(total) rows were measured") }
     }
 
-    /// Fail when a flow was not whole or a subject refused, bench error when only the environment failed.
+    /// A failure if a flow was incomplete or the subject refused it, a bench error if only the environment failed.
     var exitCode: ExitCode {
         let failed = report.rows.filter { $0.failure != nil }
         if failed.contains(where: { !$0.isEnvironment }) { return .fail }
@@ -101,7 +101,7 @@ struct ThroughputOutput {
         report.transmissions = pair.simulation.transmissions
     }
 
-    /// Keeps what there is, where a file can be written again.
+    /// Saves the rows so far, if the file can be rewritten.
     private func save() throws {
         if let file, file.isReplaceable { try file.write(report.json()) }
     }
@@ -156,7 +156,7 @@ struct ThroughputOutput {
             + "p99 \(milliseconds(times.p99)), longest \(milliseconds(times.max)) ms"
     }
 
-    /// Of the sweep, from the rows that were measured.
+    /// The remaining time of the sweep, estimated from the measured rows.
     private var left: String {
         guard !report.rows.isEmpty else { return "" }
         let elapsed = (ContinuousClock.now - start).milliseconds / 1_000
