@@ -1,21 +1,23 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The manifest is the architecture diagram: a target is a room, and a room depends only on rooms below it.
+// The manifest defines the architecture: a target is a room, and a room depends only on rooms below it.
 let plain: [SwiftSetting] = [
     .swiftLanguageMode(.v6), .treatAllWarnings(as: .error), .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
-// `make fuzz` builds the rooms with coverage counters and the address sanitizer, and the fuzzer on top of them; nothing else does. To count inputs
-// it takes the rooms as they are released.
+// `make fuzz` builds the rooms and the fuzzer with coverage counters and the address sanitizer. To count inputs
+// it uses the release build of the rooms.
 let fuzzing = Context.environment["BLUEBENCH_FUZZ"]
 let sanitizers = [fuzzing == "released" ? "-sanitize=fuzzer" : "-sanitize=fuzzer,address"]
 let house = plain + (fuzzing == nil || fuzzing == "released" ? [] : [.unsafeFlags(sanitizers + ["-O"])])
-// One optimised build serves `make run` and `make test`: tests see the inside of the rooms, as the fuzzer does; a debug build lets them anyway.
+// One optimised build serves `make run` and `make test`: testability is enabled for the tests and the fuzzer; debug builds enable it by
+// default.
 let testing = Context.environment["BLUEBENCH_TESTING"] != nil
 let opened: [SwiftSetting] = testing || fuzzing == "released" ? [.unsafeFlags(["-enable-testing"])] : []
-// That build looks for overlapping accesses, which costs a quarter of the simulation's time; `make dist` and `make bench` build without.
+// That build checks for overlapping accesses, which costs a quarter of the simulation's speed; `make dist` and `make bench` disable the
+// check.
 let quick: [SwiftSetting] = testing ? [] : [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
-// Tests themselves are compiled as they are written.
+// The tests themselves are compiled without optimisation.
 let asWritten: [SwiftSetting] = testing ? [.unsafeFlags(["-Onone"])] : []
 
 func room(_ name: String, _ below: [Target.Dependency] = [], settings: [SwiftSetting] = [], plugins: [Target.PluginUsage] = []) -> Target {
@@ -111,7 +113,7 @@ let package = Package(
     ]
 )
 
-// `make test-room ROOM=Host` builds one room's tests and what they stand on, and nothing else.
+// `make test-room ROOM=Host` builds only one room's tests and their dependencies.
 if let room = Context.environment["BLUEBENCH_ROOM"] {
     package.targets.removeAll { $0.type == .test && $0.name != "\(room)Tests" }
 }

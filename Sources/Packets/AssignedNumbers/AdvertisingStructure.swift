@@ -1,6 +1,6 @@
-/// The structures that advertising data consist of: length, type, data. Core Vol 3, Part C, 11 and the Supplement, Part A.
+/// The structures of advertising data: length, type, data. Core Vol 3, Part C, 11 and the Supplement, Part A.
 enum AdvertisingStructure {
-    /// Reads structures until the data end or, as zeros fill them up, nothing follows; octets that are none come last as they are.
+    /// Decodes structures up to the end of the data or up to zeros that fill it; invalid octets follow as a last field.
     static func fields(_ bytes: [UInt8], _ range: Range<Int>) -> [DecodedField] {
         var fields: [DecodedField] = []
         var position = range.lowerBound
@@ -32,7 +32,7 @@ enum AdvertisingStructure {
     }
 
     private struct Declared {
-        /// The whole structure as octets, for data that are not what they should be.
+        /// The octets of a structure whose data are invalid.
         var raw: FieldDeclaration
         var fields: [FieldDeclaration]
     }

@@ -1,19 +1,19 @@
-/// Names for numbers that the Bluetooth SIG assigns: companies, UUIDs, appearances. The well-known ones; any other number stays a number.
+/// Names of the most common numbers assigned by the Bluetooth SIG: companies, UUIDs, appearances.
 public enum AssignedNumbers {
-    /// A company's short name.
+    /// Returns a company's short name.
     public static func company(_ identifier: Int) -> String? { companies[identifier] }
 
-    /// What a 16-bit UUID stands for: a service, a declaration, a descriptor, a characteristic.
+    /// Returns the name of a 16-bit UUID: a service, a declaration, a descriptor or a characteristic.
     public static func name(uuid: UInt16) -> String? { uuids[Int(uuid)] }
 
-    /// An appearance, or its category where the kind within it has no name.
+    /// Returns the name of an appearance, or of its category if the subcategory is unknown.
     public static func appearance(_ value: Int) -> String? { appearances[value] ?? appearances[value & ~0x3F] }
 
     private static let companies = table(companyNames)
     private static let uuids = table(serviceNames).merging(table(attributeNames)) { first, _ in first }
     private static let appearances = table(appearanceNames)
 
-    /// A line each: the number in hexadecimal, a blank, the name.
+    /// Parses a table. Each line has a hexadecimal number, a space and a name.
     private static func table(_ text: String) -> [Int: String] {
         var names: [Int: String] = [:]
         for line in text.split(separator: "\n") {
@@ -36,7 +36,7 @@ public enum AssignedNumbers {
 }
 
 extension BluetoothUUID {
-    /// The UUID, with its name where it has a well-known one: `0x180D (Heart Rate)`.
+    /// The UUID, with its name if it is known: `0x180D (Heart Rate)`.
     public var words: String {
         guard let short, let name = AssignedNumbers.name(uuid: short) else { return description }
         return "\(description) (\(name))"

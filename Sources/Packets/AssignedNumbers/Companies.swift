@@ -1,5 +1,5 @@
 extension AssignedNumbers {
-    /// Company identifiers, by the names that the companies go by.
+    /// Company identifiers with common company names.
     static let companyNames = """
         0000 Ericsson
         0001 Nokia
@@ -86,7 +86,7 @@ extension AssignedNumbers {
         FFFF none
         """
 
-    /// Appearance categories, each with its generic value, and the kinds of human interface devices.
+    /// Appearance categories, each with its generic value, and the subcategories of human interface devices.
     static let appearanceNames = """
         0000 Unknown
         0040 Phone

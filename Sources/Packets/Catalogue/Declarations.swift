@@ -1,4 +1,4 @@
-/// A PDU as it was declared: its name, its code and its fields.
+/// The declaration of a PDU: its name, its code and its fields.
 public final class PDUDeclaration: Sendable {
     public enum Kind: String, Sendable, Hashable {
         case hciCommand, hciEvent, hciData, llControl, att, smp, lmp, l2capSignaling, channel, advertising, header, structure
@@ -6,24 +6,24 @@ public final class PDUDeclaration: Sendable {
 
     /// The namespace: `HCICommands`, `HCIEvents`, `LLControl`, `ATT` ...
     public let layer: String
-    /// The Core Specification's name.
+    /// The name in the Core Specification.
     public let name: String
     public let kind: Kind
     /// Opcode, event code or PDU type.
     public let code: Int
     public let subevent: Int?
-    /// Where the Core Specification defines it.
+    /// The section of the Core Specification that defines it.
     public let section: String
-    /// For commands.
+    /// For commands: the event that completes the command.
     public let completion: CommandCompletion
-    /// For commands that have one.
+    /// For commands: the bit in Supported_Commands, if there is one.
     public let supportedCommandsBit: SupportedCommandsBit?
-    /// For events; unmaskable for everything else.
+    /// For events: the mask bit; unmaskable for all other PDUs.
     public let maskPosition: EventMaskPosition
-    /// LE features of which a controller needs one to have the command or the event.
+    /// The LE features of which a controller needs one to support the command or the event.
     public let neededFeatures: [String]
     public let fields: [FieldDeclaration]
-    /// The return parameters of a command that ends in Command Complete.
+    /// The return parameters of a command that is answered with Command Complete.
     public let returns: [FieldDeclaration]?
 
     init(
@@ -46,9 +46,9 @@ public final class PDUDeclaration: Sendable {
     }
 }
 
-/// One field of a PDU, or a group of fields. What its values look like in words is worked out once, when the declaration is made.
+/// A field of a PDU, or a group of fields. The text format of its values is determined when the declaration is created.
 public final class FieldDeclaration: Sendable {
-    /// How the field lies on the wire.
+    /// The encoding of the field.
     public indirect enum Shape: Sendable {
         case integer(octets: Int, signed: Bool, bigEndian: Bool, type: String?)
         case bytes(Size)
@@ -67,37 +67,37 @@ public final class FieldDeclaration: Sendable {
         case rest
         case restLeaving(Int)
         case field(String)
-        /// One data element of service discovery, its header included. Core Vol 3, Part B, 3.
+        /// A data element of service discovery with its header. Core Vol 3, Part B, 3.
         case element
     }
 
     public enum Count: Sendable {
         case fixed(Int)
         case field(String)
-        /// One element per set bit of a field.
+        /// One element for each set bit of a field.
         case popcount(String)
         case rest
-        /// To the end; a field gives the octets of an element, directly or by a table.
+        /// Elements to the end; a field determines the octets of an element, directly or with a table.
         case restSized(String, table: [(key: Int, octets: Int)])
     }
 
     public let name: String
     public let shape: Shape
-    /// The unit, and how many of it one count is: `1.25` and `ms`.
+    /// The unit of a count and its size: `1.25` and `ms`.
     public let unit: String?
     public let scale: String?
-    /// The legal values, where the specification limits them.
+    /// The legal values, if the specification limits them.
     public let range: ClosedRange<Int>?
     public let labels: [(value: Int, name: String)]
-    /// The field is present when this bit of that field is set.
+    /// The field is present if this bit of another field is set.
     public let condition: (field: String, bit: Int)?
-    /// The named type of an integer or of bits, also of an array's elements.
+    /// The named type of an integer, of bits, or of an array's elements.
     public let type: NamedType?
-    /// One element of an array.
+    /// An element of an array.
     public let element: FieldDeclaration?
-    /// How its values are written.
+    /// The text format of the values.
     let format: FieldFormat
-    /// An address whose kind its format tells, or another field.
+    /// True if the field is an address whose kind is given by its format or by another field.
     let isAddressOfKind: Bool
 
     init(
@@ -135,7 +135,7 @@ public final class FieldDeclaration: Sendable {
 }
 
 extension PDUDeclaration {
-    /// The company whose vendor command this is.
+    /// The company that defines the vendor command.
     public var company: UInt16? {
         switch section {
         case "Intel": 0x0002
@@ -146,7 +146,8 @@ extension PDUDeclaration {
 }
 
 extension FieldDeclaration {
-    /// The names of the fields that follow from others: counts, lengths and flags of presence. An encoder works them out when they are not given.
+    /// Returns the names of the fields that follow from others: counts, lengths and presence flags. An encoder calculates them if they are
+    /// not given.
     public static func implied(in fields: [FieldDeclaration]) -> Set<String> {
         var names: Set<String> = []
         for field in fields {
@@ -162,7 +163,7 @@ extension FieldDeclaration {
         return names
     }
 
-    /// The fields of a row or of a structure inside this one.
+    /// The fields of a row or structure in this field.
     public var inner: [FieldDeclaration] {
         switch shape {
         case .rows(_, let inner): inner
@@ -172,12 +173,12 @@ extension FieldDeclaration {
     }
 }
 
-/// Names for the values, or the bits, of an integer.
+/// Names for the values or bits of an integer.
 public struct NamedType: Sendable {
     public let name: String
     public let octets: Int
     public let isFlags: Bool
-    /// Values, or bit numbers.
+    /// The values or bit numbers with their names.
     public let values: [(value: Int, name: String)]
     private let names: [Int: String]
 
@@ -189,6 +190,6 @@ public struct NamedType: Sendable {
         names = Dictionary(values.map { ($0.value, $0.name) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The name of a value, or of a bit's number.
+    /// Returns the name of a value or a bit number.
     public func name(of value: Int) -> String? { names[value] }
 }

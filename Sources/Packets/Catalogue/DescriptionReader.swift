@@ -1,4 +1,4 @@
-/// Reads the generated description texts. They come from the generator, so a line that makes no sense is skipped.
+/// Reads the generated description texts. Because they are generated, invalid lines are skipped.
 struct DescriptionReader {
     private(set) var types: [NamedType] = []
     private var typesByName: [String: NamedType] = [:]
@@ -161,7 +161,7 @@ struct DescriptionReader {
     }
 }
 
-/// A piece of a description's text. It is read as octets: as characters it would take most of the time that a short command takes.
+/// A part of a description's text, as octets, because characters would be too slow for short commands.
 private typealias Column = ArraySlice<UInt8>
 
 extension Column {
@@ -189,7 +189,7 @@ extension Column {
         return parts
     }
 
-    /// A number, the separator, and a name.
+    /// Parses a number, the separator, and a name.
     fileprivate func pair(_ separator: UInt8) -> (value: Int, name: String)? {
         guard let middle = firstIndex(of: separator), let value = self[..<middle].number, middle + 1 < endIndex else { return nil }
         return (value, self[(middle + 1)...].text)

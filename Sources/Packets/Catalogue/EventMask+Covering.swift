@@ -1,5 +1,5 @@
 extension EventMask {
-    /// The bits of all these events that have theirs on this page; with an LE event, LE Meta's.
+    /// Returns the bits of the events on this page, and LE Meta's if there is an LE event.
     public static func covering(_ events: [any HCIEvent.Type]) -> EventMask {
         var mask: EventMask = []
         for event in events {
@@ -14,7 +14,7 @@ extension EventMask {
 }
 
 extension EventMaskPage2 {
-    /// The bits of all these events that have theirs on this page.
+    /// Returns the bits of the events on this page.
     public static func covering(_ events: [any HCIEvent.Type]) -> EventMaskPage2 {
         var mask: EventMaskPage2 = []
         for event in events {
@@ -25,7 +25,7 @@ extension EventMaskPage2 {
 }
 
 extension LEEventMask {
-    /// The bits of all LE events among these.
+    /// Returns the bits of the LE events.
     public static func covering(_ events: [any HCIEvent.Type]) -> LEEventMask {
         var mask: LEEventMask = []
         for event in events {

@@ -1,4 +1,4 @@
-/// Every declared PDU and every named value, looked up by name or by code.
+/// All declared PDUs and named types, by name or by code.
 public enum PDUCatalog {
     private struct Index {
         var declarations: [PDUDeclaration]
@@ -15,7 +15,7 @@ public enum PDUCatalog {
         var code: Int
         var subevent: Int?
 
-        /// The numbers tell nearly all apart; the layer is compared.
+        /// The numbers are nearly unique, so the layer is only compared.
         func hash(into hasher: inout Hasher) { hasher.combine(code << 16 | (subevent ?? 0xFFFF)) }
     }
 
@@ -38,23 +38,23 @@ public enum PDUCatalog {
         return index
     }()
 
-    /// All declarations, in the order of the files.
+    /// All declarations in the order of the files.
     public static var all: [PDUDeclaration] { index.declarations }
-    /// All named values, in the order of the files.
+    /// All named types in the order of the files.
     public static var types: [NamedType] { index.typeNames.compactMap { index.types[$0] } }
-    /// The layers that have declarations.
+    /// The layers with declarations.
     public static var layers: [String] {
         var seen: [String] = []
         for declaration in all where !seen.contains(declaration.layer) { seen.append(declaration.layer) }
         return seen
     }
-    /// The struct generated for a declaration.
+    /// Returns the struct generated for a declaration.
     public static func type(of declaration: PDUDeclaration) -> (any PDU.Type)? { structs[ObjectIdentifier(declaration)] }
 
     private static let structs: [ObjectIdentifier: any PDU.Type] = Dictionary(
         zip(all.map { ObjectIdentifier($0) }, DescriptionIndex.types), uniquingKeysWith: { first, _ in first })
 
-    /// A PDU by its name; case, `HCI_`, the layer's prefix and `[v1]` do not matter.
+    /// Returns a PDU by name, ignoring case, `HCI_`, the layer's prefix and `[v1]`.
     public static func declaration(layer: String, name: String) -> PDUDeclaration? {
         let normal = Spelling.normal(name)
         for candidate in [normal, "att_" + normal, "l2cap_" + normal, "ll_" + normal, "lmp_" + normal, "sdp_" + normal, "rfcomm_" + normal]
@@ -64,17 +64,17 @@ public enum PDUCatalog {
         return normal.hasPrefix("smp_") ? index.byName[layer + "/" + String(normal.dropFirst(4))] : nil
     }
 
-    /// A PDU by its code: an HCI opcode, an event code (with its subevent), a link layer, ATT, SMP or LMP opcode.
+    /// Returns a PDU by code: an HCI opcode, an event code (with its subevent), or a link layer, ATT, SMP or LMP opcode.
     public static func declaration(layer: String, code: Int, subevent: Int? = nil) -> PDUDeclaration? {
         index.byCode[Key(layer: layer, code: code, subevent: subevent)]
     }
 
-    /// A PDU of the primary advertising channels by its type.
+    /// Returns a PDU of the primary advertising channels by type.
     static func advertising(type: Int) -> PDUDeclaration? { index.advertising[type] }
 
     public static func command(opcode: UInt16) -> PDUDeclaration? { declaration(layer: "HCICommands", code: Int(opcode)) }
 
-    /// What a command is called, also one that is not declared.
+    /// Returns the name of a command, including undeclared ones.
     static func commandName(opcode: Int) -> String {
         declaration(layer: "HCICommands", code: opcode)?.name ?? DecodedLayer.name(undeclared: "HCICommands", opcode, nil)
     }
@@ -85,15 +85,15 @@ public enum PDUCatalog {
 
     public static func type(named name: String) -> NamedType? { index.types[name] }
 
-    /// A structure inside PDUs by its declared name.
+    /// Returns a structure inside PDUs by its declared name.
     static func structure(_ name: String) -> PDUDeclaration? { index.structures[name] }
 
-    /// Names of the layer's PDUs close to a misspelt one, the closest first.
+    /// Returns the names of the layer's PDUs nearest to a misspelt one, the nearest first.
     public static func suggestions(layer: String, for name: String) -> [String] {
         Spelling.closest(to: name, among: all.filter { $0.layer == layer }.map(\.name))
     }
 
-    /// The name of a value of a named type, or its number.
+    /// Returns the name of a named type's value, or its number.
     static func label(_ type: String, _ value: Int) -> String {
         index.types[type]?.name(of: value) ?? Hex.number(value, bits: 8)
     }

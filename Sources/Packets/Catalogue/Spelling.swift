@@ -1,8 +1,8 @@
-/// Names as people write them.
+/// The comparison of names as users write them.
 enum Spelling {
     private static let underscore = UInt8(ascii: "_")
 
-    /// Small letters, no `HCI_`, no `[v1]`, one underscore between words.
+    /// Returns the name in lower case, without `HCI_` and `[v1]`, with single underscores between words.
     static func normal(_ name: String) -> String {
         var letters: [UInt8] = []
         letters.reserveCapacity(name.utf8.count)
@@ -19,7 +19,7 @@ enum Spelling {
         return String(decoding: letters, as: UTF8.self)
     }
 
-    /// Up to three of the names within a third of their length, the closest first.
+    /// Returns up to three names with a distance of at most a third of their length, the nearest first.
     static func closest(to name: String, among names: [String]) -> [String] {
         let wanted = Array(normal(name).utf8)
         var found: [(distance: Int, name: String)] = []
@@ -34,7 +34,7 @@ enum Spelling {
         return found.prefix(3).map(\.name)
     }
 
-    /// How many letters have to be put in, taken out or changed.
+    /// Returns the number of insertions, deletions and replacements.
     static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
         var row = Array(0...b.count)
         for (i, letter) in a.enumerated() {

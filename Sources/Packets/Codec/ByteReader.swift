@@ -2,7 +2,7 @@
 public struct ByteReader: ~Escapable {
     @usableFromInline let span: RawSpan
     @usableFromInline var position: Int
-    /// Where reading ends; less than the span inside `enter`.
+    /// The end of the readable octets; less than the span inside `enter`.
     @usableFromInline var end: Int
 
     @inlinable
@@ -16,7 +16,7 @@ public struct ByteReader: ~Escapable {
     /// The position of the next octet.
     @inlinable public var offset: Int { position }
 
-    /// The octets not yet read.
+    /// The number of remaining octets.
     @inlinable public var remaining: Int { end - position }
 
     @inlinable
@@ -61,7 +61,7 @@ public struct ByteReader: ~Escapable {
     @inlinable public mutating func u16be(_ field: StaticString) throws(PDUError) -> UInt16 { (try u16(field)).byteSwapped }
     @inlinable public mutating func u32be(_ field: StaticString) throws(PDUError) -> UInt32 { (try u32(field)).byteSwapped }
 
-    /// An unsigned number of up to eight octets, least significant first.
+    /// Reads an unsigned number of up to eight octets, least significant first.
     @inlinable public mutating func little(_ count: Int, _ field: StaticString) throws(PDUError) -> UInt64 {
         let start = try take(count, field)
         var value: UInt64 = 0
@@ -73,14 +73,14 @@ public struct ByteReader: ~Escapable {
         return value
     }
 
-    /// A copy of the next `count` octets.
+    /// Returns a copy of the next `count` octets.
     @inlinable public mutating func bytes(_ count: Int, _ field: StaticString) throws(PDUError) -> [UInt8] {
         let start = try take(max(0, count), field)
         guard count > 0 else { return [] }
         return span.extracting(start..<start + count).withUnsafeBytes { [UInt8]($0) }
     }
 
-    /// A copy of all octets left.
+    /// Returns a copy of all remaining octets.
     @inlinable public mutating func rest() -> [UInt8] {
         let start = position
         position = end
@@ -88,7 +88,7 @@ public struct ByteReader: ~Escapable {
         return span.extracting(start..<end).withUnsafeBytes { [UInt8]($0) }
     }
 
-    /// A UUID of 2, 4 or 16 octets.
+    /// Reads a UUID of 2, 4 or 16 octets.
     public mutating func uuid(_ count: Int, _ field: StaticString) throws(PDUError) -> BluetoothUUID {
         guard let uuid = BluetoothUUID(octets: try bytes(count, field)) else {
             throw PDUError(
@@ -99,7 +99,7 @@ public struct ByteReader: ~Escapable {
 
     @inlinable public mutating func skip(_ count: Int, _ field: StaticString) throws(PDUError) { _ = try take(count, field) }
 
-    /// Limits reading to the next `count` octets; the result goes to `leave`.
+    /// Limits reading to the next `count` octets; the result is the argument of `leave`.
     @inlinable public mutating func enter(_ count: Int, _ field: StaticString) throws(PDUError) -> Int {
         guard count > 0, count <= end - position else { throw short(max(1, count), field) }
         let outer = end

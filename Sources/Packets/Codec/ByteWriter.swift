@@ -24,7 +24,7 @@ public struct ByteWriter: Sendable {
     @inlinable public mutating func u16be(_ value: UInt16) { u16(value.byteSwapped) }
     @inlinable public mutating func u32be(_ value: UInt32) { u32(value.byteSwapped) }
 
-    /// The low `count` octets of a number, least significant first.
+    /// Appends the lower `count` octets of a number, least significant first.
     @inlinable public mutating func little(_ value: UInt64, _ count: Int) {
         var value = value
         for _ in 0..<count {
@@ -37,7 +37,7 @@ public struct ByteWriter: Sendable {
     @inlinable public mutating func bytes(_ value: ArraySlice<UInt8>) { bytes.append(contentsOf: value) }
     @inlinable public mutating func bytes(_ value: RawSpan) { value.withUnsafeBytes { bytes.append(contentsOf: $0) } }
 
-    /// Exactly `count` octets: cut, or filled up with zeros.
+    /// Appends exactly `count` octets: truncated, or padded with zeros.
     @inlinable public mutating func bytes(_ value: [UInt8], paddedTo count: Int) {
         bytes.append(contentsOf: value.prefix(count))
         zeros(count - value.count)

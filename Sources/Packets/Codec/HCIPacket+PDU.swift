@@ -1,12 +1,12 @@
 extension HCIPacket {
-    /// A command with its header: opcode and length.
+    /// Creates a command with its header: opcode and length.
     public init<Command: HCICommand>(command: Command) {
         self.init(.command, opcode: Command.opcode, parameters: command.parameters)
     }
 
-    /// A command packet with any opcode and parameters.
+    /// Creates a command packet with any opcode and parameters.
     ///
-    /// - Parameter length: the parameter length to claim; the true one unless a test wants otherwise.
+    /// - Parameter length: the parameter length in the header; nil for the actual one.
     public init(_ kind: Kind = .command, opcode: UInt16, parameters: [UInt8], length: UInt8? = nil) {
         var writer = ByteWriter(reserving: 3 + parameters.count)
         writer.u16(opcode)
@@ -15,19 +15,19 @@ extension HCIPacket {
         self.init(kind, writer.bytes)
     }
 
-    /// An event with its header, and its subevent code if it has one.
+    /// Creates an event with its header, and its subevent code if it has one.
     public init<Event: HCIEvent>(event: Event) {
         var writer = ByteWriter(reserving: 32)
         writer.event(event)
         self.init(.event, writer.bytes)
     }
 
-    /// The same in a buffer of a pool.
+    /// Creates an event in a buffer of a pool.
     @inlinable public init<Event: HCIEvent>(event: Event, in pool: inout PacketPool) {
         self.init(.event, pool.make { $0.event(event) })
     }
 
-    /// An event packet with any code and parameters.
+    /// Creates an event packet with any code and parameters.
     public init(eventCode: UInt8, parameters: [UInt8]) {
         var writer = ByteWriter(reserving: 2 + parameters.count)
         writer.u8(eventCode)
@@ -36,20 +36,20 @@ extension HCIPacket {
         self.init(.event, writer.bytes)
     }
 
-    /// Command Complete for a command, with its return parameters.
+    /// Creates a Command Complete for a command, with its return parameters.
     public init<Command: HCICommand>(complete command: Command.Type, _ returns: Command.Return, credits: UInt8 = 1) {
         self.init(completeOpcode: Command.opcode, returns: returns.parameters, credits: credits)
     }
 
-    /// Command Complete with any opcode and return parameters. Core Vol 4, Part E, 7.7.14.
+    /// Creates a Command Complete with any opcode and return parameters. Core Vol 4, Part E, 7.7.14.
     public init(completeOpcode opcode: UInt16, returns: [UInt8], credits: UInt8 = 1) {
         self.init(event: HCIEvents.CommandComplete(numHCICommandPackets: credits, commandOpcode: opcode, returnParameters: returns))
     }
 
-    /// Command Complete in a buffer of a pool; the return parameters are written where they stay.
+    /// Creates a Command Complete in a buffer of a pool, without copying the return parameters.
     @inlinable public init<Return: PDU>(completeOpcode opcode: UInt16, _ returns: Return, credits: UInt8, in pool: inout PacketPool) {
         let bytes = pool.make { writer in
-            // As `writer.event(_:)` writes the event without return parameters, but without its empty list and a length that is not final.
+            // Equivalent to `writer.event(_:)` without return parameters, but without its empty list and with a preliminary length.
             writer.u8(HCIEvents.CommandComplete.code)
             writer.u8(0)
             writer.u8(credits)
@@ -60,7 +60,7 @@ extension HCIPacket {
         self.init(.event, bytes)
     }
 
-    /// Command Status. Core Vol 4, Part E, 7.7.15.
+    /// Creates a Command Status. Core Vol 4, Part E, 7.7.15.
     public init(statusOpcode opcode: UInt16, _ status: ErrorCode, credits: UInt8 = 1) {
         self.init(event: HCIEvents.CommandStatus(status: status, numHCICommandPackets: credits, commandOpcode: opcode))
     }
@@ -76,18 +76,18 @@ extension HCIPacket {
     /// The subevent code of an LE Meta event.
     @inlinable public var leSubevent: UInt8? { eventCode == 0x3E && bytes.count >= 3 ? bytes[2] : nil }
 
-    /// The opcode that a Command Complete event answers.
+    /// The opcode answered by a Command Complete event.
     @inlinable public var completedOpcode: UInt16? {
         eventCode == HCIEvents.CommandComplete.code && bytes.count >= 5 ? bytes.span.bytes.u16(at: 3) : nil
     }
 
-    /// What follows the header of a command or an event, whatever its length field says.
+    /// The octets after the header of a command or an event, regardless of its length field.
     public var parameters: [UInt8] {
         bytes.count > kind.headerLength ? [UInt8](bytes[kind.headerLength...]) : []
     }
 
-    /// Reads a command's parameters, which must be used up exactly: a controller answers anything else with Invalid HCI Command Parameters.
-    /// Offsets in errors count from the header on.
+    /// Decodes a command's parameters, which must have the exact length: a controller answers others with Invalid HCI Command Parameters.
+    /// Offsets in errors count after the header.
     @inlinable public func command<Command: HCICommand>(as type: Command.Type = Command.self) throws(PDUError) -> Command {
         guard let opcode = commandOpcode, opcode == Command.opcode else {
             throw PDUError(pdu: Command.name, field: "Opcode", offset: 0, problem: .otherPDU(code: Int(commandOpcode ?? 0)))
@@ -97,7 +97,7 @@ extension HCIPacket {
         return try Command.readAll(&reader)
     }
 
-    /// Reads an event; octets after the last known field are ignored. Offsets in errors count from the header on.
+    /// Decodes an event; octets after the last known field are ignored. Offsets in errors count after the header.
     @inlinable public func event<Event: HCIEvent>(as type: Event.Type = Event.self) throws(PDUError) -> Event {
         guard eventCode == Event.code, Event.subevent == nil || leSubevent == Event.subevent else {
             throw PDUError(pdu: Event.name, field: "Event_Code", offset: 0, problem: .otherPDU(code: Int(eventCode ?? 0)))
@@ -109,14 +109,14 @@ extension HCIPacket {
 }
 
 extension HCIEvents.CommandComplete {
-    /// The return parameters as those of a command; octets after the last known field are ignored.
+    /// Decodes the return parameters of a command; octets after the last known field are ignored.
     public func returns<Command: HCICommand>(of type: Command.Type) throws(PDUError) -> Command.Return {
         try Command.Return(prefixOf: returnParameters)
     }
 }
 
 extension ByteWriter {
-    /// Header, subevent code and parameters. The writer must be empty.
+    /// Writes the header, subevent code and parameters. The writer must be empty.
     @usableFromInline mutating func event<Event: HCIEvent>(_ event: Event) {
         u8(Event.code)
         u8(0)

@@ -1,8 +1,8 @@
-/// A field whose value its declaration does not allow. A controller answers it with Invalid HCI Command Parameters.
+/// A field value that the declaration does not allow. A controller answers it with Invalid HCI Command Parameters.
 public struct IllegalValue: Error, Sendable, Hashable {
     public var field: String
     public var value: Int
-    /// What would be legal.
+    /// The legal values.
     public var allowed: [ClosedRange<Int>]
 
     public init(field: String, value: Int, allowed: [ClosedRange<Int>]) {

@@ -1,12 +1,12 @@
 /// HCI commands. Core Vol 4, Part E, 7.1 to 7.8.
 public enum HCICommands {}
-/// HCI events, LE subevents among them. Core Vol 4, Part E, 7.7.
+/// HCI events, including LE subevents. Core Vol 4, Part E, 7.7.
 public enum HCIEvents {}
 /// HCI data packet headers. Core Vol 4, Part E, 5.4.2 to 5.4.5.
 public enum HCIData {}
 /// Link layer control PDUs. Core Vol 6, Part B, 2.4.2.
 public enum LLControl {}
-/// PDUs of the advertising physical channels, their header, and the header of data PDUs. Core Vol 6, Part B, 2.3 and 2.4.
+/// PDUs of the advertising physical channels with their header, and the header of data PDUs. Core Vol 6, Part B, 2.3 and 2.4.
 public enum Advertising {}
 /// L2CAP signalling commands. Core Vol 3, Part A, 4.
 public enum L2CAPSignaling {}
@@ -16,17 +16,17 @@ public enum ATT {}
 public enum SMP {}
 /// Link manager PDUs. Core Vol 2, Part C, 5.1.
 public enum LMP {}
-/// Service discovery. Core Vol 3, Part B, 4.
+/// Service discovery PDUs. Core Vol 3, Part B, 4.
 public enum SDP {}
-/// Commands and responses of RFCOMM's multiplexer. TS 07.10, 5.4.6.3.
+/// Commands and responses of the RFCOMM multiplexer. TS 07.10, 5.4.6.3.
 public enum RFCOMM {}
-/// Signals of AVDTP. AVDTP 1.3, 8.
+/// AVDTP signals. AVDTP 1.3, 8.
 public enum AVDTP {}
-/// Messages of AVCTP. AVCTP 1.4, 6.
+/// AVCTP messages. AVCTP 1.4, 6.
 public enum AVCTP {}
-/// What a controller of AVRCP asks. AVRCP 1.6, 6.
+/// Commands of an AVRCP controller. AVRCP 1.6, 6.
 public enum AVRCPCommands {}
-/// What a target of AVRCP answers. AVRCP 1.6, 6.
+/// Responses of an AVRCP target. AVRCP 1.6, 6.
 public enum AVRCPResponses {}
 /// Structures that occur inside PDUs.
 public enum Structures {}

@@ -1,4 +1,4 @@
-/// Names for some values of a number; every other value is kept as it came.
+/// Names for some values of a number; all other values are kept unchanged.
 public protocol OpenEnum: RawRepresentable, Sendable, Hashable, ExpressibleByIntegerLiteral
 where RawValue: FixedWidthInteger & Sendable & _ExpressibleByBuiltinIntegerLiteral {
     init(rawValue: RawValue)

@@ -1,12 +1,12 @@
-/// Something with one encoding on the wire.
+/// A value with one encoding.
 public protocol WireValue: Sendable, Equatable {
     init(from reader: inout ByteReader) throws(PDUError)
     func encode(into writer: inout ByteWriter)
 }
 
-/// A PDU that was declared. Its encoding is its parameters; the header that names it (opcode, event code) belongs to the layer.
+/// A declared PDU. Its encoding consists of its parameters; the header that identifies it (opcode, event code) belongs to the layer.
 public protocol PDU: WireValue {
-    /// The Core Specification's name, without `HCI_`.
+    /// The name in the Core Specification, without `HCI_`.
     static var name: String { get }
 }
 
@@ -22,13 +22,13 @@ extension WireValue {
 }
 
 extension PDU {
-    /// Reads parameters that must be used up exactly.
+    /// Decodes parameters, which must have the exact length.
     @inlinable public init(parameters: [UInt8]) throws(PDUError) {
         var reader = ByteReader(parameters.span.bytes)
         self = try Self.readAll(&reader)
     }
 
-    /// Reads parameters that a later version of the specification may have lengthened: octets after the last field are ignored.
+    /// Decodes parameters that a later version of the specification may have extended: octets after the last field are ignored.
     @inlinable public init(prefixOf parameters: [UInt8]) throws(PDUError) {
         var reader = ByteReader(parameters.span.bytes)
         self = try Self.read(&reader)
@@ -51,9 +51,9 @@ extension PDU {
     }
 }
 
-/// What a controller answers to a command first. Core Vol 4, Part E, 4.4.
+/// The event with which a controller first answers a command. Core Vol 4, Part E, 4.4.
 public enum CommandCompletion: Sendable, Hashable {
-    /// Command Status; the result comes in another event.
+    /// Command Status; another event contains the result.
     case status
     /// Command Complete with the return parameters.
     case complete
@@ -61,17 +61,18 @@ public enum CommandCompletion: Sendable, Hashable {
 
 /// An HCI command. Core Vol 4, Part E, 5.4.1.
 public protocol HCICommand: PDU {
-    /// The return parameters of Command Complete; `NoReturn` where there are none.
+    /// The return parameters of Command Complete; `NoReturn` if there are none.
     associatedtype Return: PDU
     /// OGF in the upper 6 bits, OCF in the lower 10.
     static var opcode: UInt16 { get }
     static var completion: CommandCompletion { get }
-    /// Nil for a vendor's command, and for the few that every controller has.
+    /// Nil for vendor commands, and for the few commands that every controller supports.
     static var supportedCommandsBit: SupportedCommandsBit? { get }
-    /// The LE features of which a controller needs one to have the command; empty where it needs none. Core Vol 4, Part E, 3.1.
+    /// The LE features of which a controller needs one to support the command; empty if it needs none. Core Vol 4, Part E, 3.1.
     static var neededFeatures: LEFeatures { get }
 
-    /// Checks every field by itself against its declared range or values. Rules about several fields, and about what is supported, are the controller's.
+    /// Checks each field separately against its declared range or values. Rules about several fields, and about supported values, are part
+    /// of the controller.
     func validate() throws(IllegalValue)
 }
 
@@ -80,13 +81,13 @@ extension HCICommand {
     public func validate() throws(IllegalValue) {}
 }
 
-/// An HCI event; LE subevents carry the code 0x3E and a subevent code. Core Vol 4, Part E, 5.4.4.
+/// An HCI event; LE subevents have the code 0x3E and a subevent code. Core Vol 4, Part E, 5.4.4.
 public protocol HCIEvent: PDU {
     static var code: UInt8 { get }
     static var subevent: UInt8? { get }
-    /// Which bit of which event mask holds it back.
+    /// The bit of the event mask that disables the event.
     static var maskPosition: EventMaskPosition { get }
-    /// The LE features of which a controller needs one to send the event; empty where it needs none. Core Vol 4, Part E, 3.1.
+    /// The LE features of which a controller needs one to send the event; empty if it needs none. Core Vol 4, Part E, 3.1.
     static var neededFeatures: LEFeatures { get }
 }
 
@@ -94,7 +95,7 @@ extension HCIEvent {
     public static var neededFeatures: LEFeatures { [] }
 }
 
-/// A PDU that begins with its opcode.
+/// A PDU that starts with its opcode.
 public protocol OpcodedPDU: PDU {
     static var opcode: UInt8 { get }
 }
@@ -108,10 +109,10 @@ extension OpcodedPDU {
         return writer.bytes
     }
 
-    /// Reads opcode and parameters, which must be used up exactly.
+    /// Decodes opcode and parameters, which must have the exact length.
     @inlinable public init(bytes: [UInt8]) throws(PDUError) { try self.init(span: bytes.span.bytes) }
 
-    /// As `init(bytes:)`, from borrowed octets.
+    /// Decodes borrowed octets like `init(bytes:)`.
     @inlinable public init(span: borrowing RawSpan) throws(PDUError) {
         var reader = ByteReader(copy span)
         let opcode = try reader.u8("Opcode")
@@ -129,7 +130,7 @@ public protocol ATTPDU: OpcodedPDU {}
 /// A security manager command. Core Vol 3, Part H, 3.3.
 public protocol SMPPDU: OpcodedPDU {}
 
-/// A PDU of a protocol on a channel of BR/EDR. The opcode is as `ChannelHeader` has it.
+/// A PDU of a protocol on a BR/EDR channel. The opcode has the format of `ChannelHeader`.
 public protocol ChannelPDU: PDU {
     static var opcode: UInt16 { get }
 }

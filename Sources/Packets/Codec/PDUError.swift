@@ -1,20 +1,20 @@
-/// Why bytes are not the PDU they were read as.
+/// The reason why bytes cannot be decoded as a PDU.
 public struct PDUError: Error, Sendable, Hashable {
     public enum Problem: Sendable, Hashable {
         /// The packet ends inside the field.
         case short(needed: Int, left: Int)
-        /// Octets after the last field.
+        /// There are octets after the last field.
         case trailing(Int)
-        /// The opcode or event code is another's.
+        /// The opcode or event code belongs to another PDU.
         case otherPDU(code: Int)
-        /// A value that no encoding allows.
+        /// A value that the encoding does not allow.
         case value(String)
     }
 
-    /// The specification's name of the PDU; empty until the outermost decoder fills it in.
+    /// The PDU's name in the specification; empty until the outermost decoder sets it.
     public var pdu: String
     public var field: String
-    /// From the first octet that the decoder was given.
+    /// The offset from the first octet of the decoder.
     public var offset: Int
     public var problem: Problem
 

@@ -1,14 +1,14 @@
-/// Buffers that are used again once nobody holds their packets any more, so that a steady flow allocates nothing.
+/// Buffers that are reused when their packets have been released, so that a constant flow does not allocate.
 ///
-/// They come in turn. A packet that is still held when its buffer's turn comes keeps it, and the new packet gets memory of its own.
+/// They are used in turn. If a buffer's packet is still in use, the new packet gets its own memory.
 public struct PacketPool: Sendable {
     @usableFromInline var buffers: [ByteWriter]
     @usableFromInline var next = 0
 
-    /// - Parameter count: how many packets are held at the same time, as a rule.
+    /// - Parameter count: the usual number of packets in use at the same time.
     public init(_ count: Int) { buffers = Array(repeating: ByteWriter(), count: max(1, count)) }
 
-    /// The packet that `write` appends to an empty buffer.
+    /// Returns the packet that `write` appends to an empty buffer.
     @inlinable public mutating func make(_ write: (inout ByteWriter) -> Void) -> [UInt8] {
         let place = next
         next = place + 1 == buffers.count ? 0 : place + 1

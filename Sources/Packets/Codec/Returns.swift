@@ -1,4 +1,4 @@
-/// The return of a command that ends in Command Status.
+/// The return type of a command that is answered with Command Status.
 public struct NoReturn: PDU {
     public static var name: String { "" }
     public init() {}
@@ -16,7 +16,7 @@ public struct StatusReturn: PDU {
     public func encode(into writer: inout ByteWriter) { writer.u8(status.rawValue) }
 }
 
-/// Return parameters of commands about a connection. After an error the handle may be missing; it then reads as 0.
+/// Return parameters of commands for a connection. After an error the handle may be missing; it is then 0.
 public struct StatusAndHandleReturn: PDU {
     public static var name: String { "Command_Complete" }
     public var status: ErrorCode
@@ -40,7 +40,7 @@ public struct StatusAndHandleReturn: PDU {
     }
 }
 
-/// Return parameters of commands about a remote device. After an error the address may be missing; it then reads as 0.
+/// Return parameters of commands for a remote device. After an error the address may be missing; it is then 0.
 public struct StatusAndAddressReturn: PDU {
     public static var name: String { "Command_Complete" }
     public var status: ErrorCode

@@ -1,6 +1,6 @@
-/// What stands before the parameters of a PDU of SDP, of RFCOMM's multiplexer, of AVDTP and of AVRCP.
+/// The header of a PDU of SDP, of the RFCOMM multiplexer, of AVDTP and of AVRCP.
 struct ChannelHeader {
-    /// The layers whose PDUs have one.
+    /// The layers with such a header.
     enum Owner: String {
         /// PDU ID, transaction ID, parameter length. Core Vol 3, Part B, 4.2.
         case sdp = "SDP"
@@ -18,9 +18,9 @@ struct ChannelHeader {
     let code: Int
     /// The transaction ID or label.
     let identifier: UInt16?
-    /// The length that the header says, if it says one.
+    /// The length in the header, if it contains one.
     let length: Int?
-    /// Its octets.
+    /// The number of octets in the header.
     private(set) var count: Int
 
     init(_ owner: Owner, code: Int, identifier: UInt16?, length: Int) {
@@ -29,7 +29,7 @@ struct ChannelHeader {
         count = bytes.count
     }
 
-    /// Reads the header that the octets begin with; nil where they are too few.
+    /// Decodes the header at the start of the octets; nil if there are too few.
     init?(_ owner: Owner, _ bytes: ArraySlice<UInt8>) {
         let start = bytes.startIndex
         func octet(_ index: Int) -> Int { Int(bytes[start + index]) }
@@ -69,12 +69,12 @@ struct ChannelHeader {
     }
 }
 
-/// The header of a data element, which tells how long it is. Core Vol 3, Part B, 3.2 and 3.3.
+/// The header of a data element, which determines its length. Core Vol 3, Part B, 3.2 and 3.3.
 enum DataElementHeader {
     /// A sequence of up to 255 octets.
     static let shortSequence: UInt8 = 0x35
 
-    /// The octets of the element that stands first, its header included; more than there are where it is cut short.
+    /// Returns the number of octets of the first element with its header; more than available if it is truncated.
     static func octets(of bytes: ArraySlice<UInt8>) -> Int {
         guard let first = bytes.first else { return 1 }
         let index = Int(first & 7)
@@ -86,7 +86,7 @@ enum DataElementHeader {
 }
 
 extension ByteReader {
-    /// A copy of one data element, its header included.
+    /// Returns a copy of a data element with its header.
     public mutating func dataElement(_ field: StaticString) throws(PDUError) -> [UInt8] {
         let head = span.extracting(position..<min(end, position + 5)).withUnsafeBytes { [UInt8]($0) }
         return try bytes(DataElementHeader.octets(of: head[...]), field)

@@ -1,21 +1,21 @@
-/// One field of a decoded PDU: what it is called, what it holds, and where its octets are.
+/// A field of a decoded PDU: its name, its value and the position of its octets.
 public struct DecodedField: Sendable {
     enum Content: Sendable {
         case integer(Int128)
         case octets([UInt8])
-        /// The elements are the children.
+        /// A list with the elements as children.
         case list
-        /// The fields inside are the children.
+        /// A structure with its fields as children.
         case structure
     }
 
-    /// Unit, labels, legal values.
+    /// The declaration with unit, labels and legal values.
     public let declaration: FieldDeclaration
-    /// The octets, counted in those of the layer. A member of a word has the word's.
+    /// The range of the field in the octets of the layer. A member of a word has the word's range.
     public var range: Range<Int>
-    /// Elements of a list, fields of a structure, or what octets mean in their turn, such as advertising data.
+    /// The elements of a list, the fields of a structure, or the decoded contents of octets such as advertising data.
     public var children: [DecodedField]
-    /// Of an address.
+    /// The kind of an address.
     public var addressKind: DeviceAddress.Kind?
     var content: Content
 
@@ -43,14 +43,14 @@ public struct DecodedField: Sendable {
 
     public var integer: Int128? { if case .integer(let number) = content { number } else { nil } }
     public var octets: [UInt8]? { if case .octets(let octets) = content { octets } else { nil } }
-    /// The integer, where it fits.
+    /// The integer, if it can be represented.
     public var int: Int? { integer.flatMap { Int(exactly: $0) } }
     public var isList: Bool { if case .list = content { true } else { false } }
     public var isStructure: Bool { if case .structure = content { true } else { false } }
 }
 
 extension DecodedField {
-    /// A value that came from elsewhere, so that it can be put in words; it has no place among octets.
+    /// Creates a value without octets, to format it as text.
     init(_ declaration: FieldDeclaration, value: FieldValue) {
         switch value {
         case .integer(let number): self.init(declaration, .integer(number), 0..<0)
@@ -75,7 +75,7 @@ extension DecodedField {
         return decoded
     }
 
-    /// Gives each address the kind that stands beside it. Core Vol 4, Part E, 7.7.65.1: odd types are random.
+    /// Sets the kind of each address from the field beside it. Core Vol 4, Part E, 7.7.65.1: odd types are random.
     static func tellAddressKinds(_ fields: inout [DecodedField]) {
         for index in fields.indices where fields[index].declaration.isAddressOfKind {
             switch fields[index].declaration.format {
@@ -90,6 +90,6 @@ extension DecodedField {
 }
 
 extension [DecodedField] {
-    /// The field of that name, as it is declared.
+    /// Returns the field with the declared name.
     public func named(_ name: String) -> DecodedField? { first { $0.name == name } }
 }

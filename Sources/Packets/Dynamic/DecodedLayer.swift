@@ -1,32 +1,32 @@
-/// One layer of a packet: a declared PDU with its fields, or what can be said of octets that no declaration describes.
+/// A layer of a packet: a declared PDU with its fields, or a description of undeclared octets.
 public struct DecodedLayer: Sendable {
     /// The namespace of the declarations: `HCICommands`, `HCIEvents`, `LLControl`, `ATT` ...
     public let layer: String
-    /// Nil for a PDU that is not declared; its parameters are then in `trailing`.
+    /// Nil for an undeclared PDU; its parameters are then in `trailing`.
     public internal(set) var declaration: PDUDeclaration?
     /// Opcode, event code or PDU type.
     public let code: Int
     public let subevent: Int?
     /// The PDU's name.
     public var name: String
-    /// The octets that all ranges count in: the packet's, or those of a PDU that was put together from several packets.
+    /// The octets to which all ranges refer: the packet's, or those of a PDU reassembled from several packets.
     public let bytes: [UInt8]
     /// The layer's own octets.
     public let range: Range<Int>
     public internal(set) var fields: [DecodedField] = []
-    /// Octets after the last field that could be read.
+    /// The octets after the last field that could be decoded.
     public internal(set) var trailing: Range<Int>
-    /// Why reading stopped early.
+    /// The reason why decoding stopped early.
     public var problem: PDUError?
     /// The identifier of an L2CAP signalling command, the transaction ID of a PDU of LMP or SDP, the transaction label of AVDTP.
     public internal(set) var identifier: UInt16?
-    /// The length that the PDU's header says, where it is wrong.
+    /// The length in the PDU's header, if it is wrong.
     public internal(set) var lengthInHeader: Int?
-    /// Says in a line what the layer is, instead of its name and fields: headers, data of which there is no more to say.
+    /// A one-line description instead of name and fields, for headers and plain data.
     public var summary: String?
-    /// Too short for the header of its layer.
+    /// True if there are too few octets for the header of the layer.
     var isBare = false
-    /// The octets end within the declared fields.
+    /// True if the octets end within the declared fields.
     var endsEarly = false
 
     init(_ layer: String, code: Int, subevent: Int? = nil, _ declaration: PDUDeclaration?, _ bytes: [UInt8], _ range: Range<Int>) {
@@ -40,27 +40,27 @@ public struct DecodedLayer: Sendable {
         name = declaration?.name ?? Self.name(undeclared: layer, code, subevent)
     }
 
-    /// Octets without a declaration.
+    /// Creates a layer of octets without a declaration.
     ///
-    /// - Parameter summary: what the layer says of itself in a line; without one the name and the octets.
+    /// - Parameter summary: a one-line description; nil to use the name and the octets.
     public init(named name: String, of layer: String, _ bytes: [UInt8], _ range: Range<Int>, summary: String? = nil) {
         self.init(layer, code: 0, nil, bytes, range)
         self.name = name
         self.summary = summary
     }
 
-    /// The field at a path: `Status`, `Reports[0].Address`; return parameters of a Command Complete are found by their own names.
+    /// Returns the field at a path: `Status`, `Reports[0].Address`; return parameters of a Command Complete are found by their own names.
     public subscript(path: String) -> FieldValue? { DynamicPDU(self)[path] }
 
     public var trailingOctets: [UInt8] { Array(bytes[trailing]) }
 }
 
 extension DecodedLayer {
-    /// Whose names vendor commands may bear.
+    /// The selection of vendor commands.
     public enum Vendor: Sendable, Hashable {
-        /// The declared one, whoever's it is.
+        /// The declared vendor command of any company.
         case any
-        /// The controller's company; nil while it is not known.
+        /// Those of the controller's company; nil if it is unknown.
         case company(UInt16?)
 
         func owns(_ declaration: PDUDeclaration) -> Bool {
@@ -69,7 +69,7 @@ extension DecodedLayer {
         }
     }
 
-    /// Reads any HCI packet. Never fails: what is not understood is kept in `trailing`, and `problem` says why.
+    /// Decodes any HCI packet. Never fails: undecodable octets are in `trailing`, and `problem` contains the reason.
     public init(hci packet: HCIPacket, vendor: Vendor = .any) {
         switch packet.kind {
         case .command: self.init(command: packet.bytes, vendor)
@@ -79,13 +79,13 @@ extension DecodedLayer {
         }
     }
 
-    /// Reads a declared PDU's parameters.
+    /// Decodes a declared PDU's parameters.
     public init(_ declaration: PDUDeclaration, _ bytes: [UInt8], _ range: Range<Int>) {
         self.init(declaration.layer, code: declaration.code, subevent: declaration.subevent, declaration, bytes, range)
         read(declaration, from: range.lowerBound, .any)
     }
 
-    /// Reads a PDU whose parameters begin at `start`, by its code.
+    /// Decodes a PDU by code, with parameters from `start` on.
     init(
         _ layer: String, code: Int, subevent: Int? = nil, _ bytes: [UInt8], _ range: Range<Int>, from start: Int, _ vendor: Vendor = .any
     ) {
@@ -122,7 +122,7 @@ extension DecodedLayer {
         note(length: Int(bytes[2]), actual: bytes.count - 3)
     }
 
-    /// Opcode 0 in an answer only tells how many commands may be sent. Core Vol 4, Part E, 7.7.14.
+    /// An answer with opcode 0 only reports the number of allowed commands. Core Vol 4, Part E, 7.7.14.
     static func name(undeclared layer: String, _ code: Int, _ subevent: Int?) -> String {
         switch (layer, code) {
         case ("HCICommands", 0): "No_Operation"
@@ -146,8 +146,9 @@ extension DecodedLayer {
         note(length: Int(bytes[1]), actual: bytes.count - 2)
     }
 
-    /// Reads a whole PDU of `LLControl`, `ATT` or `SMP` (beginning with its opcode), `LMP` (transaction ID and opcode), `L2CAPSignaling` (code,
-    /// identifier, length), or of a protocol that has a `ChannelHeader`.
+    /// Decodes a complete PDU of `LLControl`, `ATT` or `SMP` (starting with its opcode), `LMP` (transaction ID and opcode),
+    /// `L2CAPSignaling` (code,
+    /// identifier, length), or of a protocol with a `ChannelHeader`.
     public init(layer: String, _ bytes: [UInt8], _ range: Range<Int>) {
         if layer == "LMP" {
             self.init(lmp: bytes, range)
@@ -189,9 +190,9 @@ extension DecodedLayer {
         if let length = header.length { note(length: length, actual: range.count - header.count) }
     }
 
-    /// Reads a PDU of the advertising channels, header included. Core Vol 6, Part B, 2.3.
+    /// Decodes a PDU of the advertising channels with its header. Core Vol 6, Part B, 2.3.
     ///
-    /// - Parameter secondary: it is on an auxiliary channel, where the types have other meanings.
+    /// - Parameter secondary: true on an auxiliary channel, where the types have other meanings.
     public init(advertising bytes: [UInt8], _ range: Range<Int>, secondary: Bool) {
         guard range.count >= 2 else {
             self.init(short: "Advertising", bytes, range, needed: 2)
@@ -224,16 +225,16 @@ extension DecodedLayer {
 
     // MARK: Command Complete
 
-    /// The command whose return parameters a Command Complete carries, or whose status a Command Status tells.
+    /// The command of a Command Complete or a Command Status.
     public var command: PDUDeclaration? {
         guard layer == "HCIEvents", code == 0x0E || code == 0x0F, let opcode = fields.named("Command_Opcode")?.int else { return nil }
         return PDUCatalog.declaration(layer: "HCICommands", code: opcode)
     }
 
-    /// The return parameters by the command's names.
+    /// The return parameters with the names of the command.
     public var returns: [DecodedField] { fields.named("Return_Parameters")?.children ?? [] }
 
-    /// Reads Return_Parameters as the command's fields, where they fit them.
+    /// Decodes Return_Parameters as the command's fields, if possible.
     private mutating func readReturns(_ vendor: Vendor) {
         guard let command, vendor.owns(command), let returns = command.returns,
             let index = fields.firstIndex(where: { $0.name == "Return_Parameters" })
@@ -254,13 +255,14 @@ extension DecodedLayer {
     }
 }
 
-/// The PDUs that share a type or a payload, by their own names. Core Vol 6, Part B, 2.3.4.
+/// The names of PDUs that share a type or a payload format. Core Vol 6, Part B, 2.3.4.
 enum AdvertisingNames {
     static let common = "Common_Extended_Advertising_Payload"
     static let auxiliary = [3: "AUX_SCAN_REQ", 5: "AUX_CONNECT_REQ", 7: common, 8: common]
 
-    /// Type 7 is ADV_EXT_IND on a primary channel; on an auxiliary one, what the payload holds tells AUX_SYNC_IND and its kin apart as far as
-    /// a single PDU can.
+    /// Returns a PDU's name. Type 7 is ADV_EXT_IND on a primary channel; on an auxiliary channel the payload distinguishes AUX_SYNC_IND and
+    /// similar PDUs as far as
+    /// a single PDU allows.
     static func name(type: Int, secondary: Bool, _ fields: [DecodedField]) -> String? {
         switch (type, secondary) {
         case (7, false): return "ADV_EXT_IND"

@@ -1,7 +1,7 @@
-/// Writes values by a declaration. Counts and lengths that are not given follow from what they count; other missing fields are zero.
+/// Encodes values by a declaration. Omitted counts and lengths are calculated; other omitted fields are zero.
 struct DynamicEncoder {
     let pdu: String
-    /// Stop at the first missing field instead of writing zero.
+    /// True to stop at the first missing field instead of writing zero.
     let endsEarly: Bool
     private(set) var bytes: [UInt8] = []
 
@@ -10,7 +10,7 @@ struct DynamicEncoder {
         self.endsEarly = endsEarly
     }
 
-    /// False when encoding stopped early.
+    /// Encodes the fields; returns false if encoding stopped early.
     mutating func fields(_ declarations: [FieldDeclaration], _ values: [DynamicField]) throws(DynamicPDUError) -> Bool {
         for declaration in declarations {
             guard try field(declaration, declarations, values) else { return false }
@@ -77,7 +77,7 @@ struct DynamicEncoder {
         case .integer(let octets, let signed, let bigEndian, _):
             guard let number = value?.integer else { throw wrong(field, "is a number") }
             let span = Int128(1) << Int128(8 * octets)
-            // A signed field also takes the unsigned value of its octets, so that every pattern of bits can be written.
+            // A signed field also accepts the unsigned value of its octets, so that every bit pattern can be encoded.
             guard number >= (signed ? -span / 2 : 0), number < span else { throw wrong(field, "= \(number) does not fit \(octets) octets") }
             if bigEndian {
                 for index in (0..<octets).reversed() { bytes.append(UInt8(truncatingIfNeeded: number >> Int128(8 * index))) }
@@ -103,7 +103,7 @@ struct DynamicEncoder {
         bytes += [UInt8](repeating: 0, count: count - octets.count)
     }
 
-    /// What a count, a length or a set of flags follows from.
+    /// Returns the value of a derived count, length or set of flags.
     private func derived(_ name: String, _ all: [FieldDeclaration], _ values: [DynamicField]) throws(DynamicPDUError) -> Int128? {
         var flags: Int128?
         for field in all {
@@ -131,7 +131,7 @@ struct DynamicEncoder {
         return flags
     }
 
-    /// The fields inside a length. When flags are all there would be, and none is set, there are no flags either.
+    /// Encodes the fields inside a length. A block that would contain only flags of which none is set is empty.
     private mutating func block(_ length: String, _ inner: [FieldDeclaration], _ values: [DynamicField]) throws(DynamicPDUError) {
         let present = inner.contains { field in
             guard let value = values.first(where: { $0.name == field.name })?.value else { return false }

@@ -1,5 +1,5 @@
 extension DynamicPDU {
-    /// The values of a decoded layer.
+    /// Creates a PDU from a decoded layer.
     public init(_ layer: DecodedLayer) {
         declaration = layer.declaration
         self.layer = layer.layer
@@ -14,23 +14,24 @@ extension DynamicPDU {
         endsEarly = layer.endsEarly
     }
 
-    /// Reads any HCI packet. Never fails: what is not understood is kept in `trailing`, and `problem` says why.
+    /// Decodes any HCI packet. Never fails: undecodable octets are in `trailing`, and `problem` contains the reason.
     public init(hci packet: HCIPacket) { self.init(DecodedLayer(hci: packet)) }
 
-    /// Reads parameters by code.
+    /// Decodes parameters by code.
     public init(layer: String, code: Int, subevent: Int? = nil, parameters: [UInt8]) {
         self.init(DecodedLayer(layer, code: code, subevent: subevent, parameters, 0..<parameters.count, from: 0))
     }
 
-    /// Reads a whole PDU of `LLControl`, `ATT` or `SMP` (beginning with its opcode), `LMP` (transaction ID and opcode), `L2CAPSignaling` (code, identifier, length) or of a protocol that has a `ChannelHeader`.
+    /// Decodes a complete PDU of `LLControl`, `ATT` or `SMP` (starting with its opcode), `LMP` (transaction ID and opcode),
+    /// `L2CAPSignaling` (code, identifier, length) or of a protocol with a `ChannelHeader`.
     public init(layer: String, bytes: [UInt8]) { self.init(DecodedLayer(layer: layer, bytes, 0..<bytes.count)) }
 
-    /// Reads a PDU of the advertising channels, header included. Core Vol 6, Part B, 2.3.
+    /// Decodes a PDU of the advertising channels with its header. Core Vol 6, Part B, 2.3.
     public init(advertising bytes: [UInt8], secondary: Bool) {
         self.init(DecodedLayer(advertising: bytes, 0..<bytes.count, secondary: secondary))
     }
 
-    /// The packet with its header: an HCI packet, or a PDU with opcode; nil for layers whose header is elsewhere.
+    /// Returns the packet with its header: an HCI packet, or a PDU with opcode; nil for layers whose header belongs to another layer.
     public func bytes() throws(DynamicPDUError) -> [UInt8] {
         if isBare { return trailing }
         let parameters = try parameters()
@@ -58,7 +59,7 @@ extension DynamicPDU {
         }
     }
 
-    /// As an HCI packet; nil for other layers.
+    /// Returns the HCI packet; nil for other layers.
     public func hciPacket() throws(DynamicPDUError) -> HCIPacket? {
         switch layer {
         case "HCICommands": HCIPacket(.command, try bytes())
@@ -70,7 +71,7 @@ extension DynamicPDU {
 
     // MARK: Command Complete
 
-    /// The command whose return parameters a Command Complete carries.
+    /// The command of a Command Complete.
     public var command: PDUDeclaration? {
         guard layer == "HCIEvents", code == 0x0E || code == 0x0F,
             let opcode = fields.first(where: { $0.name == "Command_Opcode" })?.value.int
@@ -78,12 +79,12 @@ extension DynamicPDU {
         return PDUCatalog.declaration(layer: "HCICommands", code: opcode)
     }
 
-    /// Where Return_Parameters stands in the fields of a Command Complete.
+    /// The index of Return_Parameters in the fields of a Command Complete.
     var returnsIndex: Int? {
         layer == "HCIEvents" && code == 0x0E ? fields.firstIndex { $0.name == "Return_Parameters" } : nil
     }
 
-    /// After an error, return parameters that are not given are left out.
+    /// Encodes return parameters; after an error, omitted ones are not encoded.
     func encoded(returns values: [DynamicField]) throws(DynamicPDUError) -> [UInt8] {
         let failed = (values.first { $0.name == "Status" }?.value.int ?? 0) != 0
         var encoder = DynamicEncoder(pdu: command?.name ?? name, endsEarly: failed)

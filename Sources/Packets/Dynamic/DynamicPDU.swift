@@ -1,31 +1,32 @@
-/// A PDU as names and values: any declared PDU, right or wrong. It holds what a typed struct cannot: values out of range, counts that contradict, octets too few or too many.
+/// A PDU as names and values, valid or not. Unlike a typed struct it can contain values out of range, contradictory counts, and too few or
+/// too many octets.
 public struct DynamicPDU: Sendable {
-    /// Nil for a PDU that is not declared; its parameters are then in `trailing`.
+    /// Nil for an undeclared PDU; its parameters are then in `trailing`.
     public var declaration: PDUDeclaration?
     /// The layer, also of an undeclared PDU.
     public var layer: String
     /// Opcode, event code or PDU type.
     public var code: Int
     public var subevent: Int?
-    /// The values in the order of the declaration. Missing ones are encoded as zero; missing counts and lengths follow from what they count.
+    /// The values in the order of the declaration. Omitted ones are encoded as zero; omitted counts and lengths are calculated.
     public var fields: [DynamicField]
-    /// Octets after the last field that could be read.
+    /// The octets after the last field that could be decoded.
     public var trailing: [UInt8] = []
-    /// Why reading stopped early.
+    /// The reason why decoding stopped early.
     public var problem: PDUError?
     /// The identifier of an L2CAP signalling command, the transaction ID of a PDU of LMP or SDP, the transaction label of AVDTP.
     public var identifier: UInt16?
-    /// The length that the PDU's header says, where it is wrong; encoding repeats it.
+    /// The length in the PDU's header, if it is wrong; encoding keeps it.
     public var lengthInHeader: Int?
 
-    /// Encoding ends at the first missing field, as the packet that was read did.
+    /// True to stop encoding at the first missing field, as in the decoded packet.
     var endsEarly: Bool = false
-    /// Too short for the header of its layer: `trailing` is the whole packet.
+    /// True if there are too few octets for the header of the layer: `trailing` is the whole packet.
     var isBare: Bool = false
 
     public var name: String { declaration?.name ?? DecodedLayer.name(undeclared: layer, code, subevent) }
 
-    /// A PDU by name. Field names are checked; values only for fitting their fields, when it is encoded.
+    /// Creates a PDU by name. Field names are checked; values only when the PDU is encoded.
     public init(layer: String, name: String, _ values: [DynamicField] = [], trailing: [UInt8] = []) throws(DynamicPDUError) {
         guard let declaration = PDUCatalog.declaration(layer: layer, name: name) else {
             throw .unknownPDU(layer: layer, name: name, suggestions: PDUCatalog.suggestions(layer: layer, for: name))
@@ -45,12 +46,12 @@ public struct DynamicPDU: Sendable {
         self.trailing = trailing
     }
 
-    /// Reads a PDU's parameters.
+    /// Decodes a PDU's parameters.
     public init(_ declaration: PDUDeclaration, parameters: [UInt8]) {
         self.init(DecodedLayer(declaration, parameters, 0..<parameters.count))
     }
 
-    /// The parameters, without the header that names the PDU.
+    /// Returns the parameters, without the header that identifies the PDU.
     public func parameters() throws(DynamicPDUError) -> [UInt8] {
         guard let declaration else { return trailing }
         var values = fields
@@ -71,13 +72,13 @@ extension DynamicPDU: Equatable {
 }
 
 extension PDUDeclaration {
-    /// A field of this PDU, also inside a word or a block; case does not matter.
+    /// Returns a field of this PDU, including fields inside a word or a block; case is ignored.
     public func field(named name: String) -> FieldDeclaration? { Self.find(Spelling.normal(name), fields) }
 
-    /// A field of the return parameters.
+    /// Returns a field of the return parameters.
     public func returnField(named name: String) -> FieldDeclaration? { returns.flatMap { Self.find(Spelling.normal(name), $0) } }
 
-    /// All names that a field may be called by.
+    /// The names of all fields.
     public var fieldNames: [String] { Self.names(fields) }
 
     static func names(_ fields: [FieldDeclaration]) -> [String] {
@@ -90,7 +91,7 @@ extension PDUDeclaration {
         }
     }
 
-    /// The field of that very name, also inside a word or a block.
+    /// Returns the field with exactly this name, including fields inside a word or a block.
     static func declared(_ name: String, _ fields: [FieldDeclaration]) -> FieldDeclaration? {
         for field in fields {
             switch field.shape {
@@ -112,7 +113,7 @@ extension PDUDeclaration {
         return nil
     }
 
-    /// The values in the declared order and spelling; rows and structures inside are ordered likewise.
+    /// Returns the values in the declared order and spelling, including those of rows and structures.
     func ordered(_ values: [DynamicField], _ fields: [FieldDeclaration]) throws(DynamicPDUError) -> [DynamicField] {
         let names = Self.names(fields)
         var placed: [(Int, DynamicField)] = []

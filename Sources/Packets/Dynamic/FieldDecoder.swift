@@ -1,4 +1,4 @@
-/// Reads octets by a declaration. It stops at the first field that does not fit and keeps what was read until then.
+/// Decodes octets by a declaration. It stops at the first invalid field and keeps the fields decoded before.
 struct FieldDecoder {
     private let bytes: [UInt8]
     private let limits: Range<Int>
@@ -6,7 +6,7 @@ struct FieldDecoder {
     private var end: Int
     private(set) var problem: PDUError?
 
-    /// Reads a part of the octets; the fields' ranges count in all of them.
+    /// Decodes a part of the octets; the fields' ranges refer to all octets.
     init(_ bytes: [UInt8], _ range: Range<Int>) {
         self.bytes = bytes
         limits = range
@@ -16,10 +16,10 @@ struct FieldDecoder {
 
     var remaining: Int { end - position }
 
-    /// What has not been read.
+    /// The octets that have not been read.
     var rest: Range<Int> { position..<limits.upperBound }
 
-    /// The values read in order; after a problem the last row may be incomplete.
+    /// Returns the values in order; after a problem the last row may be incomplete.
     mutating func fields(_ declarations: [FieldDeclaration]) -> [DecodedField] {
         var values: [DecodedField] = []
         values.reserveCapacity(declarations.count)

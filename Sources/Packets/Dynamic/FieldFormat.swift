@@ -1,9 +1,9 @@
-/// How a field's values are written.
+/// The text format of a field's values.
 enum FieldFormat: Sendable {
     case decimal
     case pattern(bits: Int)
     case address
-    /// The kind stands in the field of that name.
+    /// An address whose kind is in the field of that name.
     case typedAddress(kind: String)
     case randomAddress
     case named(NamedType, bits: Int)
@@ -17,10 +17,10 @@ enum FieldFormat: Sendable {
     case octets
     case text
     case advertisingData
-    /// All pages of LE features, one after the other.
+    /// All pages of LE features in order.
     case features
 
-    /// Core Vol 6, Part B, 4.6: 64 features on page 0, 192 on each of ten more.
+    /// 64 features on page 0, and 192 on each of ten further pages. Core Vol 6, Part B, 4.6.
     static let featureOctets = 248
 
     init(
@@ -64,9 +64,9 @@ enum FieldFormat: Sendable {
         }
     }
 
-    /// What only a field's name and the PDU that it stands in tell.
+    /// Returns the format determined by the names of the field and its PDU.
     ///
-    /// - Parameter hasSibling: whether a field of that name stands beside it.
+    /// - Parameter hasSibling: returns true if there is a field of that name beside it.
     init?(name: String, of pdu: String, hasSibling: (String) -> Bool) {
         if let known = Self.byName[name] {
             self = known
@@ -88,7 +88,7 @@ enum FieldFormat: Sendable {
         "Local_Resolvable_Address": .randomAddress,
     ]
 
-    /// Whether the number is a pattern rather than a quantity: its name's last word says so.
+    /// Returns true if the last word of the name indicates a bit pattern instead of a quantity.
     private static func isPattern(_ name: String) -> Bool {
         let word = name.utf8.lastIndex(of: UInt8(ascii: "_")).map { name[name.utf8.index(after: $0)...] } ?? name[...]
         return patterns.contains(word) || name.hasSuffix("Handle_In_Error")

@@ -1,5 +1,5 @@
 extension FieldDeclaration {
-    /// The value that a text stands for: a number, a label, flags joined by `|`, an address, a UUID or hexadecimal octets. Nil when it is none of them.
+    /// Parses a value: a number, a label, flags joined with `|`, an address, a UUID or hexadecimal octets. Nil for other texts.
     public func value(from text: String) -> FieldValue? {
         switch shape {
         case .integer(_, _, _, "BDADDR"): return Self.address(text).map { .integer(Int128($0)) } ?? Self.number(text).map { .integer($0) }
@@ -16,7 +16,7 @@ extension FieldDeclaration {
         }
     }
 
-    /// The names that this field's values have.
+    /// The names of this field's values.
     public var valueNames: [String] { labels.map(\.name) + (type?.values.map(\.name) ?? []) }
 
     private func named(_ text: String) -> Int128? {

@@ -1,6 +1,6 @@
 extension DynamicPDU {
-    /// A value by its path: `Status`, `Reports[0].Address`, `Address[0]` (the field of the row, as the specification writes it), `Aux_Ptr.AUX_PHY`.
-    /// The return parameters of a Command Complete are found by their own names. Case does not matter.
+    /// A value by path: `Status`, `Reports[0].Address`, `Address[0]` (the field of the row, as in the specification), `Aux_Ptr.AUX_PHY`.
+    /// The return parameters of a Command Complete are found by their own names. Case is ignored.
     public subscript(path: String) -> FieldValue? {
         let steps = FieldPath.parse(path)
         guard !steps.isEmpty else { return nil }
@@ -11,12 +11,12 @@ extension DynamicPDU {
         return nil
     }
 
-    /// The declaration of the field at a path, for its labels, units and type.
+    /// Returns the declaration of the field at a path, with its labels, units and type.
     public func declaration(at path: String) -> FieldDeclaration? {
         declaration?.field(at: path) ?? command?.returns.flatMap { FieldPath.declaration(FieldPath.parse(path)[...], in: $0) }
     }
 
-    /// Sets a field of the PDU itself to any value.
+    /// Sets a field of the PDU to any value.
     public mutating func set(_ name: String, _ value: FieldValue) throws(DynamicPDUError) {
         guard let declaration, let field = declaration.field(named: name) else {
             throw .unknownField(pdu: self.name, name: name, suggestions: Spelling.closest(to: name, among: declaration?.fieldNames ?? []))
@@ -27,16 +27,16 @@ extension DynamicPDU {
 }
 
 extension PDUDeclaration {
-    /// The declaration of the field at a path.
+    /// Returns the declaration of the field at a path.
     public func field(at path: String) -> FieldDeclaration? { FieldPath.declaration(FieldPath.parse(path)[...], in: fields) }
 
-    /// The declaration of the return parameter at a path.
+    /// Returns the declaration of the return parameter at a path.
     public func returnField(at path: String) -> FieldDeclaration? {
         returns.flatMap { FieldPath.declaration(FieldPath.parse(path)[...], in: $0) }
     }
 }
 
-/// Paths into values: names with an index each.
+/// Paths to values: names with optional indices.
 enum FieldPath {
     struct Step {
         var name: String

@@ -1,10 +1,10 @@
 extension FieldDeclaration {
-    /// A value as people read it: labels for named values, units where there are any.
+    /// Returns the text of a value with labels and units.
     public func text(_ value: FieldValue) -> String {
         TextBuffer.text { DecodedField(self, value: value).writeValue(to: &$0) }
     }
 
-    /// The width in bits, of one element for a list.
+    /// The width in bits; for a list, that of an element.
     public var width: Int {
         switch shape {
         case .integer(let octets, _, _, _): octets * 8
@@ -14,7 +14,7 @@ extension FieldDeclaration {
         }
     }
 
-    /// At most four places, no zeros at the end.
+    /// Writes at most four decimal places, without trailing zeros.
     static func write(_ value: Double, to text: inout TextBuffer) {
         let scaled = Int64(value * 10_000 + (value < 0 ? -0.5 : 0.5))
         if scaled < 0 { text.write("-") }
@@ -32,7 +32,7 @@ extension FieldDeclaration {
 }
 
 extension DecodedField {
-    /// The value as people read it.
+    /// The text of the value.
     public var text: String { TextBuffer.text { writeValue(to: &$0) } }
 
     func write(to text: inout TextBuffer) {
@@ -132,7 +132,7 @@ extension DecodedField {
         }
     }
 
-    /// The names of the features on pages 0 and 1, and the octets after those if any is set. Core Vol 6, Part B, 4.6.
+    /// Writes the names of the features on pages 0 and 1, and the octets of further pages if any bit is set. Core Vol 6, Part B, 4.6.
     private static func write(features octets: [UInt8], to text: inout TextBuffer) {
         var rest = octets[...]
         for (page, name) in ["LEFeatures", "LEFeaturesPage1"].enumerated() {
@@ -147,7 +147,7 @@ extension DecodedField {
         write(rest, to: &text)
     }
 
-    /// Many zeros at the end are counted.
+    /// Writes octets; many trailing zeros are written as a count.
     static func write(_ octets: ArraySlice<UInt8>, to text: inout TextBuffer) {
         var end = octets.endIndex
         while end > octets.startIndex, octets[end - 1] == 0 { end -= 1 }
@@ -166,7 +166,7 @@ extension DecodedField {
 }
 
 extension DeviceAddress {
-    /// The same as `description`.
+    /// Writes `description`.
     func write(to text: inout TextBuffer) {
         for shift in stride(from: UInt64(40), through: 0, by: -8) {
             text.write(octet: UInt8(truncatingIfNeeded: value >> shift))

@@ -1,4 +1,4 @@
-/// The value of a field whose type is known at run time only.
+/// The value of a field whose type is known only at run time.
 public enum FieldValue: Sendable, Hashable {
     case integer(Int128)
     case octets([UInt8])
@@ -9,7 +9,7 @@ public enum FieldValue: Sendable, Hashable {
         if case .integer(let value) = self { value } else { nil }
     }
 
-    /// The integer, where it fits.
+    /// The integer, if it can be represented.
     public var int: Int? { integer.flatMap { Int(exactly: $0) } }
 
     public var octets: [UInt8]? {
@@ -30,7 +30,7 @@ extension FieldValue: ExpressibleByIntegerLiteral {
 }
 
 extension FieldValue: ExpressibleByArrayLiteral {
-    /// A list; use `.octets` for octets.
+    /// Creates a list; use `.octets` for octets.
     public init(arrayLiteral elements: FieldValue...) { self = .list(elements) }
 }
 
@@ -45,11 +45,11 @@ public struct DynamicField: Sendable, Hashable {
     }
 }
 
-/// Misuse of a dynamic PDU by the caller: a name or a value that the declaration does not know.
+/// An error of the caller of a dynamic PDU: a name or a value that the declaration does not know.
 public enum DynamicPDUError: Error, Sendable, Hashable {
     case unknownPDU(layer: String, name: String, suggestions: [String])
     case unknownField(pdu: String, name: String, suggestions: [String])
-    /// The value cannot be put into the field at all.
+    /// The value cannot be encoded in the field.
     case doesNotFit(pdu: String, field: String, reason: String)
 }
 

@@ -1,8 +1,8 @@
 extension DecodedLayer: CustomStringConvertible {
-    /// The name, the fields, what follows them and what is wrong, in one line.
+    /// The name, the fields, the remaining octets and the problem in one line.
     public var description: String { TextBuffer.text { write(to: &$0) } }
 
-    /// Writes what `description` says.
+    /// Writes `description`.
     public func write(to text: inout TextBuffer) {
         if let summary {
             text.write(summary)
@@ -15,7 +15,7 @@ extension DecodedLayer: CustomStringConvertible {
     fileprivate static func write(
         _ layer: String, _ name: String, _ fields: [DecodedField], _ trailing: ArraySlice<UInt8>, to text: inout TextBuffer
     ) {
-        // The names of SMP's PDUs do not say that they are SMP's.
+        // The names of SMP PDUs do not contain the protocol.
         if layer == "SMP" { text.write("SMP ") }
         text.write(name)
         for index in fields.indices {
@@ -34,7 +34,7 @@ extension DecodedLayer: CustomStringConvertible {
 }
 
 extension DynamicPDU: CustomStringConvertible {
-    /// The name, the fields, what follows them and what is wrong, in one line.
+    /// The name, the fields, the remaining octets and the problem in one line.
     public var description: String {
         var decoded = DecodedField.fields(fields, declaration?.fields ?? [])
         for (index, field) in fields.enumerated() where field.name == "Return_Parameters" {

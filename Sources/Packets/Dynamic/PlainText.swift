@@ -1,6 +1,6 @@
-/// Text from outside as it may stand on a terminal or in a page: nothing in it moves a cursor, ends a line or sends a command.
+/// External text in a safe form for terminals and pages: without control characters.
 public enum PlainText {
-    /// The text with control characters, and those that turn the direction of writing, written as `\u{1B}`.
+    /// Returns the text with control characters and those that change the writing direction as `\u{1B}`.
     public static func escaped(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
         var result = ""
@@ -10,7 +10,7 @@ public enum PlainText {
         return result
     }
 
-    /// A name as octets of UTF-8, up to its first zero, in quotation marks.
+    /// Writes a name in UTF-8 up to its first zero, in quotation marks.
     static func quote(_ octets: [UInt8], to text: inout TextBuffer) {
         text.write("\"")
         let name = octets.prefix { $0 != 0 }

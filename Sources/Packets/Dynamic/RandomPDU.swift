@@ -1,10 +1,10 @@
 extension PDUDeclaration {
-    /// A PDU with random legal values. Lists have up to four elements, free octets are up to 20.
+    /// Returns a PDU with random legal values. Lists have up to four elements, free octets are up to 20.
     public func random(using generator: inout some RandomNumberGenerator) -> DynamicPDU {
         DynamicPDU(self, RandomFields.values(fields, &generator))
     }
 
-    /// Random legal return parameters of a command.
+    /// Returns random legal return parameters of a command.
     public func randomReturns(using generator: inout some RandomNumberGenerator) -> [DynamicField] {
         var values = RandomFields.values(returns ?? [], &generator)
         if values.first?.name == "Status" { values[0].value = 0 }
@@ -13,7 +13,7 @@ extension PDUDeclaration {
 }
 
 enum RandomFields {
-    /// Counts and lengths are left to the encoder.
+    /// Returns random values; counts and lengths are calculated by the encoder.
     static func values(_ fields: [FieldDeclaration], _ generator: inout some RandomNumberGenerator) -> [DynamicField] {
         let implied = FieldDeclaration.implied(in: fields)
         var values: [DynamicField] = []
@@ -84,7 +84,7 @@ enum RandomFields {
         }
     }
 
-    /// Rows of one size share their length, so the free octets of each are as many as those of the first.
+    /// Returns rows of equal length: each has as many free octets as the first.
     private static func rows(
         _ count: FieldDeclaration.Count, _ inner: [FieldDeclaration], _ values: [DynamicField],
         _ generator: inout some RandomNumberGenerator

@@ -1,4 +1,4 @@
-/// Text in the making, as UTF-8. Lines of packets are written into one buffer, without a String for each of their pieces.
+/// A UTF-8 buffer for text. Lines of packets are written into one buffer, without a String for each part.
 public struct TextBuffer: Sendable {
     public private(set) var utf8: [UInt8] = []
 
@@ -6,10 +6,10 @@ public struct TextBuffer: Sendable {
 
     public var text: String { String(decoding: utf8, as: UTF8.self) }
 
-    /// Takes back what was written after the first octets.
+    /// Removes the text after the first octets.
     public mutating func cut(to octets: Int) { utf8.removeLast(max(0, utf8.count - octets)) }
 
-    /// What one writer puts down, as a String.
+    /// Returns the text written by a function.
     public static func text(_ body: (inout TextBuffer) -> Void) -> String {
         var buffer = TextBuffer()
         buffer.utf8.reserveCapacity(64)
@@ -22,7 +22,7 @@ public struct TextBuffer: Sendable {
         if isDone == nil { utf8.append(contentsOf: text.utf8) }
     }
 
-    /// Text that has been written before.
+    /// Appends encoded text.
     public mutating func write(utf8 octets: [UInt8]) { utf8.append(contentsOf: octets) }
 
     public mutating func write(decimal number: Int) {
@@ -30,7 +30,7 @@ public struct TextBuffer: Sendable {
         write(decimal: UInt64(number.magnitude))
     }
 
-    /// The number in decimal digits, at least so many of them.
+    /// Writes a number in decimal with a minimum number of digits.
     public mutating func write(decimal number: UInt64, digits: Int = 1) {
         var count = 1
         var rest = number / 10
@@ -49,7 +49,7 @@ public struct TextBuffer: Sendable {
         }
     }
 
-    /// `0x0040`: the digits that so many bits take.
+    /// Writes a hexadecimal number with the digits for the given number of bits: `0x0040`.
     public mutating func write(hex number: UInt64, bits: Int) {
         write("0x")
         for shift in stride(from: ((bits + 3) / 4 - 1) * 4, through: 0, by: -4) {
@@ -57,7 +57,7 @@ public struct TextBuffer: Sendable {
         }
     }
 
-    /// `01FF`.
+    /// Writes octets in hexadecimal: `01FF`.
     public mutating func write(octets: ArraySlice<UInt8>) {
         for octet in octets { write(octet: octet) }
     }

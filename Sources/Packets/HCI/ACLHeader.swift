@@ -2,10 +2,10 @@
 public struct ACLHeader: Sendable, Hashable {
     /// Packet_Boundary_Flag.
     public enum Boundary: UInt8, Sendable, Hashable, CaseIterable {
-        /// The first, from a host that does not let it be flushed; LE hosts use it.
+        /// The first fragment of a non-flushable PDU from a host, used by LE hosts.
         case firstNonFlushable = 0
         case continuing = 1
-        /// The first; controllers use it.
+        /// The first fragment, used by controllers.
         case first = 2
         case complete = 3
     }
@@ -15,7 +15,7 @@ public struct ACLHeader: Sendable, Hashable {
     public var boundary: Boundary
     /// Broadcast_Flag: 0 point-to-point, 1 broadcast.
     public var broadcast: UInt8
-    /// Data_Total_Length, as the header says it.
+    /// Data_Total_Length as in the header.
     public var length: UInt16
 
     @inlinable public init(handle: ConnectionHandle, boundary: Boundary, broadcast: UInt8 = 0, length: UInt16) {
@@ -25,7 +25,7 @@ public struct ACLHeader: Sendable, Hashable {
         self.length = length
     }
 
-    /// The header at the beginning of a packet; nil when there are fewer than four octets.
+    /// Decodes the header at the start of a packet; nil if there are fewer than four octets.
     @inlinable public init?(_ bytes: borrowing RawSpan) {
         guard bytes.byteCount >= 4 else { return nil }
         let word = UInt16(littleEndian: bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: 0, as: UInt16.self))
@@ -42,7 +42,7 @@ public struct ACLHeader: Sendable, Hashable {
 }
 
 extension HCIPacket {
-    /// An ACL data packet.
+    /// Creates an ACL data packet.
     @inlinable public init(
         acl handle: ConnectionHandle, _ boundary: ACLHeader.Boundary, broadcast: UInt8 = 0, _ data: some Collection<UInt8>
     ) {
@@ -56,7 +56,7 @@ extension HCIPacket {
     /// The header of an ACL data packet.
     @inlinable public var aclHeader: ACLHeader? { kind == .acl ? ACLHeader(bytes.span.bytes) : nil }
 
-    /// The connection that an ACL, synchronous or isochronous data packet belongs to: the headers of all three begin with it.
+    /// The connection of an ACL, synchronous or isochronous data packet: the headers of all three start with it.
     /// Core Vol 4, Part E, 5.4.2 to 5.4.5.
     @inlinable public var dataHandle: ConnectionHandle? {
         switch kind {

@@ -1,7 +1,7 @@
 extension HCIEvents.NumberOfCompletedPackets {
-    /// Reads the event row by row, without a list of the rows: it comes for every few packets of data. Core Vol 4, Part E, 7.7.19.
+    /// Decodes the event row by row without creating a list, because the event is frequent. Core Vol 4, Part E, 7.7.19.
     ///
-    /// - Returns: whether the event was whole; rows before the fault have been handed over all the same.
+    /// - Returns: true if the event was complete; rows before a fault are passed on in any case.
     public static func forEach(in packet: HCIPacket, _ body: (_ handle: ConnectionHandle, _ count: Int) -> Void) -> Bool {
         let span = packet.bytes.span.bytes
         guard packet.eventCode == code, span.byteCount >= 3 else { return false }

@@ -1,4 +1,4 @@
-/// Where the Supported_Commands mask has a command. Core Vol 4, Part E, 6.27.
+/// The position of a command in the Supported_Commands mask. Core Vol 4, Part E, 6.27.
 public struct SupportedCommandsBit: Sendable, Hashable {
     public var octet: Int
     public var bit: Int
@@ -8,30 +8,30 @@ public struct SupportedCommandsBit: Sendable, Hashable {
         self.bit = bit
     }
 
-    /// Whether the bit is set in a mask, however long.
+    /// Returns true if the bit is set in a mask of any length.
     @inlinable public func isSet(in mask: [UInt8]) -> Bool { mask.indices.contains(octet) && mask[octet] >> UInt8(bit) & 1 == 1 }
 }
 
 /// The Supported_Commands mask of Read_Local_Supported_Commands. Core Vol 4, Part E, 6.27.
 public struct SupportedCommands: Sendable, Hashable {
-    /// 64 octets, or what came of them.
+    /// The mask, normally 64 octets.
     public var octets: [UInt8]
 
     public init(_ octets: [UInt8] = [UInt8](repeating: 0, count: 64)) { self.octets = octets }
 
-    /// A command without a bit is not claimed.
+    /// Returns true if the command's bit is set; false for a command without a bit.
     public func contains<Command: HCICommand>(_ command: Command.Type) -> Bool { contains(Command.supportedCommandsBit) }
 
     public func contains(_ bit: SupportedCommandsBit?) -> Bool { bit?.isSet(in: octets) ?? false }
 
-    /// Nil changes nothing: every controller has the command, and no bit says so.
+    /// Sets a bit; nil changes nothing, because commands without a bit are always supported.
     public mutating func insert(_ bit: SupportedCommandsBit?) {
         guard let bit, octets.indices.contains(bit.octet) else { return }
         octets[bit.octet] |= 1 << UInt8(bit.bit)
     }
 }
 
-/// What can hold an event back. Core Vol 4, Part E, 7.3.1, 7.3.69 and 7.8.1.
+/// The mask bit that disables an event. Core Vol 4, Part E, 7.3.1, 7.3.69 and 7.8.1.
 public enum EventMaskPosition: Sendable, Hashable {
     /// A bit of Set_Event_Mask.
     case page1(Int)
@@ -39,6 +39,6 @@ public enum EventMaskPosition: Sendable, Hashable {
     case page2(Int)
     /// A bit of LE_Set_Event_Mask; LE Meta must also be set on page 1.
     case le(Int)
-    /// Command Complete, Command Status, Number Of Completed Packets, and a vendor's events.
+    /// Command Complete, Command Status, Number Of Completed Packets, and vendor events.
     case unmaskable
 }

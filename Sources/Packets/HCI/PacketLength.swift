@@ -1,5 +1,5 @@
 extension HCIPacket.Kind {
-    /// Octets of the packet's header. Core Vol 4, Part E, 5.4.
+    /// The number of octets in the packet's header. Core Vol 4, Part E, 5.4.
     @inlinable public var headerLength: Int {
         switch self {
         case .command, .sco: 3
@@ -8,7 +8,7 @@ extension HCIPacket.Kind {
         }
     }
 
-    /// Length of the packet that begins with these octets, header included; nil while its header is not complete.
+    /// Returns the length of the packet that starts with these octets, including the header; nil while the header is incomplete.
     @inlinable public func packetLength(in octets: borrowing RawSpan) -> Int? {
         guard octets.byteCount >= headerLength else { return nil }
         switch self {
@@ -21,6 +21,6 @@ extension HCIPacket.Kind {
 }
 
 extension HCIPacket {
-    /// Whether the packet's length is the one its header tells.
+    /// True if the packet's length agrees with its header.
     @inlinable public var isWhole: Bool { kind.packetLength(in: bytes.span.bytes) == bytes.count }
 }

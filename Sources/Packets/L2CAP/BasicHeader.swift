@@ -1,4 +1,4 @@
-/// The header of every L2CAP PDU: the length of what follows, and the channel. Core Vol 3, Part A, 3.1.
+/// The header of every L2CAP PDU: the length of the payload, and the channel. Core Vol 3, Part A, 3.1.
 public struct L2CAPHeader: Sendable, Hashable {
     @inlinable public static var octets: Int { 4 }
     public var length: UInt16
@@ -9,7 +9,7 @@ public struct L2CAPHeader: Sendable, Hashable {
         self.channel = channel
     }
 
-    /// The header at the beginning of a PDU; nil when there are fewer than four octets.
+    /// Decodes the header at the start of a PDU; nil if there are fewer than four octets.
     @inlinable public init?(_ bytes: borrowing RawSpan) {
         guard bytes.byteCount >= 4 else { return nil }
         length = UInt16(littleEndian: bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: 0, as: UInt16.self))

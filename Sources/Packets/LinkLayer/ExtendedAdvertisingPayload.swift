@@ -1,10 +1,10 @@
 extension Advertising {
     /// The payload of ADV_EXT_IND, AUX_ADV_IND, AUX_SCAN_RSP, AUX_SYNC_IND, AUX_CHAIN_IND and AUX_CONNECT_RSP. Core Vol 6, Part B, 2.3.4.
     ///
-    /// Written by hand because the flags follow from the fields present, and an empty extended header has no flags.
+    /// Not generated, because the flags depend on the fields that are present, and an empty extended header has no flags.
     public struct CommonExtendedAdvertisingPayload: PDU {
         public static var name: String { "Common_Extended_Advertising_Payload" }
-        /// What the set allows: 0 nothing, 1 connecting, 2 scanning.
+        /// The mode of the set: 0 neither connectable nor scannable, 1 connectable, 2 scannable.
         public var advMode: UInt8
         public var advA: BDADDR?
         public var targetA: BDADDR?
@@ -12,7 +12,7 @@ extension Advertising {
         public var advDataInfo: Structures.AdvDataInfo?
         public var auxPtr: Structures.AuxPtr?
         public var syncInfo: Structures.SyncInfo?
-        /// dBm.
+        /// In dBm.
         public var txPower: Int8?
         /// Additional controller advertising data.
         public var acad: [UInt8]
@@ -56,7 +56,7 @@ extension Advertising {
             advData = reader.rest()
         }
 
-        /// The flags octet that the present fields give. Core Vol 6, Part B, 2.3.4.
+        /// The flags octet for the fields that are present. Core Vol 6, Part B, 2.3.4.
         public var flags: UInt8 {
             var flags: UInt8 = 0
             if advA != nil { flags |= 0x01 }
@@ -69,7 +69,7 @@ extension Advertising {
             return flags
         }
 
-        /// The octets that the extended header takes, flags included; 0 when it is empty.
+        /// The length of the extended header with its flags; 0 if it is empty.
         public var extendedHeaderLength: Int {
             let fields = (advA == nil ? 0 : 6) + (targetA == nil ? 0 : 6) + (cteInfo == nil ? 0 : 1) + (advDataInfo == nil ? 0 : 2)
             let more = (auxPtr == nil ? 0 : 3) + (syncInfo == nil ? 0 : 18) + (txPower == nil ? 0 : 1) + acad.count

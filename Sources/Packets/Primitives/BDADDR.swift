@@ -1,10 +1,10 @@
-/// The 48 bits of an address as a PDU carries them; whether it is public or random stands elsewhere. Core Vol 4, Part E, 5.2.
+/// The 48-bit address in a PDU, without its type, which another field contains. Core Vol 4, Part E, 5.2.
 public struct BDADDR: Sendable, Hashable, RawRepresentable, ExpressibleByIntegerLiteral {
     public var rawValue: UInt64
     @inlinable public init(rawValue: UInt64) { self.rawValue = rawValue & 0xFFFF_FFFF_FFFF }
     @inlinable public init(_ rawValue: UInt64) { self.init(rawValue: rawValue) }
     @inlinable public init(integerLiteral value: UInt64) { self.init(rawValue: value) }
-    /// The address without its type.
+    /// Creates the address without its type.
     @inlinable public init(_ address: DeviceAddress) { self.init(rawValue: address.value) }
 }
 

@@ -1,8 +1,8 @@
-/// A UUID of 16, 32 or 128 bits. Core Vol 3, Part B, 2.5.1. Two forms of one UUID are equal.
+/// A UUID of 16, 32 or 128 bits. Core Vol 3, Part B, 2.5.1. Different forms of a UUID are equal.
 public struct BluetoothUUID: Sendable {
-    /// The whole 128 bits.
+    /// The 128-bit value.
     public let value: UInt128
-    /// 2, 4 or 16: the octets this UUID takes in a PDU.
+    /// The number of octets of this UUID in a PDU: 2, 4 or 16.
     public let octetCount: Int
 
     /// 00000000-0000-1000-8000-00805F9B34FB.
@@ -18,7 +18,7 @@ public struct BluetoothUUID: Sendable {
         octetCount = 16
     }
 
-    /// The octets in the order of transmission, least significant first; nil unless there are 2, 4 or 16.
+    /// Decodes octets, least significant first; nil unless there are 2, 4 or 16.
     public init?(octets: [UInt8]) {
         var value: UInt128 = 0
         for octet in octets.reversed().prefix(16) { value = value << 8 | UInt128(octet) }
@@ -30,7 +30,7 @@ public struct BluetoothUUID: Sendable {
         octetCount = octets.count
     }
 
-    /// `180D`, `0x180D` or the 36 characters of a long UUID.
+    /// Parses `180D`, `0x180D` or the 36 characters of a long UUID.
     public init?(_ text: String) {
         let body = text.hasPrefix("0x") ? text.dropFirst(2) : text[...]
         let digits = body.filter { $0 != "-" }
@@ -52,12 +52,12 @@ public struct BluetoothUUID: Sendable {
         return octets
     }
 
-    /// The 16-bit form, where the UUID has one.
+    /// The 16-bit form, if there is one.
     public var short: UInt16? {
         value & ~(UInt128(0xFFFF) << 96) == Self.base ? UInt16(truncatingIfNeeded: value >> 96) : nil
     }
 
-    /// The same UUID, as it is written with 16 octets.
+    /// The 16-octet form of the UUID.
     public var long: BluetoothUUID { BluetoothUUID(long: value) }
 }
 

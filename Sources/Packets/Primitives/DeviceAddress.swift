@@ -1,12 +1,12 @@
 /// A Bluetooth device address with its type. Core Vol 6, Part B, 1.3.
 public struct DeviceAddress: Sendable, Hashable {
-    /// Whether the address is public or random, as HCI and the link layer's TxAdd and RxAdd say it.
+    /// The type of the address: public or random, as in HCI and in TxAdd and RxAdd of the link layer.
     public enum Kind: UInt8, Sendable, Hashable, CaseIterable {
         case `public` = 0
         case random = 1
     }
 
-    /// The six octets as one number: the first octet printed is the most significant.
+    /// The six octets as a number: the first octet in text form is the most significant.
     public var value: UInt64
     public var kind: Kind
 
@@ -27,6 +27,6 @@ extension DeviceAddress: CustomStringConvertible {
 }
 
 extension AddressType {
-    /// What the address itself is: an identity address is public or random, too.
+    /// The type without identity: an identity address is public or random, too.
     @inlinable public var kind: DeviceAddress.Kind { self == .publicDevice || self == .publicIdentity ? .public : .random }
 }

@@ -1,4 +1,4 @@
-/// One packet as it crosses the host controller interface, without a transport's own framing. Core Vol 4, Part E, 5.4.
+/// A packet on the host controller interface, without the framing of a transport. Core Vol 4, Part E, 5.4.
 public struct HCIPacket: Sendable, Hashable {
     /// The packet types; the raw values are the indicators of the UART transport. Core Vol 4, Part A, 2.
     public enum Kind: UInt8, Sendable, Hashable, CaseIterable {
@@ -10,7 +10,7 @@ public struct HCIPacket: Sendable, Hashable {
     }
 
     public var kind: Kind
-    /// The packet from its header on, without an indicator.
+    /// The packet with its header, without an indicator.
     public var bytes: [UInt8]
 
     @inlinable public init(_ kind: Kind, _ bytes: [UInt8]) {

@@ -11,12 +11,12 @@ public enum Hex {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// `0x0040`: the digits that so many bits take.
+    /// Returns a hexadecimal number with the digits for the given number of bits: `0x0040`.
     public static func number<Value: FixedWidthInteger>(_ value: Value, bits: Int = Value.bitWidth) -> String {
         "0x" + text(UInt128(truncatingIfNeeded: value), digits: (bits + 3) / 4)
     }
 
-    /// `01 02 FF`, or without a separator.
+    /// Returns octets in hexadecimal: `01 02 FF`, or without a separator.
     public static func octets(_ octets: some Sequence<UInt8>, separator: String = "") -> String {
         var text: [UInt8] = []
         text.reserveCapacity(octets.underestimatedCount * (2 + separator.utf8.count))
@@ -28,7 +28,7 @@ public enum Hex {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The octets of a text of hexadecimal digits; blanks and colons are skipped. Nil on anything else.
+    /// Parses hexadecimal digits; spaces and colons are ignored. Nil for other characters.
     public static func parse(_ text: String) -> [UInt8]? {
         var octets: [UInt8] = []
         var high: UInt8?

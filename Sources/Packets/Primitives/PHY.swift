@@ -4,7 +4,7 @@ public enum PHY: UInt8, Sendable, Hashable, CaseIterable {
     case le2M = 2
     case leCoded = 3
 
-    /// The PHY's bit where a field lists several.
+    /// The PHY's bit in a mask of PHYs.
     @inlinable public var flag: PHYs { PHYs(rawValue: 1 << (rawValue - 1)) }
 }
 

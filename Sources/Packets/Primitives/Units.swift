@@ -1,10 +1,10 @@
-/// A time span, or a point in time counted from the start of a run: microseconds, kept to the half, since a BR/EDR half slot lasts 312.5.
+/// A duration, or a time since the start of a run: in microseconds, with a resolution of one half because a BR/EDR half slot is 312.5 us.
 public struct Microseconds: Sendable, Hashable, Comparable, AdditiveArithmetic, ExpressibleByIntegerLiteral {
-    /// The ticks that are counted.
+    /// The number of half microseconds.
     public var halfMicroseconds: Int64
 
     @inlinable public init(halfMicroseconds: Int64) { self.halfMicroseconds = halfMicroseconds }
-    /// A number of microseconds too large to count is the end of time, or the beginning.
+    /// Creates a number of microseconds; values that are too large saturate.
     @inlinable public init(_ microseconds: Int64) {
         let (ticks, isTooLarge) = microseconds.multipliedReportingOverflow(by: 2)
         halfMicroseconds = isTooLarge ? (microseconds < 0 ? .min : .max) : ticks
@@ -13,17 +13,17 @@ public struct Microseconds: Sendable, Hashable, Comparable, AdditiveArithmetic, 
     @inlinable public init(integerLiteral value: Int64) { self.init(value) }
 
     @inlinable public static var zero: Microseconds { Microseconds(halfMicroseconds: 0) }
-    /// The end of time: later than every deadline.
+    /// The latest time, after every deadline.
     @inlinable public static var never: Microseconds { Microseconds(halfMicroseconds: .max) }
 
     @inlinable public static func milliseconds(_ value: Int) -> Microseconds { Microseconds(Int64(value) * 1_000) }
     @inlinable public static func seconds(_ value: Int) -> Microseconds { Microseconds(Int64(value) * 1_000_000) }
-    /// The nearest whole microsecond of a length in seconds.
+    /// Converts seconds, rounded to the nearest microsecond.
     @inlinable public static func seconds(_ value: Double) -> Microseconds {
         Microseconds(Int64(value * 1_000_000 + (value < 0 ? -0.5 : 0.5)))
     }
 
-    /// The whole microseconds; a half that is left over does not count.
+    /// The whole microseconds, rounded down.
     @inlinable public var rawValue: Int64 { halfMicroseconds >> 1 }
     @inlinable public var seconds: Double { Double(halfMicroseconds) / 2_000_000 }
     @inlinable public var milliseconds: Double { Double(halfMicroseconds) / 2_000 }
@@ -38,11 +38,11 @@ public struct Microseconds: Sendable, Hashable, Comparable, AdditiveArithmetic, 
     @inlinable public static func * (a: Microseconds, b: Int) -> Microseconds {
         Microseconds(halfMicroseconds: a.halfMicroseconds &* Int64(b))
     }
-    /// To the half microsecond.
+    /// Divides with a resolution of half a microsecond.
     @inlinable public static func / (a: Microseconds, b: Int) -> Microseconds {
         Microseconds(halfMicroseconds: a.halfMicroseconds / Int64(b))
     }
-    /// How many whole times `b` fits into `a`.
+    /// Returns the integer quotient of two durations.
     @inlinable public static func / (a: Microseconds, b: Microseconds) -> Int { Int(a.halfMicroseconds / b.halfMicroseconds) }
     @inlinable public static func % (a: Microseconds, b: Microseconds) -> Microseconds {
         Microseconds(halfMicroseconds: a.halfMicroseconds % b.halfMicroseconds)
