@@ -14,7 +14,7 @@ enum BridgedProfiles {
 /// Accepts an accessory's bridge to LE and BR/EDR, as a phone does.
 enum AcceptBridging: NamedAction {
     static let name = "accept bridging"
-    static let about = "the host advertises and answers pages, pairs so that a link key comes of it, and offers profiles over BR/EDR"
+    static let about = "the host waits as a bridging accessory: advertises, pairs with a link key, offers profiles over BR/EDR"
     static var arguments: [ActionArgument] { [BridgedProfiles.profiles.declaration] }
     static let needsHost = true
 
@@ -29,7 +29,7 @@ enum AcceptBridging: NamedAction {
 /// Connects over LE, pairs once, connects over BR/EDR with the derived key, and opens the profiles.
 enum BridgeOver: NamedAction {
     static let name = "bridge"
-    static let about = "the host connects and pairs over LE, then over BR/EDR with the key that comes of it, and sets up profiles there"
+    static let about = "the host pairs over LE, connects over BR/EDR with the derived key, and sets up profiles"
     static let address = TypedArgument.address("address", "the device's public address")
     static var arguments: [ActionArgument] { [address.declaration, BridgedProfiles.profiles.declaration] }
     static let results = ["paired", "level", "failures", "handle", "classicHandle"]
@@ -56,7 +56,7 @@ enum BridgeOver: NamedAction {
 /// Reads the state of the bridge's audio stream.
 enum LookAtStream: NamedAction {
     static let name = "look at stream"
-    static let about = "how many media packets the host has made and taken on its first BR/EDR link"
+    static let about = "media packets sent and received on the first BR/EDR link"
     static var arguments: [ActionArgument] { [] }
     static let results = ["streaming", "sent", "received"]
     static let needsHost = true

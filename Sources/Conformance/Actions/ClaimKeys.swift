@@ -5,7 +5,7 @@ import Packets
 /// Answers key requests of the controller with a key, which may be wrong.
 enum ClaimKeys: NamedAction {
     static let name = "claim keys"
-    static let about = "the host takes these for the keys of an authenticated pairing with a device, in place of what it keeps of it"
+    static let about = "replaces the stored keys of a device, as if an authenticated pairing had made them"
     static let address = TypedArgument.address("address", "the device's identity address, a public one")
     static let longTermKey = TypedArgument.octets("ltk", default: [], "16 octets of LE Secure Connections; none for no LTK")
     static let linkKey = TypedArgument.octets("linkKey", default: [], "16 octets of a P-256 pairing; none for no link key")

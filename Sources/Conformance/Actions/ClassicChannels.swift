@@ -5,8 +5,8 @@ import Packets
 /// Enables page scan and inquiry scan. Core Vol 3, Part C, 4.1 and 4.2.
 enum BeConnectable: NamedAction {
     static let name = "be connectable"
-    static let about = "the host answers pages over BR/EDR, and lets in whoever connects"
-    static let discoverable = TypedArgument.number("discoverable", 0...1, default: 0, "whether it answers inquiries, too")
+    static let about = "the host answers pages and accepts connections over BR/EDR"
+    static let discoverable = TypedArgument.number("discoverable", 0...1, default: 0, "1 to answer inquiries")
     static var arguments: [ActionArgument] { [discoverable.declaration] }
     static let needsHost = true
 
@@ -20,12 +20,12 @@ enum BeConnectable: NamedAction {
 enum EchoArguments {
     static let psm = TypedArgument.number("psm", 1...0xFEFF, default: 0x1001, "of the service")
     static let mode = TypedArgument.number("mode", 0...4, default: 0, "0 basic, 3 enhanced retransmission, 4 streaming")
-    static let mandatory = TypedArgument.number("mandatory", 0...1, default: 0, "whether another mode is worse than no channel")
-    static let mtu = TypedArgument.number("mtu", 48...0xFFFF, default: 672, "the longest SDU that it takes")
-    static let window = TypedArgument.number("window", 1...63, default: 63, "I-frames that it takes without acknowledging one")
-    static let maxTransmit = TypedArgument.number("maxTransmit", 0...255, default: 20, "how often the peer may send an I-frame")
-    static let mps = TypedArgument.number("mps", 1...0xFFFF, default: 1_010, "the longest payload of an I-frame that it takes")
-    static let check = TypedArgument.number("check", 0...1, default: 1, "whether it wants a frame check sequence")
+    static let mandatory = TypedArgument.number("mandatory", 0...1, default: 0, "1 to refuse another mode")
+    static let mtu = TypedArgument.number("mtu", 48...0xFFFF, default: 672, "longest accepted SDU, octets")
+    static let window = TypedArgument.number("window", 1...63, default: 63, "TxWindow")
+    static let maxTransmit = TypedArgument.number("maxTransmit", 0...255, default: 20, "MaxTransmit")
+    static let mps = TypedArgument.number("mps", 1...0xFFFF, default: 1_010, "longest accepted I-frame payload, octets")
+    static let check = TypedArgument.number("check", 0...1, default: 1, "1 for a frame check sequence")
 
     static var all: [ActionArgument] { [psm, mode, mandatory, mtu, window, maxTransmit, mps, check].map(\.declaration) }
 
@@ -44,7 +44,7 @@ enum EchoArguments {
 
 enum OfferEcho: NamedAction {
     static let name = "offer echo"
-    static let about = "the host lets peers open BR/EDR channels to a service that sends back each SDU"
+    static let about = "the host serves a BR/EDR channel that returns each SDU"
     static var arguments: [ActionArgument] { EchoArguments.all }
     static let needsHost = true
 
@@ -56,7 +56,7 @@ enum OfferEcho: NamedAction {
 
 enum OpenEcho: NamedAction {
     static let name = "open echo"
-    static let about = "the host opens a BR/EDR channel to a service of the peer and sends back each SDU"
+    static let about = "the host opens a BR/EDR channel to a service and returns each SDU"
     static var arguments: [ActionArgument] { [TypedArgument.connection.declaration] + EchoArguments.all }
     static let needsHost = true
 
@@ -69,7 +69,7 @@ enum OpenEcho: NamedAction {
 /// Answers requests for L2CAP features on an HCI without a host, so that the peer can use the features. Core Vol 3, Part A, 4.12.
 enum TellFeatures: NamedAction {
     static let name = "tell L2CAP features"
-    static let about = "answers each L2CAP_INFORMATION_REQ for extended features with this mask from now on"
+    static let about = "answers each L2CAP_INFORMATION_REQ for extended features with this mask"
     static let features = TypedArgument.number(
         "features", 0...0xFFFF_FFFF, default: 0x38, "the mask: 8 enhanced retransmission, 16 streaming, 32 FCS option")
     static var arguments: [ActionArgument] { [features.declaration] }

@@ -5,7 +5,7 @@ import Packets
 /// Connects over BR/EDR from the bench's host. Core Vol 3, Part C, 7.3.
 enum ConnectClassic: NamedAction {
     static let name = "connect over BR/EDR"
-    static let about = "the host of this end pages a device, again where the air has lost the page"
+    static let about = "the host pages a device; repeated if the page is lost"
     static let address = TypedArgument.address("address", "the device's BD_ADDR")
     static var arguments: [ActionArgument] { [address.declaration] }
     static let results = ["handle"]
@@ -35,9 +35,9 @@ extension HostError {
 /// Authenticates with the existing key, or pairs, and encrypts. Core Vol 3, Part C, 5.2.2.
 enum SecureClassic: NamedAction {
     static let name = "secure"
-    static let about = "the host makes a BR/EDR link be of a level of security mode 4"
+    static let about = "the host brings a BR/EDR link to a level of security mode 4"
     static let level = TypedArgument.named(
-        "level", ["low": 1, "unauthenticated": 2, "authenticated": 3, "secureConnections": 4], default: 2, "what the link is to be")
+        "level", ["low": 1, "unauthenticated": 2, "authenticated": 3, "secureConnections": 4], default: 2, "the level to reach")
     static var arguments: [ActionArgument] { [TypedArgument.connection.declaration, level.declaration] }
     static let results = ["level", "keySize", "downgraded"]
     static let needsHost = true
@@ -60,7 +60,7 @@ extension ClassicConnection {
 /// Performs Secure Simple Pairing from the bench's host. Core Vol 3, Part C, 5.2.2.
 enum PairClassic: NamedAction {
     static let name = "pair over BR/EDR"
-    static let about = "the host pairs on a BR/EDR link, whether or not there is a key"
+    static let about = "the host pairs on a BR/EDR link, even if there is a key"
     static var arguments: [ActionArgument] { [TypedArgument.connection.declaration] + PairingArguments.all }
     static let results = ["level", "keySize", "secureConnections"]
     static let needsHost = true
@@ -80,7 +80,7 @@ enum PairClassic: NamedAction {
 /// Resets the controller and restarts the host with only its stored keys.
 enum PowerCycle: NamedAction {
     static let name = "power cycle"
-    static let about = "the controller is reset, and a new host comes up with the stored bonds only"
+    static let about = "resets the controller; a new host starts with the stored bonds"
     static var arguments: [ActionArgument] { [] }
     static let needsHost = true
 
@@ -93,7 +93,7 @@ enum PowerCycle: NamedAction {
 /// Reads the keys that a host has stored of a device.
 enum LookAtKeys: NamedAction {
     static let name = "look at keys"
-    static let about = "which keys of a device the host keeps"
+    static let about = "the stored keys of a device"
     static let address = TypedArgument.address("address", "the device's identity address, a public one")
     static var arguments: [ActionArgument] { [address.declaration] }
     static let results = ["ltk", "ltkSize", "ltkAuthenticated", "linkKey", "linkKeyType"]

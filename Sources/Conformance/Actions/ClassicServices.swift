@@ -5,9 +5,9 @@ import Packets
 /// Offers a serial port that returns received data, with its service record. RFCOMM 1.2, 5; Core Vol 3, Part B.
 enum OfferSerialEcho: NamedAction {
     static let name = "offer serial echo"
-    static let about = "the host has a serial port over BR/EDR that sends back what it gets, and a service record for it"
+    static let about = "the host serves an RFCOMM port that returns its input, with a service record"
     static let channel = TypedArgument.number("channel", 1...30, default: 5, "the RFCOMM server channel")
-    static let times = TypedArgument.number("times", 1...10, default: 1, "how often it sends each piece back, at once")
+    static let times = TypedArgument.number("times", 1...10, default: 1, "copies that it returns of each piece")
     static var arguments: [ActionArgument] { [channel.declaration, times.declaration] }
     static let needsHost = true
 
@@ -24,7 +24,7 @@ enum OfferSerialEcho: NamedAction {
 /// Offers GATT over BR/EDR. Core Vol 3, Part G, 9.
 enum OfferAttributes: NamedAction {
     static let name = "offer attributes over BR/EDR"
-    static let about = "the host's attributes can be reached on PSM 31, too, with a service record for each service"
+    static let about = "the host serves GATT on PSM 31, with a record for each service"
     static var arguments: [ActionArgument] { [] }
     static let needsHost = true
 

@@ -5,9 +5,9 @@ import Packets
 /// GAP's direct connection establishment. Core Vol 3, Part C, 9.3.8.
 enum Connect: NamedAction {
     static let name = "connect"
-    static let about = "the host of this end connects to a device"
+    static let about = "the host connects to a device"
     static let address = TypedArgument.address("address", "the device's address")
-    static let type = TypedArgument.number("type", 0...3, default: 0, "0 public, 1 random, 2 and 3 the same of a resolved identity")
+    static let type = TypedArgument.number("type", 0...3, default: 0, "0 public, 1 random, 2 and 3 for a resolved identity")
     static let interval = TypedArgument.number("interval", 6...3_200, default: 24, "N x 1.25 ms")
     static var arguments: [ActionArgument] { [address.declaration, type.declaration, interval.declaration] }
     static let results = ["handle", "interval"]

@@ -4,8 +4,8 @@ import Packets
 /// Requests many random numbers from a controller and compares them bit by bit.
 enum DrawRandomNumbers: NamedAction {
     static let name = "draw random numbers"
-    static let about = "sends LE_Rand many times and tells which bits never change, and how many numbers come twice"
-    static let count = TypedArgument.number("count", 2...1_000, "how many numbers")
+    static let about = "sends LE_Rand many times; finds constant bits and repeated numbers"
+    static let count = TypedArgument.number("count", 2...1_000, "number of commands")
     static var arguments: [ActionArgument] { [count.declaration] }
     static let commands = [HCICommands.LERand.name]
     static let results = ["constantBits", "repeated"]

@@ -4,7 +4,7 @@ import Host
 /// Encrypts the link with the key of a bond, as central. Core Vol 3, Part C, 10.3.
 enum Encrypt: NamedAction {
     static let name = "encrypt"
-    static let about = "the host encrypts the link with the key that it shares with the peer"
+    static let about = "the host encrypts the link with the key of the bond"
     static var arguments: [ActionArgument] { [TypedArgument.connection.declaration] }
     static let results = ["level", "keySize"]
     static let needsHost = true
@@ -19,7 +19,7 @@ enum Encrypt: NamedAction {
 /// Reads the host's view of the link security. Core Vol 3, Part C, 10.2.
 enum LookAtSecurity: NamedAction {
     static let name = "look at security"
-    static let about = "the host says how well the link is protected, and whether it shares a key with the peer"
+    static let about = "the security level of the link, its key size, and if there is a bond"
     static var arguments: [ActionArgument] { [TypedArgument.connection.declaration] }
     static let results = ["level", "keySize", "bonded"]
     static let needsHost = true
@@ -41,7 +41,7 @@ enum LookAtSecurity: NamedAction {
 /// Deletes the bonds of one side.
 enum ForgetBonds: NamedAction {
     static let name = "forget bonds"
-    static let about = "the host forgets the keys that it shares with others"
+    static let about = "the host deletes all bonds"
     static var arguments: [ActionArgument] { [] }
     static let needsHost = true
 

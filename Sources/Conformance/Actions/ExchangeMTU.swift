@@ -3,7 +3,7 @@ import Cases
 /// Exchange MTU. Core Vol 3, Part G, 4.3.1.
 enum ExchangeMTU: NamedAction {
     static let name = "exchange mtu"
-    static let about = "the host's client exchanges the MTU"
+    static let about = "the client exchanges ATT_MTU"
     static let mtu = TypedArgument.number("mtu", 23...517, default: 247, "the client's receive MTU")
     static var arguments: [ActionArgument] { [TypedArgument.connection.declaration, mtu.declaration] }
     static let results = ["mtu"]

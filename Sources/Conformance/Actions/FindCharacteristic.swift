@@ -6,7 +6,7 @@ import Packets
 /// Core Vol 3, Part G, 4.6.1 and 4.7.1.
 enum FindCharacteristic: NamedAction {
     static let name = "find characteristic"
-    static let about = "looks a characteristic up by its UUID, with ATT_READ_BY_TYPE_REQ and ATT_FIND_INFORMATION_REQ"
+    static let about = "finds a characteristic by its UUID, with ATT_READ_BY_TYPE_REQ and ATT_FIND_INFORMATION_REQ"
     static let uuid = TypedArgument.uuid("uuid", "the characteristic's UUID")
     static var arguments: [ActionArgument] { [TypedArgument.connection.declaration, uuid.declaration] }
     static let results = ["declaration", "properties", "value", "next", "cccd", "end"]

@@ -4,7 +4,7 @@ import Packets
 /// Discover All Primary Services, without a host. Core Vol 3, Part G, 4.4.1.
 enum FindService: NamedAction {
     static let name = "find service"
-    static let about = "looks a primary service up by its UUID among all that there are, with ATT_READ_BY_GROUP_TYPE_REQ"
+    static let about = "finds a primary service by its UUID among all, with ATT_READ_BY_GROUP_TYPE_REQ"
     static let uuid = TypedArgument.uuid("uuid", "the service's UUID")
     static var arguments: [ActionArgument] { [TypedArgument.connection.declaration, uuid.declaration] }
     /// The service's handles, the number of services with its UUID, the number of all services, and the number that start before the

@@ -3,9 +3,9 @@ import Cases
 /// Sets the packet error rate of the simulated air.
 enum LosePackets: NamedAction {
     static let name = "lose packets"
-    static let about = "loses packets of the simulated air from now on"
+    static let about = "sets the packet error rate of the simulated air"
     static let isAboutAir = true
-    static let permille = TypedArgument.number("permille", 0...1_000, "how many of a thousand")
+    static let permille = TypedArgument.number("permille", 0...1_000, "lost packets per thousand")
     static var arguments: [ActionArgument] { [permille.declaration] }
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {

@@ -4,7 +4,7 @@ import Host
 /// Generates the out-of-band data that the devices exchange before they pair. Core Vol 3, Part H, 2.3.5.6.4.
 enum MakeOutOfBandData: NamedAction {
     static let name = "make out-of-band data"
-    static let about = "the host makes a key pair and gives the commitment to it, which the other side is told by other means"
+    static let about = "the host makes a key pair for out-of-band pairing and returns its commitment"
     static var arguments: [ActionArgument] { [] }
     static let results = ["confirm", "random"]
     static let needsHost = true

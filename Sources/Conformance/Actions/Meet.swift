@@ -6,8 +6,8 @@ import Timing
 /// Finds a device by its name and connects to it.
 enum Meet: NamedAction {
     static let name = "meet"
-    static let about = "the host finds a device by its name and connects to it, again where the air has lost CONNECT_IND"
-    static let deviceName = TypedArgument.octets("name", default: Array(TestCase.referenceName.utf8), "what its advertising contains")
+    static let about = "the host finds a device by its name and connects to it; repeated if CONNECT_IND is lost"
+    static let deviceName = TypedArgument.octets("name", default: Array(TestCase.referenceName.utf8), "part of its advertising data")
     static let interval = TypedArgument.number("interval", 6...3_200, default: 12, "N x 1.25 ms")
     static var arguments: [ActionArgument] { [deviceName.declaration, interval.declaration] }
     static let results = ["handle", "address"]
@@ -48,7 +48,7 @@ enum Meet: NamedAction {
 /// Starts connectable advertising on the bench's host for the other side to connect.
 enum Advertise: NamedAction {
     static let name = "advertise"
-    static let about = "the host advertises that it can be connected to"
+    static let about = "the host starts connectable advertising"
     static var arguments: [ActionArgument] { [] }
     static let needsHost = true
 

@@ -6,7 +6,7 @@ import Timing
 /// Finds the device under test, whichever it is, and connects to it.
 enum MeetDevice: NamedAction {
     static let name = "meet device"
-    static let about = "the host finds the device under test and connects to it, again where the air has lost CONNECT_IND"
+    static let about = "the host finds the device under test and connects to it; repeated if CONNECT_IND is lost"
     static let interval = TypedArgument.number("interval", 6...3_200, default: 12, "N x 1.25 ms")
     static var arguments: [ActionArgument] { [interval.declaration] }
     static let results = ["handle", "address", "type"]
@@ -38,9 +38,9 @@ enum MeetDevice: NamedAction {
 /// Receives the advertising of the device under test.
 enum ListenToDevice: NamedAction {
     static let name = "listen to device"
-    static let about = "the host hears the advertising of the device under test, with its AD structures one by one"
-    static let passive = TypedArgument.flag("passive", default: false, "asks for no scan responses")
-    static let limit = TypedArgument.number("seconds", 0...60, default: 1, "how long to listen once it was heard")
+    static let about = "the host receives the advertising of the device under test and decodes its AD structures"
+    static let passive = TypedArgument.flag("passive", default: false, "scans without asking for scan responses")
+    static let limit = TypedArgument.number("seconds", 0...60, default: 1, "seconds to listen after the first report")
     static var arguments: [ActionArgument] { [passive.declaration, limit.declaration] }
     static let results = [
         "address", "type", "connectable", "legacy", "data", "response", "answered", "name", "events",

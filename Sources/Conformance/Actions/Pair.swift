@@ -5,7 +5,7 @@ import Packets
 /// Pairs with the security manager of the bench's host. Core Vol 3, Part H, 2.1.
 enum Pair: NamedAction {
     static let name = "pair"
-    static let about = "the host pairs as the central, or asks for it as the peripheral"
+    static let about = "the host pairs as the central, or requests pairing as the peripheral"
     static var arguments: [ActionArgument] { [TypedArgument.connection.declaration] + PairingArguments.all }
     static let results = ["model", "level", "keySize", "secureConnections", "bonded", "number", "identity", "identityType"]
     static let needsHost = true
@@ -26,7 +26,7 @@ enum Pair: NamedAction {
 /// Sets the behaviour of a host whose peer requests pairing.
 enum PrepareForPairing: NamedAction {
     static let name = "prepare for pairing"
-    static let about = "the host pairs from now on when its peer asks, with these settings"
+    static let about = "the host accepts pairing requests with these settings"
     static var arguments: [ActionArgument] { PairingArguments.all }
     static let needsHost = true
 

@@ -8,24 +8,24 @@ enum PairingArguments {
         "DisplayOnly": 0, "DisplayYesNo": 1, "KeyboardOnly": 2, "NoInputNoOutput": 3, "KeyboardDisplay": 4,
     ]
     static let io = TypedArgument.named("io", capabilities, default: 3, "the IO capability")
-    static let bonding = TypedArgument.flag("bonding", default: true, "keys are kept")
-    static let mitm = TypedArgument.flag("mitm", default: false, "asks for protection against a man in the middle")
-    static let secureConnections = TypedArgument.flag("secureConnections", default: true, "offers LE Secure Connections")
-    static let secureConnectionsOnly = TypedArgument.flag("secureConnectionsOnly", default: false, "takes nothing below level 4")
-    static let leastKeySize = TypedArgument.number("leastKeySize", 7...16, default: 7, "the shortest key that it takes")
+    static let bonding = TypedArgument.flag("bonding", default: true, "keep the keys")
+    static let mitm = TypedArgument.flag("mitm", default: false, "request protection against a man in the middle")
+    static let secureConnections = TypedArgument.flag("secureConnections", default: true, "offer LE Secure Connections")
+    static let secureConnectionsOnly = TypedArgument.flag("secureConnectionsOnly", default: false, "accept nothing below level 4")
+    static let leastKeySize = TypedArgument.number("leastKeySize", 7...16, default: 7, "shortest accepted key, octets")
     static let mostKeySize = TypedArgument.number("mostKeySize", 7...16, default: 16, "Maximum_Encryption_Key_Size")
-    static let keys = TypedArgument.number("keys", 0...15, default: 3, "keys both sides give: 1 EncKey, 2 IdKey, 4 SignKey, 8 LinkKey")
-    static let h7 = TypedArgument.flag("h7", default: false, "sets CT2, for keys of the other transport")
-    static let passkey = TypedArgument.number("passkey", 0...999_999, default: 123_456, "what is shown, or entered")
-    static let agrees = TypedArgument.flag("agrees", default: true, "the user's answer to a comparison, or to being asked")
-    static let outOfBand = TypedArgument.octets("outOfBand", default: [], "TK of LE legacy pairing that the other side has as well")
+    static let keys = TypedArgument.number("keys", 0...15, default: 3, "keys of both sides: 1 EncKey, 2 IdKey, 4 SignKey, 8 LinkKey")
+    static let h7 = TypedArgument.flag("h7", default: false, "set CT2")
+    static let passkey = TypedArgument.number("passkey", 0...999_999, default: 123_456, "passkey that is shown or entered")
+    static let agrees = TypedArgument.flag("agrees", default: true, "the user's answer to a comparison or consent")
+    static let outOfBand = TypedArgument.octets("outOfBand", default: [], "TK for LE legacy pairing")
 
     static let confirm = TypedArgument.octets(
-        "outOfBandConfirm", default: [], "the commitment that `make out-of-band data` of the other side gave, for LE Secure Connections")
-    static let random = TypedArgument.octets("outOfBandRandom", default: [], "the random value that came with it")
+        "outOfBandConfirm", default: [], "the other side's commitment, from `make out-of-band data`")
+    static let random = TypedArgument.octets("outOfBandRandom", default: [], "the other side's random value")
     static let claim = TypedArgument.flag(
-        "outOfBandClaim", default: false, "sets the OOB data flag without data of the other side, and computes with zeros")
-    static let keypress = TypedArgument.flag("keypress", default: false, "tells the other side of each digit that is entered")
+        "outOfBandClaim", default: false, "set the OOB data flag without the other side's data; zeros are used")
+    static let keypress = TypedArgument.flag("keypress", default: false, "send keypress notifications")
 
     static let all: [ActionArgument] = [
         io.declaration, bonding.declaration, mitm.declaration, secureConnections.declaration, secureConnectionsOnly.declaration,

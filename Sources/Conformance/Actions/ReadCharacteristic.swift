@@ -3,7 +3,7 @@ import Cases
 /// Read Characteristic Value, and Read Long Characteristic Values. Core Vol 3, Part G, 4.8.1 and 4.8.3.
 enum ReadCharacteristic: NamedAction {
     static let name = "read"
-    static let about = "the host's client looks a characteristic up and reads the whole value, in parts if it is long"
+    static let about = "the client finds a characteristic by its UUID and reads its whole value"
     static let uuid = TypedArgument.uuid("uuid", "the characteristic's UUID")
     static var arguments: [ActionArgument] { [TypedArgument.connection.declaration, uuid.declaration] }
     static let results = ["value"]
@@ -18,7 +18,7 @@ enum ReadCharacteristic: NamedAction {
 /// Reads a value by its handle.
 enum ReadHandle: NamedAction {
     static let name = "read handle"
-    static let about = "the host's client reads the whole value of an attribute, in parts if it is long"
+    static let about = "the client reads the whole value of an attribute"
     static let handle = TypedArgument.number("handle", 1...0xFFFF, "the attribute's handle")
     static var arguments: [ActionArgument] { [TypedArgument.connection.declaration, handle.declaration] }
     static let results = ["value"]

@@ -5,10 +5,10 @@ import Timing
 /// Reassembles extended advertising reports. Core Vol 4, Part E, 7.7.65.13.
 enum ReceiveAdvertising: NamedAction {
     static let name = "receive advertising"
-    static let about = "puts the extended reports of one advertiser together until its data is complete"
+    static let about = "joins the extended reports of one advertiser until its data is complete"
     static let address = TypedArgument.address("address", "the advertiser's")
     static let response = TypedArgument.number("response", 0...1, default: 0, "1 for scan responses")
-    static let limit = TypedArgument.number("seconds", 1...60, default: 5, "how long to try")
+    static let limit = TypedArgument.number("seconds", 1...60, default: 5, "seconds to try")
     static var arguments: [ActionArgument] { [address.declaration, response.declaration, limit.declaration] }
     /// The data, its SID, the number of its reports, the number of chains truncated before, and whether the data is complete.
     static let results = ["data", "sid", "reports", "truncated", "complete"]

@@ -5,11 +5,11 @@ import Packets
 /// Replaces the host's next PDU with an invalid one; the host continues as if it had sent the valid one.
 enum SendInstead: NamedAction {
     static let name = "send instead"
-    static let about = "the host sends other octets, or none, in the place of an SMP or ATT PDU"
+    static let about = "the host sends other octets, or none, instead of an SMP or ATT PDU"
     static let pdu = TypedArgument.named("pdu", codes, "the PDU that is replaced")
-    static let octets = TypedArgument.octets("octets", default: [], "what is sent, opcode and all; nothing by default")
-    static let skip = TypedArgument.number("skip", 0...1_000, default: 0, "how many pass untouched first")
-    static let times = TypedArgument.number("times", 1...1_000, default: 1, "how many are replaced")
+    static let octets = TypedArgument.octets("octets", default: [], "the octets that are sent, with the opcode; none by default")
+    static let skip = TypedArgument.number("skip", 0...1_000, default: 0, "PDUs that are sent unchanged first")
+    static let times = TypedArgument.number("times", 1...1_000, default: 1, "PDUs that are replaced")
     static var arguments: [ActionArgument] { [pdu.declaration, octets.declaration, skip.declaration, times.declaration] }
     static let needsHost = true
 

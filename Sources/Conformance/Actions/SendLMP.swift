@@ -3,7 +3,7 @@ import Cases
 /// Sends an arbitrary LMP message.
 enum SendLMP: NamedAction {
     static let name = "send LMP"
-    static let about = "the end's link manager sends these octets in a transaction of its own"
+    static let about = "the link manager sends these octets in a transaction of its side"
     static let isAboutAir = true
     static let octets = TypedArgument.octets("octets", "the first is twice the opcode")
     static var arguments: [ActionArgument] { [octets.declaration] }

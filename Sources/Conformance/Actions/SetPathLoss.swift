@@ -3,9 +3,9 @@ import Cases
 /// Sets the path loss of the simulated air.
 enum SetPathLoss: NamedAction {
     static let name = "set path loss"
-    static let about = "the loss between all devices of the simulated air from now on"
+    static let about = "sets the path loss between all devices of the simulated air"
     static let isAboutAir = true
-    static let decibels = TypedArgument.number("dB", 0...200, "how much weaker a signal arrives than it was sent")
+    static let decibels = TypedArgument.number("dB", 0...200, "path loss in dB")
     static var arguments: [ActionArgument] { [decibels.declaration] }
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {

@@ -4,7 +4,7 @@ import Host
 /// Signed Write Without Response. Core Vol 3, Part G, 4.9.2.
 enum SignedWrite: NamedAction {
     static let name = "signed write"
-    static let about = "the host's client looks a characteristic up and writes it with a signature"
+    static let about = "the client finds a characteristic by its UUID and writes it with a signature"
     static let uuid = TypedArgument.uuid("uuid", "the characteristic's UUID")
     static let value = TypedArgument.octets("value", "the octets to write")
     static let counter = TypedArgument.number("counter", -1...0xFFFF_FFFE, default: -1, "the SignCounter; the key's own by default")

@@ -3,7 +3,7 @@ import Cases
 /// Corrupts the MIC of a PDU on the simulated air, as by an attack or a bit error that the CRC did not detect.
 enum SpoilMIC: NamedAction {
     static let name = "spoil MIC"
-    static let about = "the end's next encrypted PDU has a wrong MIC"
+    static let about = "gives the next encrypted PDU a wrong MIC"
     static let isAboutAir = true
     static var arguments: [ActionArgument] { [] }
 

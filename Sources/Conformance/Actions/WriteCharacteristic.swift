@@ -3,7 +3,7 @@ import Cases
 /// Write Characteristic Value, and Write Long Characteristic Values. Core Vol 3, Part G, 4.9.3 and 4.9.4.
 enum WriteCharacteristic: NamedAction {
     static let name = "write"
-    static let about = "the host's client looks a characteristic up and writes the value, in parts if it is long"
+    static let about = "the client finds a characteristic by its UUID and writes its value"
     static let uuid = TypedArgument.uuid("uuid", "the characteristic's UUID")
     static let value = TypedArgument.octets("value", "the octets to write")
     static var arguments: [ActionArgument] { [TypedArgument.connection.declaration, uuid.declaration, value.declaration] }

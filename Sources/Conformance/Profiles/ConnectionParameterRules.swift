@@ -87,7 +87,7 @@ struct ConnectionParameterRules {
 enum JudgeParameters: NamedAction {
     static let name = "judge parameters"
     static let about =
-        "connection parameters that a device asks for are held against the rule of the case"
+        "compares requested connection parameters with the rule of the case"
     static let minimum = TypedArgument.number("minimum", 0...0xFFFF, "N x 1.25 ms")
     static let maximum = TypedArgument.number("maximum", 0...0xFFFF, "N x 1.25 ms")
     static let latency = TypedArgument.number("latency", 0...0xFFFF, "connection events")

@@ -7,11 +7,11 @@ import Timing
 enum TimeAdvertising: NamedAction {
     static let name = "time advertising"
     static let about =
-        "the host hears so many advertising events that the interval can be told from the random delay, and looks it up in the rule's intervals"
+        "measures the advertising interval without the random delay, and compares it with the rule's intervals"
     static let seconds = TypedArgument.number(
-        "seconds", 1...60, default: 20, "how long to listen at most")
+        "seconds", 1...60, default: 20, "most seconds to listen")
     static let events = TypedArgument.number(
-        "events", 8...1_000, default: 48, "how many events are enough")
+        "events", 8...1_000, default: 48, "enough advertising events")
     static var arguments: [ActionArgument] { [seconds.declaration, events.declaration] }
     static let results = ["interval", "events", "fault"]
     static let needsHost = true
@@ -43,7 +43,7 @@ enum TimeAdvertising: NamedAction {
 enum WatchFastAdvertising: NamedAction {
     static let name = "watch fast advertising"
     static let about =
-        "the host listens for as long as the rule says, or until the device advertises more slowly than the rule says"
+        "measures how long the device advertises at the rule's fast interval"
     static var arguments: [ActionArgument] { [] }
     static let results = ["lasted", "fault"]
     static let needsHost = true
@@ -126,7 +126,7 @@ extension ActionContext {
 /// Refuses connection parameters that the peripheral requests.
 enum RefuseParameters: NamedAction {
     static let name = "refuse parameters"
-    static let about = "the host refuses the connection parameters that its peers ask for"
+    static let about = "the host refuses connection parameters that peers request"
     static var arguments: [ActionArgument] { [] }
     static let needsHost = true
 

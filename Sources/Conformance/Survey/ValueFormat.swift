@@ -174,7 +174,7 @@ extension ValueFormat.Part {
 enum CheckValue: NamedAction {
     static let name = "check value"
     static let about =
-        "the host's client reads a whole value and finds what is wrong with it, if the SIG defines its characteristic; a value that is refused now is as it is"
+        "the client reads a value and compares it with the SIG's format of its characteristic; a refused read is no fault"
     static let uuid = TypedArgument.uuid("uuid", "the characteristic's UUID")
     static var arguments: [ActionArgument] { [TypedArgument.connection.declaration, ReadHandle.handle.declaration, uuid.declaration] }
     static let needsHost = true
