@@ -10,7 +10,7 @@ public struct ControllerChoices: Sendable {
     public var sendsConnectionCompleteV2 = false
     /// Shares the BR/EDR data buffers: LE_Read_Buffer_Size returns 0. Core Vol 4, Part E, 7.8.2.
     public var sharesBuffers = false
-    /// How long an acknowledged packet may wait for others before its buffer is reported as free. Core Vol 4, Part E, 7.7.19.
+    /// The time that an acknowledged packet may wait for others before its buffer is reported as free. Core Vol 4, Part E, 7.7.19.
     public var creditDelay: Microseconds = 1_250
     /// Number of a link's free buffers that triggers a report; a quarter of all buffers if nil.
     public var creditBatch: Int?

@@ -72,6 +72,6 @@ public final class World {
         try await loop.sleep(for: Self.grace)
     }
 
-    /// How long closed objects may take to finish.
+    /// The time that closed objects may take to finish.
     private static let grace = Microseconds.milliseconds(50)
 }

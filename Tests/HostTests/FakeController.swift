@@ -18,7 +18,7 @@ final class FakeController: HCITransportSink {
     var leFeatures: LEFeatures = [.leEncryption]
     var dataLength: UInt16 = 27
     var dataPackets: UInt8 = 4
-    /// How long a data packet occupies a buffer; nil for ever.
+    /// The time that a data packet occupies a buffer; nil for ever.
     var completionDelay: Microseconds? = 100
     /// Selects data that is not passed to the twin.
     var swallows: ((HCIPacket) -> Bool)?

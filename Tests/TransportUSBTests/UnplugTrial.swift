@@ -92,7 +92,7 @@
 
         /// Runs the program and unplugs the dongle.
         ///
-        /// The limit of two seconds applies to the program's own time: running, sleeping, waiting for the dongle. On a loaded machine, the
+        /// The limit of two seconds applies to the program: running, sleeping, waiting for the dongle. On a loaded machine, the
         /// time that its main thread or the fake's spent in a run queue, as counted by the kernel, is subtracted. A program that hangs,
         /// sleeps or spins is not in a run queue, so its time counts in full; on an idle machine nothing is subtracted.
         func run() throws -> UnplugOutcome {

@@ -9,7 +9,7 @@ public final class CheckUp {
         /// Numbers from the USB descriptors.
         public var usb: DongleNumbers?
         public var table = KnownDongles.builtIn
-        /// How long to listen for advertisers.
+        /// The time to listen for advertisers.
         public var listening = Microseconds.seconds(3)
         /// Time limit of all checks together, without listening.
         public var limit = Microseconds.seconds(60)

@@ -14,7 +14,7 @@ struct HostFlowControl {
     /// Flow_Control_Enable value for ACL data only.
     static let acl: UInt8 = 1
 
-    /// True if so many packets are waiting that the links must end.
+    /// True if more packets are waiting than allowed, so that the links must end.
     var isOverrun: Bool { waiting.count > Self.mostWaiting }
 
     private var isFull: Bool { used.values.reduce(0, +) >= count }

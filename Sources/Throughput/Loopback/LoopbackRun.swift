@@ -18,7 +18,7 @@ struct LoopbackRun {
         case ended
     }
 
-    /// How long to wait for further handles after the command was answered.
+    /// The time to wait for further handles after the command was answered.
     private static let settling = Microseconds.milliseconds(100)
 
     /// Timeout for leaving loopback mode when the test is stopped.
@@ -223,8 +223,8 @@ struct LoopbackRun {
 
     private func isVoiceDue(_ now: Microseconds) -> Bool { pace != nil && result.sent < plan.packets }
 
-    /// Sends voice on the handles in turn. Missed packets are sent at once to keep the average rate, unless so many are outstanding that
-    /// one end must be late, as on a busy machine.
+    /// Sends voice on the handles in turn. Missed packets are sent immediately to keep the average rate, unless too many are outstanding because
+    /// one end is late, as on a busy machine.
     private mutating func sendVoice(at now: Microseconds, _ send: (HCIPacket) -> Void) {
         guard let pace else { return }
         while result.sent < plan.packets, deadline <= now, result.sent - result.returned < Self.mostVoiceOnTheWay {

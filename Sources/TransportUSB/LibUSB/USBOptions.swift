@@ -15,7 +15,7 @@ public struct USBOptions: Sendable {
 
 /// Timeouts outside HCI.
 public struct USBLimits: Sendable, Hashable {
-    /// How long to discard stale input after opening.
+    /// The time for which stale input is discarded after opening.
     public var drain = Microseconds.milliseconds(50)
     /// Timeout of the first HCI_Reset.
     public var firstReset = Microseconds.seconds(2)

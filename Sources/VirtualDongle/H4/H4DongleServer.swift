@@ -18,7 +18,7 @@ public final class H4DongleServer {
     /// Clients that have not sent the token, oldest first, and their maximum number.
     private var gates: [TokenGate] = []
     private static let mostGates = 64
-    /// How long a new client waits. A client that reconnects may meet its own old connection, whose end has not been noticed.
+    /// The time that a new client waits. A client that reconnects may meet its own old connection, whose end has not been noticed.
     private static let courtesy = Microseconds.milliseconds(250)
 
     public init(backend: any DongleBackend, on loop: RunLoop) {

@@ -93,6 +93,6 @@ public struct USBConduct: Sendable, Equatable {
         return voicePackets.isMultiple(of: every)
     }
 
-    /// How long an event waits for another to share its transfer.
+    /// The time that an event waits for another to share its transfer.
     static let joiningTime = Microseconds.milliseconds(2)
 }

@@ -108,7 +108,7 @@ import Testing
         ([.threeWayCalling, .codecNegotiation, .indicators], everything, ["BRSF=386", "BAC=1,2"] + begin + ["CHLD=?"] + bind),
     ]
 
-    /// Whatever the features, both devices see the connection established after the same commands. HFP 1.8, 4.2.1.
+    /// With any features, both devices see the connection established after the same commands. HFP 1.8, 4.2.1.
     @Test(arguments: connections.indices)
     func connectionsComeUp(_ index: Int) {
         let (unit, gateway, wanted) = Self.connections[index]

@@ -110,7 +110,7 @@ import Testing
 
     // MARK: Both
 
-    /// Whatever the MTU and the client's limit, the records arrive completely, and no PDU exceeds the MTU.
+    /// The records arrive completely with any MTU and client's limit, and no PDU exceeds the MTU.
     @Test(arguments: [48, 49, 64, 672, 65_535], [UInt16(7), 8, 100, 0xFFFF])
     func partsBecomeWhole(_ mtu: Int, _ limit: UInt16) throws {
         var server = Self.server()

@@ -4,7 +4,7 @@ import Simulation
 import Testing
 import Timing
 
-/// Which command is refused with which status. Core Vol 4, Part E, 7.8, and Vol 1, Part F.
+/// The status with which each command is refused. Core Vol 4, Part E, 7.8, and Vol 1, Part F.
 @Suite struct StatusRuleTests {
     /// Preparing commands, and the command under test.
     struct Rule: Sendable, CustomTestStringConvertible {

@@ -5,7 +5,8 @@ import Simulation
 import Testing
 import Timing
 
-/// What the air log shows of advertising: T_IFS, pointers, T_MAFS, advDelay. The arithmetic is the test's own. Core Vol 6, Part B, 4.1 and 4.4.2.
+/// Advertising times in the air log: T_IFS, pointers, T_MAFS, advDelay. The expected values are calculated separately.
+/// Core Vol 6, Part B, 4.1 and 4.4.2.
 @Suite struct AdvertisingTimingTests {
     /// A packet of the log.
     struct Packet: Sendable {

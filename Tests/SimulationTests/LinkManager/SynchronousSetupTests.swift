@@ -4,7 +4,7 @@ import Timing
 
 @testable import Simulation
 
-/// How two link managers agree on SCO and eSCO. Core Vol 2, Part C, 4.6.
+/// The agreement of two link managers on SCO and eSCO. Core Vol 2, Part C, 4.6.
 @Suite struct SynchronousSetupTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var testDescription: String

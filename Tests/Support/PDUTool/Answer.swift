@@ -108,7 +108,7 @@ enum Answer {
         ])
     }
 
-    /// The parameters as the struct reads and writes them.
+    /// Returns the parameters after decoding and encoding them with the struct.
     private static func typed(_ pdu: DynamicPDU) -> [UInt8]? {
         guard let declaration = pdu.declaration, let type = PDUCatalog.type(of: declaration), let parameters = try? pdu.parameters() else {
             return nil
@@ -128,7 +128,7 @@ enum Answer {
     }
 }
 
-/// A small generator with a state of 64 bits.
+/// A small generator with a 64-bit state.
 struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 

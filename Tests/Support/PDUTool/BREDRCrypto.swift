@@ -1,8 +1,9 @@
 import BluetoothCrypto
 import Packets
 
-/// The functions of BR/EDR. Those of SAFER+ and E0 take octets as LMP and HCI carry them, octet 0 first, and an address is its six octets in the same order;
-/// those of Secure Simple Pairing take numbers and addresses most significant octet first.
+/// The functions of BR/EDR. SAFER+ and E0 use octets in the order of LMP and HCI, octet 0 first, and an address has its six octets in the
+/// same order;
+/// Secure Simple Pairing uses numbers and addresses with the most significant octet first.
 extension Crypto {
     static func bredr(_ name: String, _ given: Arguments) throws -> [UInt8]? {
         try legacy(name, given) ?? simplePairing(name, given) ?? p192(name, given)
@@ -25,7 +26,7 @@ extension Crypto {
         case "reduced-key":
             return EncryptionKeyLength.reduced(try given.linkKey(0), octets: Int(truncatingIfNeeded: try given.key(1)))?.littleEndianOctets
         case "e0":
-            // CLK26-1 in four octets, the lowest first, then the number of octets to encrypt.
+            // CLK26-1 in four octets, the least significant first, then the number of octets to encrypt.
             let clock = UInt32(truncatingIfNeeded: try given.linkKey(2)) << 1
             var stream = E0(key: try given.linkKey(0), central: try given.swappedAddress(1), clock: clock)
             var text = try given.octets(3)
@@ -85,7 +86,7 @@ extension Crypto {
 }
 
 extension Crypto.Arguments {
-    /// A number whose octet 0 comes first.
+    /// Returns a number with octet 0 first.
     fileprivate func linkKey(_ index: Int) throws -> UInt128 { UInt128(littleEndianOctets: try octets(index)) }
 
     fileprivate func number<Number: WideNumber>(_ index: Int, _: Number.Type) throws -> Number {

@@ -1,7 +1,8 @@
 import Packets
 import Simulation
 
-/// The baseband's functions by name, for a computation elsewhere to agree with. Numbers are hexadecimal; the bit that is sent first is the least significant.
+/// The baseband's functions by name, for comparison with another implementation. Numbers are hexadecimal; the least significant bit is sent
+/// first.
 enum Baseband {
     private struct Refusal: Error {
         var text: String
@@ -54,7 +55,7 @@ enum Baseband {
         case "air-time": [("value", UInt128(try given.type(0).airTime(payload: try given.number(1))))]
         case "parity": [("value", UInt128(TwoThirdsCode.parity(try given.number(0))))]
         case "corrected":
-            // All bits set stand for a block that cannot be.
+            // All bits set indicate a block that cannot be decoded.
             [("value", UInt128(TwoThirdsCode.decode(try given.number(0)) ?? .max))]
         case "hop": [("value", UInt128(try hop(given)))]
         default: throw Refusal(text: "no function \(name)")
@@ -82,7 +83,7 @@ enum Baseband {
         ])
     }
 
-    /// The kind of hop, the clock, the 28 bits of the address, then what the kind takes.
+    /// Returns a hop from its kind, the clock, the 28 bits of the address, and the arguments of the kind.
     private static func hop(_ given: Arguments) throws -> UInt8 {
         let (clock, address): (UInt32, UInt32) = (try given.number(1), try given.number(2))
         let kind = try given.word(0)

@@ -1,7 +1,8 @@
 import BluetoothCrypto
 import Packets
 
-/// The security toolbox by name, for a computation elsewhere to agree with. Numbers are octets in hexadecimal, most significant first; an address begins with
+/// The security toolbox by name, for comparison with another implementation. Numbers are octets in hexadecimal, most significant first; an
+/// address starts with
 /// its type.
 enum Crypto {
     struct Refusal: Error {

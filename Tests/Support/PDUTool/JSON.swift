@@ -1,6 +1,6 @@
 import Packets
 
-/// JSON as text. Octets are strings of hexadecimal digits; the order of fields is kept.
+/// JSON as text. Octets are hexadecimal strings; the order of fields is kept.
 enum JSON {
     static func string(_ text: String) -> String {
         var result = "\""

@@ -1,6 +1,7 @@
 import Packets
 
-/// The plain values of a PDU in the order of the wire, each as its octets: once without and once with the counts and lengths that other fields imply.
+/// The plain values of a PDU in the order of transmission, as octets: once without and once with the counts and lengths that other fields
+/// imply.
 enum Leaves {
     static func json(_ fields: [DynamicField], _ declarations: [FieldDeclaration]) -> String {
         JSON.array([false, true].map { implied in JSON.array(leaves(fields, declarations, implied).map { JSON.hex($0) }) })

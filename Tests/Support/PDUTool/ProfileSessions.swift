@@ -1,11 +1,11 @@
 import Host
 import Packets
 
-/// Profiles of BR/EDR for another program that plays their peer: `profile NAME VERB WORD...`. An answer has the octets that were sent, and what was
-/// reported, as text. Time stands still.
-///   element HEX                       an SDP data element, read and written again
+/// BR/EDR profiles for another program that implements the peer: `profile NAME VERB WORD...`. An answer contains the sent octets and the reports, as
+/// text. Time does not advance.
+///   element HEX                       an SDP data element, decoded and encoded again
 ///   sdp MTU HEX                       a PDU to a server with the records of all profiles
-///   query search|attributes|both WORD a request of a client, of all attributes; then `response HEX`
+///   query search|attributes|both WORD a request of a client for all attributes; then `response HEX`
 ///   rfcomm new initiator|acceptor MTU, open CHANNEL, receive HEX, send DLCI HEX, close DLCI
 ///   avdtp new source|sink, receive HEX, discover, capabilities SEID, configure REMOTE, open|start|suspend|close|abort REMOTE, media opened|closed
 ///   avrcp new player|loudspeaker, receive HEX, press KEY, events, register EVENT, volume VALUE, titles
@@ -202,7 +202,7 @@ final class ProfileSessions {
                 frequency: numbers[0], blocks: numbers[1], mode: mode, allocation: allocation, subbands: numbers[4], bitpool: numbers[5])
         else { return Self.unknown(["sbc"]) }
         var encoder = SBCEncoder(parameters)
-        // The second channel is another tone, half as loud.
+        // The second channel has another tone with half the amplitude.
         var tones = [Tone(cycle: numbers[6], amplitude: 12_000), Tone(cycle: numbers[6] * 3, amplitude: 6_000)]
         var samples = [[Int16]](repeating: [], count: mode.channels)
         var frames: [String] = []

@@ -159,7 +159,7 @@ import Testing
         #expect(result.runs && result.statuses.allSatisfy { $0 == 0 })
     }
 
-    /// Whatever a host sends, the ROMs answer or do not respond, but never trap.
+    /// The ROMs answer any input or do not respond, but never trap.
     @Test(arguments: BootModel.allCases) func anyCommandIsTaken(model: BootModel) {
         var rom = model.makeROM()
         let opcodes: [UInt16] = [0x0C03, 0x1001, 0xFC01, 0xFC05, 0xFC09, 0xFC0D, 0xFC0E, 0xFC20, 0xFC61, 0xFC66, 0xFC6D, 0xFC8B, 0x2018]

@@ -211,7 +211,7 @@ final class BasebandLink: RadioActivity, LinkTransport {
         timer.set(at: start)
     }
 
-    /// How early a peripheral starts to listen. After a role switch, the clock in the FHS packet leaves an uncertainty of up to two slots.
+    /// The time before its slot at which a peripheral starts to listen. After a role switch, the clock in the FHS packet leaves an uncertainty of up to two slots.
     private var lead: Microseconds { Self.uncertainty + (isSearching ? NativeClock.slot * 2 : .zero) }
     private var isSearching: Bool { roleSwitch.map { $0.isHandedOver && !$0.isNewCentral } ?? false }
 

@@ -38,7 +38,7 @@ enum FieldTable {
         }
     }
 
-    /// The fields that lie inside this one. A structure has an entry of its own.
+    /// Returns the fields inside this one. A structure has its own entry.
     private static func parts(of field: FieldDeclaration) -> [FieldDeclaration] {
         switch field.shape {
         case .bits(_, let members): members
@@ -71,7 +71,7 @@ enum FieldTable {
         return value < 0 ? "\(value)" : Hex.number(value, bits: max(8, field.width))
     }
 
-    /// The value in its unit, where one count is not one unit: the decoder's own words.
+    /// Returns the value in its unit, as the decoder formats it, if one count is not one unit.
     private static func scaled(_ value: Int, of field: FieldDeclaration) -> String? {
         guard field.scale != nil else { return nil }
         let text = field.text(.integer(Int128(value)))

@@ -1,6 +1,6 @@
 import Packets
 
-/// The type of a field in words.
+/// The description of a field's type.
 enum FieldWords {
     static func write(_ shape: FieldDeclaration.Shape, _ page: inout HTML) {
         switch shape {

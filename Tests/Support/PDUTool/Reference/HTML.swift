@@ -1,8 +1,8 @@
-/// HTML as it is written: text is escaped, elements are closed.
+/// A writer of HTML: text is escaped, elements are closed.
 struct HTML {
     private(set) var content = ""
 
-    /// Markup as it stands.
+    /// Writes unescaped markup.
     mutating func raw(_ markup: String) { content += markup }
 
     mutating func text(_ text: String) {
@@ -30,7 +30,7 @@ struct HTML {
         if Self.blocks.contains(name) { content += "\n" }
     }
 
-    /// A link to an element of this page.
+    /// Writes a link to an element of this page.
     mutating func link(to identifier: String, _ text: String) {
         element("a", ["href": "#" + identifier]) { $0.text(text) }
     }

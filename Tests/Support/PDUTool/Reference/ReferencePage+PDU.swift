@@ -19,7 +19,7 @@ extension ReferencePage {
         }
     }
 
-    /// How the PDU is told from others on the wire; nil for what has no code.
+    /// Returns the code that identifies the PDU; nil if it has none.
     private static func code(of declaration: PDUDeclaration) -> String? {
         let code = declaration.code
         switch declaration.kind {
@@ -60,7 +60,7 @@ extension ReferencePage {
         }
     }
 
-    /// What a command is answered with.
+    /// Writes the answer to a command.
     private static func answer(_ declaration: PDUDeclaration, _ page: inout HTML) {
         guard declaration.kind == .hciCommand else { return }
         guard declaration.completion == .complete else {

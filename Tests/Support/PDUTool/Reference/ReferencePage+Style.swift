@@ -30,7 +30,7 @@ extension ReferencePage {
         @media (max-width:48rem){body{grid-template-columns:1fr}nav{position:static;max-height:none}header{position:static}}
         """
 
-    /// Hides what does not hold every word of the search; the words are kept in the address.
+    /// Hides entries that do not contain every word of the search, which the address stores.
     static let script = """
         const field = document.getElementById("search"), found = document.getElementById("found");
         const sections = [...document.querySelectorAll("main section")].map(section => ({

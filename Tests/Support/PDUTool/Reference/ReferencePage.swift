@@ -1,6 +1,6 @@
 import Packets
 
-/// The reference page: every declared PDU and every named value in one HTML page that needs nothing else.
+/// The reference page: all declared PDUs and named values in one HTML page without external files.
 enum ReferencePage {
     static func html() -> String {
         let layers = PDUCatalog.layers
