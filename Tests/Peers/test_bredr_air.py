@@ -1,6 +1,7 @@
 """What two Bumble hosts make our controllers send over BR/EDR keeps the rules that `Tests/Reference` knows, encrypted or not."""
 
 import asyncio
+import itertools
 import struct
 import sys
 
@@ -101,3 +102,44 @@ def test_a_changed_octet_under_aes_ccm_has_a_wrong_mic(tmp_path):
     for packet in packets:
         check.feed(packet)
     assert [fault["rule"] for fault in check.violations] == ["mic"] and check.violations[0]["packet"] == sealed.number
+
+
+# Opcodes of Core Vol 2, Part C, 5.1; those above 0x7F00 are escaped.
+FEATURES_REQ, FEATURES_RES, HOST_CONNECTION_REQ, SETUP_COMPLETE, DETACH, ACCEPTED = 39, 40, 51, 49, 7, 3
+IO_REQ, IO_RES, HEADER, PAYLOAD, CONFIRM, NUMBER, CHECK = 0x7F19, 0x7F1A, 61, 62, 63, 64, 65
+AU_RAND, SRES, MODE_REQ, KEY_SIZE_REQ, START_REQ = 11, 12, 15, 16, 17
+REFUSALS = {4, 0x7F02}
+PAIRING = [IO_REQ, IO_RES, HEADER, PAYLOAD, CONFIRM, NUMBER, CHECK, AU_RAND, SRES, MODE_REQ, KEY_SIZE_REQ, START_REQ]
+
+
+async def one_pairing(ports):
+    bench = Bench(ports)
+    async with bench.powered(classic_sc_enabled=True), bench.link() as (link, other):
+        await secured(bench, link, other)
+
+
+def messages(path):
+    """Opcode, transaction ID and parameters of each link manager PDU of the air log, retransmissions once."""
+    found = (packet.body for packet in piconet_check.read(path) if packet.name == "DM1" and packet.body and packet.body[0] & 3 == 3)
+    for body, _ in itertools.groupby(found):
+        code, data = body[1] >> 1, body[2:]
+        yield (code << 8 | data[0] if code == 0x7F else code), body[1] & 1, data
+
+
+def test_link_managers_say_what_those_of_chips_say(tmp_path):
+    """Order and transaction IDs of a connection with secure pairing, as recordings of two chips have them; none of the PDUs is refused."""
+    path = tmp_path / "air.pcapng"
+    with dongles(2, "--profile", "dual", "--air", path) as ports:
+        asyncio.run(one_pairing(ports))
+    said = list(messages(path))
+    codes = [code for code, _, _ in said]
+    assert not REFUSALS & set(codes)
+    setup = [FEATURES_REQ, FEATURES_RES, HOST_CONNECTION_REQ, SETUP_COMPLETE]
+    first = [codes.index(code) for code in setup + PAIRING + [DETACH]]
+    assert first == sorted(first)
+    # P-256: four payloads for each of the two keys, header with length 64.
+    assert [data for code, _, data in said if code == HEADER] == [bytes([1, 2, 64])] * 2 and codes.count(PAYLOAD) == 8
+    # The central begins, so whatever belongs to its transaction has its ID.
+    assert {tid for code, tid, _ in said if code in PAIRING} == {0}
+    # Both sides complete the set-up, each with its own ID.
+    assert sorted(tid for code, tid, _ in said if code == SETUP_COMPLETE) == [0, 1]

@@ -3,7 +3,7 @@
 import asyncio
 import dataclasses
 
-from bumble import hfp
+from bumble import hfp, l2cap
 from bumble.hci import (
     HCI_Enhanced_Accept_Synchronous_Connection_Request_Command,
     HCI_Enhanced_Setup_Synchronous_Connection_Command,
@@ -12,10 +12,10 @@ from bumble.hci import (
 from bredr import Bench
 from support import Inbox, dongles
 from test_bredr_air import SecureLinkSecrets, Sessions, piconet_check
-from test_bredr_channels import secured
+from test_bredr_channels import PSM, answers, echo, secured
 from test_bridging import WIDE_BAND
 
-HV3 = 0x03C4
+HV1, HV3 = 0x03C1, 0x03C4
 """The types that the host allows; bits 6 to 9 forbid those of the enhanced rate. Core Vol 4, Part E, 7.1.26."""
 
 
@@ -32,6 +32,28 @@ async def test_there_is_no_sco_under_aes_ccm(dual_ports):
                 HCI_Enhanced_Setup_Synchronous_Connection_Command(connection_handle=side.handle, **terms.asdict()))
             assert await refused.next() == 0x0E
             assert not requests.items
+
+
+async def test_data_gets_through_beside_hv1(dual_ports):
+    """HV1 reserves every slot of the link (Core Vol 2, Part B, 6.5.2.1): data comes slowly, and all of it comes while the voice goes on."""
+    bench = Bench(dual_ports)
+    terms = dataclasses.replace(
+        hfp.ESCO_PARAMETERS[hfp.DefaultCodecParameters.SCO_CVSD_D1], packet_type=HV1, max_latency=0xFFFF, retransmission_effort=0xFF)
+    spec = l2cap.ClassicChannelSpec(psm=PSM, mtu=1000)
+    async with bench.powered(classic_sc_enabled=False), bench.link() as (link, other):
+        await secured(bench, link, other)
+        bench.far.create_l2cap_server(spec, handler=lambda channel: channel.on(channel.EVENT_OPEN, lambda: echo(channel)))
+        made = Inbox(link.device, "sco_connection")
+        other.device.on("sco_request", lambda *_: asyncio.ensure_future(other.device.send_async_command(
+            HCI_Enhanced_Accept_Synchronous_Connection_Request_Command(bd_addr=other.peer_address, **terms.asdict()))))
+        await link.device.send_async_command(
+            HCI_Enhanced_Setup_Synchronous_Connection_Command(connection_handle=link.handle, **terms.asdict()))
+        heard = Inbox()
+        (await made.next()).sink = heard.put
+        await answers(await link.create_l2cap_channel(spec), [1000] * 3)
+        heard.items.clear()
+        for _ in range(20):
+            await heard.next()
 
 
 async def call(ports):
