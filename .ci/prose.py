@@ -20,7 +20,7 @@ WORDS = [
     (r"witness(es)?", "tester, reliability"),
     (r"ledgers?", "log"),
     (r"(each )?so many", "a number: N packets, every n-th"),
-    (r"own time", "simulated time"),
+    (r"(run's|its) own time", "simulated time"),
     (r"who (tests|is tested)", "tester device, device under test"),
     (r"(none|nobody|anybody)'s", "say which one"),
     (r"(comes|came|come) of (it|them|this|that)", "result, outcome"),

@@ -62,7 +62,7 @@ struct SinceLastPass {
         if let step = Self.firstStep(pass.result.steps, result.steps) { rows.append(step) }
         compare("packets", Self.packets(pass.result), Self.packets(result))
         compare(
-            "its own time", Markup.milliseconds(pass.result.virtualMilliseconds) + " ms",
+            "simulated time", Markup.milliseconds(pass.result.virtualMilliseconds) + " ms",
             Markup.milliseconds(result.virtualMilliseconds) + " ms")
         self.rows = rows
     }

@@ -91,7 +91,7 @@ struct ReportTests {
         let rows = SinceLastPass(pass, now.cases[0], now, Self.facts).rows.map { "\($0.what): \($0.then), \($0.now)" }
         #expect(
             rows == [
-                "verdict: PASS, FAIL", "bluebench: 0.0.9, 0.1.0", "tester expects <X>: done, stopped", "its own time: 812.5 ms, 0.0 ms",
+                "verdict: PASS, FAIL", "bluebench: 0.0.9, 0.1.0", "tester expects <X>: done, stopped", "simulated time: 812.5 ms, 0.0 ms",
             ])
         let page = try HTMLPage(now, about: Self.facts, comparedWith: earlier).text()
         for text in ["then 2026-11-21 08:00:00 UTC", "tester expects &lt;X&gt;", "1 of 3 that need attention passed before", "either."] {

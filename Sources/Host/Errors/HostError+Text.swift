@@ -27,7 +27,7 @@ extension HostError.Misuse: CustomStringConvertible {
         case .noKey: "there is no key for the peer"
         case .notEncrypted: "the link is not encrypted as the client's subscription demands"
         case .outOfSync: "the client does not know of the last change of the database"
-        case .noChannelLeft: "there are not so many L2CAP channels left"
+        case .noChannelLeft: "not enough L2CAP channel identifiers are left"
         case .noServerChannel(let channel): "RFCOMM has no server channel \(channel), but 1...30"
         case .illegalChannel: "no credit-based channel has such an MTU, MPS or number of credits (Core Vol 3, Part A, 4.22)"
         }
