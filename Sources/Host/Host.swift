@@ -85,7 +85,7 @@ public final class Host {
     public var acceptsClassic: ((BDADDR) -> Bool)?
 
     // BR/EDR
-    // The BR/EDR settings were sent to the controller.
+    /// The BR/EDR settings were sent to the controller.
     var isClassicPrepared = false
     /// Devices being paged.
     var paging: Set<BDADDR> = []

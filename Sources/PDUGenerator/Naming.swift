@@ -2,8 +2,7 @@
 /// `LLControl`, `Connection_Handle` -> `connectionHandle`.
 ///
 /// A name is divided into words. A word in capitals is an abbreviation and remains (`CIS`, `RX`), unless the whole name is in capitals,
-/// where only the listed words
-/// remain (`PHY_UPDATE_IND`), or the specification writes an ordinary word in capitals (`PATTERN`).
+/// where only the listed words remain (`PHY_UPDATE_IND`), or the specification writes an ordinary word in capitals (`PATTERN`).
 enum Naming {
     /// The abbreviations in names that are entirely in capitals.
     private static let abbreviations: Set<String> = [

@@ -1,8 +1,7 @@
 /// Writes `validate()`: the check of a command's fields against their declarations.
 ///
 /// Connection handles are excluded: an unknown one has its own error, whatever its value. Flags are excluded because their reserved bits
-/// are an
-/// unsupported value rather than an illegal one, unless the field limits them itself.
+/// are an unsupported value rather than an illegal one, unless the field limits them itself.
 struct ValidationEmitter {
     var fields: StructEmitter
 

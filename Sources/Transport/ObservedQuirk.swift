@@ -5,7 +5,7 @@ public struct ObservedQuirk: Sendable, Hashable {
     /// Kind of behaviour; texts of one kind may differ in details.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         // Commands and events
-        // A command reported as supported was rejected or not answered.
+        /// A command reported as supported was rejected or not answered.
         case claimedAndRefused = "claimed-and-refused"
         case unansweredCommand = "unanswered-command"
         /// Command Status was sent instead of Command Complete.
@@ -27,7 +27,7 @@ public struct ObservedQuirk: Sendable, Hashable {
         /// Scanning was paused during an inquiry.
         case scanRested = "scan-rested"
         // Data
-        // More packets were reported as completed than were sent.
+        /// More packets were reported as completed than were sent.
         case excessCredits = "excess-credits"
         case lateData = "late-data"
         case earlyData = "early-data"

@@ -25,7 +25,7 @@ struct SampleRow: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// The sample data of Core Vol 2, Part G for legacy authentication and encryption. Octet 0 stands first, also that of an address.
+/// The sample data of Core Vol 2, Part G for legacy authentication and encryption. Octet 0 is first, even in addresses.
 @Suite struct LegacySampleDataTests {
     /// Key, AU_RAND, address, SRES with ACO.
     static let authentications = SampleRow.rows(

@@ -3,7 +3,7 @@ import BluetoothCrypto
 import Packets
 import Testing
 
-/// The sample data of Core Vol 2, Part G for P-192, Secure Simple Pairing and secure authentication. The most significant octet stands first.
+/// The sample data of Core Vol 2, Part G for P-192, Secure Simple Pairing and secure authentication. The most significant octet is first.
 @Suite struct SimplePairingSampleDataTests {
     static let n1: UInt128 = 0xd5cb_8454_d177_733e_ffff_b2ec_712b_aeab
     static let n2: UInt128 = 0xa6e8_e7cc_25a7_5f6e_2165_83f7_ff3d_c4cf

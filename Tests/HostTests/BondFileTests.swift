@@ -11,7 +11,7 @@ import Timing
     import Darwin
 #endif
 
-/// The bond file: what is kept comes back, what cannot be is refused with a reason, and the file stays.
+/// The bond file: stored bonds are restored, invalid data is refused with a reason, and the file is kept.
 @Suite struct BondFileTests {
     /// A folder that is deleted after the test.
     private final class Folder {

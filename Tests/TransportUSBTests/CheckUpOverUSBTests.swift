@@ -3,7 +3,7 @@
     import Testing
     import VirtualDongle
 
-    /// The check-up of dongles over libusb on the fake usbfs: injected USB faults are found, and nothing else.
+    /// The check-up of dongles over libusb on the fake usbfs: only the injected USB faults are found.
     @Suite(.serialized, .onFakeUSB)
     struct CheckUpOverUSBTests {
         /// Switches that a check-up over USB finds. All of them take minutes; without `SOAK` a sample.

@@ -16,9 +16,8 @@ struct SentCommand: Sendable {
 /// Determines which packet answers the request whose answer is expected.
 ///
 /// ATT allows one request at a time on a bearer, so the next response is the answer (Core Vol 3, Part F, 3.3.2). Command Reject is the
-/// answer to an
-/// L2CAP request. The procedure of a command ends with its own event, whatever its status, or with the connection; a refused command ends
-/// immediately (Core Vol 4, Part E, 7.7.15).
+/// answer to an L2CAP request. The procedure of a command ends with its own event, whatever its status, or with the connection; a refused
+/// command ends immediately (Core Vol 4, Part E, 7.7.15).
 struct AnswerRule {
     private enum Awaited {
         case attResponse

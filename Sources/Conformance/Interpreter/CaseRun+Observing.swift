@@ -205,8 +205,7 @@ extension CaseRun {
     }
 
     /// Returns the cause of a missing packet. A missing event of the tester's controller is not attributed to the subject, unless the step
-    /// states
-    /// the requirement of the subject.
+    /// states the requirement of the subject.
     func blame(for search: Search, _ step: Step) -> StepFailure.Blame {
         let isEvent = !search.isAir && PDUCodec.layer(of: search.name) == nil && search.name != SynchronousPacket.name
         return search.side == .tester && isEvent && step.states == nil ? .precondition : .subject

@@ -78,7 +78,7 @@ struct ChannelTracker {
         return response.bytes(identifier: identifier)
     }
 
-    // MARK: What is known
+    // MARK: Channels
 
     /// Returns the layer of a received frame.
     func layer(of channel: UInt16, on handle: UInt16) -> PDULayer {
@@ -100,7 +100,7 @@ struct ChannelTracker {
 
     mutating func forgetAll() { self = ChannelTracker() }
 
-    // MARK: What is said
+    // MARK: Signalling
 
     /// - Parameter command: the command with its header.
     mutating func note(_ command: [UInt8], _ way: Way, on handle: UInt16) {

@@ -5,9 +5,8 @@ import Timing
 /// The end of the last step by the timestamps of packets, from which windows are measured.
 ///
 /// In virtual time the earliest and the latest time are the loop's `now`. In real time the bench receives a packet after its timestamp, and
-/// a command
-/// takes effect between its sending and its answer. The lower limits of later packets are measured from the earliest time,
-/// the upper limits from the latest.
+/// a command takes effect between its sending and its answer. The lower limits of later packets are measured from the earliest time, the
+/// upper limits from the latest.
 struct TimeReference: Sendable {
     private(set) var earliest: Microseconds
     private(set) var latest: Microseconds
@@ -89,8 +88,7 @@ struct WindowLimits: Sendable {
 
 extension CaseRun {
     /// Returns the limits of a window that starts now. The end of a window for an expected packet is extended by the run's slack; the bench
-    /// waits for the
-    /// slack again, because a packet with a valid timestamp may still be in transit.
+    /// waits for the slack again, because a packet with a valid timestamp may still be in transit.
     ///
     /// - Parameter isForbidden: true for a window in which nothing may occur: it is not extended.
     func limits(of window: Window?, _ step: Step, _ scope: Scope, isForbidden: Bool = false) throws -> WindowLimits {
@@ -106,8 +104,8 @@ extension CaseRun {
     }
 
     /// Returns the position at which a step that forbids or counts packets starts. Packets that a real device sent before a command took
-    /// effect may arrive
-    /// after the answer of another device: the observed device is then sent a command, and packets after its answer are in order.
+    /// effect may arrive after the answer of another device: the observed device is then sent a command, and packets after its answer are
+    /// in order.
     func start(_ since: String?, _ side: Side, _ scope: inout Scope) async throws -> Int {
         let searchStart = try searchStart(since, scope)
         guard since == nil else { return searchStart }

@@ -1,12 +1,10 @@
 import Packets
 
 /// The comparison of a stored description with the survey of this run. Services and characteristics are matched by UUID, those with the
-/// same UUID in the order
-/// of their handles.
+/// same UUID in the order of their handles.
 struct DescriptionComparison {
     /// The description for the cases: handles, values and other facts from this run, with the maker's declarations and exclusions. Services
-    /// and characteristics
-    /// that are not described are not used.
+    /// and characteristics that are not described are not used.
     private(set) var description: DeviceDescription
     private var missing: [String] = []
     private var added: [String] = []

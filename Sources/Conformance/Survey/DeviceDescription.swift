@@ -4,8 +4,7 @@ import Packets
 import Timing
 
 /// The description of a device over the air: facts found by a survey, declarations of its maker, and exclusions. It determines the
-/// applicable cases
-/// and provides their handles and values.
+/// applicable cases and provides their handles and values.
 public struct DeviceDescription: Sendable, Hashable {
     public var device = Device()
     public var advertising = Advertising()

@@ -3,8 +3,7 @@ import Cases
 import Packets
 
 /// The first and the last packets of a case, up to a limit. Packets without meaning in a diagram are omitted: credits, empty packets of a
-/// link,
-/// and repetitions of the previous packet.
+/// link, and repetitions of the previous packet.
 struct PacketTrail: Sendable {
     private enum Content: Sendable {
         case hci(HCIPacket, CaptureDirection)

@@ -8,8 +8,8 @@ public struct ControllerWorkarounds: Sendable, Hashable {
     public var avoidedCommands: Set<UInt16> = []
 
     // Advertising, scanning, connecting
-    // LE_Set_Extended_Scan_Parameters or LE_Set_Extended_Scan_Enable is reported as supported but rejected. Legacy commands are used for
-    // everything, since the families must not be mixed. Core Vol 4, Part E, 3.1.1.
+    /// LE_Set_Extended_Scan_Parameters or LE_Set_Extended_Scan_Enable is reported as supported but rejected. Legacy commands are used for
+    /// everything, since the families must not be mixed. Core Vol 4, Part E, 3.1.1.
     public var avoidsExtendedScan = false
     /// LE_Extended_Create_Connection is reported as supported but rejected.
     public var avoidsExtendedConnect = false
@@ -23,18 +23,18 @@ public struct ControllerWorkarounds: Sendable, Hashable {
     public var filtersDuplicatesByAddress = false
 
     // Commands and events
-    // A vendor command is answered by a vendor event only, which replaces Command Complete.
+    /// A vendor command is answered by a vendor event only, which replaces Command Complete.
     public var answersVendorCommandsByEvent = false
     /// Accepts as many commands at once as Num_HCI_Command_Packets allows; otherwise commands are sent one at a time, which all controllers
     /// support.
     public var takesCommandsAhead = false
 
     // Links
-    // Voice buffers to use instead of the wrong values of HCI_Read_Buffer_Size.
+    /// Voice buffers to use instead of the wrong values of HCI_Read_Buffer_Size.
     public var voiceBuffers: VoiceBuffers?
 
     // Identity
-    // The public address is a default or shared by a batch: a static address is used instead.
+    /// The public address is a default or shared by a batch: a static address is used instead.
     public var hasSharedAddress = false
     /// Receives nothing until firmware is loaded; the host reports this at its start.
     public var isROMOnly = false

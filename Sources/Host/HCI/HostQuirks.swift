@@ -67,17 +67,17 @@ public struct ChannelQuirks: Sendable, Hashable {
     /// Delivers repeated I-frames.
     public var deliversRepetitions = false
     // RFCOMM
-    // Sends without credits.
+    /// Sends without credits.
     public var ignoresCredits = false
     /// Sends longer frames than agreed.
     public var ignoresFrameSize = false
     // Service discovery
-    // Answers every continuation state with the first part.
+    /// Answers every continuation state with the first part.
     public var forgetsContinuation = false
     /// Finds no records.
     public var hidesRecords = false
     // Security
-    // Accepts all channels on an unencrypted link.
+    /// Accepts all channels on an unencrypted link.
     public var admitsInClear = false
     // Attributes
     /// Exchanges ATT_MTU over BR/EDR.
@@ -132,7 +132,7 @@ public struct PairingQuirks: Sendable, Hashable {
     /// Keeps the existing LTK instead of a derived one.
     public var keepsOldLongTermKey = false
     // Both transports
-    // Pairs over BR/EDR although there is a link key.
+    /// Pairs over BR/EDR although there is a link key.
     public var pairsTwice = false
     /// Connects over BR/EDR before the LE link is encrypted.
     public var pagesFirst = false

@@ -35,7 +35,7 @@ public struct PairingSettings: Sendable, Hashable {
     /// Accepts bonds that replace a stronger one, or that result from an unauthenticated pairing under another address.
     public var acceptsWeakerBond = false
     // BR/EDR only
-    // Offers Secure Simple Pairing, and thus security mode 4. Core Vol 3, Part C, 5.2.2.
+    /// Offers Secure Simple Pairing, and thus security mode 4. Core Vol 3, Part C, 5.2.2.
     public var supportsSimplePairing = true
     /// PIN for devices without Secure Simple Pairing, 1...16 octets; nil to reject them. Core Vol 3, Part C, 5.2.1 and 3.2.3.
     public var pin: [UInt8]?

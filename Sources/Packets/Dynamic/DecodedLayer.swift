@@ -147,8 +147,7 @@ extension DecodedLayer {
     }
 
     /// Decodes a complete PDU of `LLControl`, `ATT` or `SMP` (starting with its opcode), `LMP` (transaction ID and opcode),
-    /// `L2CAPSignaling` (code,
-    /// identifier, length), or of a protocol with a `ChannelHeader`.
+    /// `L2CAPSignaling` (code, identifier, length), or of a protocol with a `ChannelHeader`.
     public init(layer: String, _ bytes: [UInt8], _ range: Range<Int>) {
         if layer == "LMP" {
             self.init(lmp: bytes, range)
@@ -261,8 +260,7 @@ enum AdvertisingNames {
     static let auxiliary = [3: "AUX_SCAN_REQ", 5: "AUX_CONNECT_REQ", 7: common, 8: common]
 
     /// Returns a PDU's name. Type 7 is ADV_EXT_IND on a primary channel; on an auxiliary channel the payload distinguishes AUX_SYNC_IND and
-    /// similar PDUs as far as
-    /// a single PDU allows.
+    /// similar PDUs as far as a single PDU allows.
     static func name(type: Int, secondary: Bool, _ fields: [DecodedField]) -> String? {
         switch (type, secondary) {
         case (7, false): return "ADV_EXT_IND"

@@ -9,8 +9,7 @@ import Transport
 #endif
 
 /// The handler of Ctrl-C, SIGTERM and SIGHUP: the first signal stops a run in an orderly way, the second ends the process, as does one that
-/// arrives
-/// before there is a run.
+/// arrives before there is a run.
 final class SignalHandler: Sendable {
     private let action = Mutex<(@Sendable () -> Void)?>(nil)
 

@@ -58,8 +58,7 @@ enum CaseFolder {
     }()
 
     /// Loads all cases of a folder. Public ids are checked if their list is beside the suites. Cases in another folder may use the built-in
-    /// procedures and
-    /// constants.
+    /// procedures and constants.
     static func load(_ path: String) throws -> Catalogue { try read(path, nil) }
 
     /// Loads the cases that match the filters from a folder and the built-in ones; without filters, all cases of the folder. Other files

@@ -91,7 +91,7 @@ struct DeviceRow: Encodable {
         checkUp.map { ReferencePair.Candidate(name: selector, report: $0, isUnfit: isUnfit) }
     }
 
-    // MARK: For people
+    // MARK: Text
 
     var lines: [String] {
         let names = [manufacturer, product, serial].compactMap { $0 }.map(PlainText.escaped).joined(separator: ", ")

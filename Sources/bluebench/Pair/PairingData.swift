@@ -8,8 +8,7 @@ import struct Host.OutOfBandData
 /// Out-of-band data in a file, instead of NFC or a printed code. Core Vol 3, Part H, 2.3.5.4 and 2.3.5.6.4; Vol 2, Part H, 7.2.2.
 ///
 /// JSON with `tk` for LE legacy pairing, `confirm` and `random` for LE Secure Connections, or `c192`, `r192`, `c256` and `r256` for BR/EDR:
-/// 16 octets each,
-/// hexadecimal, most significant first.
+/// 16 octets each, hexadecimal, most significant first.
 struct PairingData: Codable {
     var tk: String?
     var confirm: String?

@@ -95,8 +95,7 @@ struct MergedRun {
     }
 
     /// Copies the captures of the evidence beside the merged results, with the number of their run as a prefix, and updates the results.
-    /// Captures that are
-    /// already in the folder remain.
+    /// Captures that are already in the folder remain.
     mutating func bringCaptures(into folder: String?) throws {
         var brought: Set<String> = []
         for (id, result) in cases {

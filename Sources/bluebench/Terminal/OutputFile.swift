@@ -5,8 +5,7 @@ import Transport
 /// An output file of a command.
 ///
 /// A regular file is replaced atomically: it is never incomplete, and a full disk leaves the old one. Another kind of file, such as a pipe,
-/// a
-/// device or a link, is kept and written to.
+/// a device or a link, is kept and written to.
 struct OutputFile {
     private enum Place {
         case file(String)

@@ -152,7 +152,7 @@ import Timing
         }
     }
 
-    // MARK: What goes wrong
+    // MARK: Failures
 
     struct FailureRow: Sendable, CustomTestStringConvertible {
         var testDescription: String

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Host
 
-/// Each PDU of the tables cut at each octet, and with each octet at a limit: whatever a core makes of it, it goes on to answer what is right.
+/// Each PDU of the tables cut at each octet, and with each octet at a limit: the protocol cores continue to answer correct PDUs afterwards.
 @Suite struct KnownBadProfileTests {
     /// The octets truncated at every position, and with each octet replaced by a limit, a neighbouring value or its complement.
     private static func spoiled(_ octets: [UInt8]) -> [[UInt8]] {

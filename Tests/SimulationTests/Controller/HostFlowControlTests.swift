@@ -4,7 +4,7 @@ import Simulation
 import Testing
 import Timing
 
-/// Data for a host that has told of its buffers. Core Vol 4, Part E, 4.2 and 4.3.
+/// Data for a host that has reported its buffers. Core Vol 4, Part E, 4.2 and 4.3.
 @Suite struct HostFlowControlTests {
     /// Packets are fragmented to Host_ACL_Data_Packet_Length, their number is limited by the buffers, and the end of a link frees its
     /// buffers.

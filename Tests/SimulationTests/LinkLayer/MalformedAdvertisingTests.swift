@@ -5,7 +5,7 @@ import Timing
 
 @testable import Simulation
 
-/// Packets that nobody should send, and what becomes of them.
+/// Malformed advertising packets and their handling.
 @Suite struct MalformedAdvertisingTests {
     /// Answers the first received ADV_IND with a given PDU, or sends noise.
     final class Attacker: RadioActivity {

@@ -2,8 +2,7 @@ import BluetoothCrypto
 import Packets
 
 /// The security toolbox by name, for comparison with another implementation. Numbers are octets in hexadecimal, most significant first; an
-/// address starts with
-/// its type.
+/// address starts with its type.
 enum Crypto {
     struct Refusal: Error {
         var text: String

@@ -27,7 +27,7 @@ struct StageLine {
     }
 }
 
-/// Two controllers on one air, one of them with a conduct; their hosts follow a script, whatever they receive.
+/// Two controllers on one air, one of them with a conduct; their hosts follow a script regardless of what they receive.
 final class ConductStage {
     private final class Host: HCITransportSink {
         var log: [String] = []

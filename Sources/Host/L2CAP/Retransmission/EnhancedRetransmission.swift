@@ -13,8 +13,7 @@ struct EnhancedRetransmission {
     }
 
     /// The method of requesting lost frames. A frame requested with SREJ may arrive twice; with a window of more than half the modulus it
-    /// could be
-    /// mistaken for a new frame, so REJ is used there.
+    /// could be mistaken for a new frame, so REJ is used there.
     enum Recovery {
         case reject
         case selectiveReject
