@@ -15,7 +15,7 @@ public struct Variant: Sendable {
 
     /// Reads `<id>.yaml` files. A file with `sides:` gives one variant for each side, `<id>-subject` and `<id>-tester`.
     ///
-    /// - Throws: `Problems` with everything that is wrong in any file.
+    /// - Throws: `Problems` with the mistakes of all files.
     public static func load(_ folder: String, vocabulary: Vocabulary) throws(Problems) -> [Variant] {
         var variants: [Variant] = []
         var problems: [Problem] = []

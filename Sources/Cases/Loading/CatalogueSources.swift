@@ -100,7 +100,7 @@ struct CatalogueSources {
         }
     }
 
-    // MARK: What cases use
+    // MARK: Procedures
 
     /// Reads the constants of a folder and the names of its procedures. Mistakes in a base folder are not reported.
     private mutating func prepare(_ folder: String, isBase: Bool) {

@@ -41,7 +41,7 @@ package struct ProcedureTable {
         return false
     }
 
-    // MARK: What follows from the steps
+    // MARK: Properties of steps
 
     /// Returns the minimum and maximum number of a loop's iterations.
     package func count(_ times: Operand, _ given: [String: ValueShape]) -> (least: Int, most: Int) {

@@ -62,7 +62,7 @@ extension SourceReader {
             mentionsDevice: mentionsDevice)
     }
 
-    /// The parameters of a procedure, before the steps of any file are read.
+    /// Reads the parameters of a procedure, before the steps of any file are read.
     mutating func signature(_ root: Node) -> [Parameter] {
         guard var keys = keys(root, of: "a procedure") else { return [] }
         return parameters(keys.take("parameters"))

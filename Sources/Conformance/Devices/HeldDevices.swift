@@ -129,7 +129,7 @@ public final class HeldDevices {
         }
     }
 
-    // MARK: Books
+    // MARK: Reports
 
     /// Records the identity of a device, or its return.
     private func note(_ held: HeldTransport, of side: Side) async throws {

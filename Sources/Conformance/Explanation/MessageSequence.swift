@@ -113,7 +113,7 @@ public struct MessageSequence: Sendable {
         }
     }
 
-    // MARK: Words
+    // MARK: Text
 
     /// Returns true for PDUs above HCI, which come from the other host.
     private static func isAboveHCI(_ name: String) -> Bool { ["ATT_", "SMP_", "L2CAP_"].contains { name.hasPrefix($0) } }

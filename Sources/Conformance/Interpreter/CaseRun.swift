@@ -266,7 +266,7 @@ final class CaseRun {
         }
     }
 
-    // MARK: Shared by steps
+    // MARK: Helpers
 
     /// - Parameter place: the position of the packet with the value.
     func save(_ value: CaseValue, of step: Step, in scope: Scope, from place: String? = nil) {

@@ -30,7 +30,7 @@ struct PacketTrail: Sendable {
     private static let mostFirst = 96
     private static let mostLast = 384
 
-    // MARK: As they go by
+    // MARK: Recording
 
     mutating func add(_ packet: HCIPacket, _ direction: CaptureDirection, _ side: Side, number: Int, at time: Microseconds) {
         guard packet.eventCode != HCIEvents.NumberOfCompletedPackets.code else { return }
@@ -78,7 +78,7 @@ struct PacketTrail: Sendable {
         }
     }
 
-    // MARK: As rows
+    // MARK: Rows
 
     /// The decoded packets with folded repetitions.
     var trace: CaseTrace {

@@ -114,7 +114,7 @@ public struct PairingQuirks: Sendable, Hashable {
     /// Displays the same passkey each time.
     public var repeatsPasskey = false
     // Cross-transport key derivation. Core Vol 3, Part H, 2.4.2.4 and 2.4.2.5.
-    // Derives keys from a different input than the peer.
+    /// Derives keys from a different input than the peer.
     public var misderivesKeys = false
     /// Uses h6 although both devices support h7.
     public var ignoresCT2 = false

@@ -94,7 +94,7 @@ public final class L2CAPChannel {
         }
     }
 
-    // MARK: From below
+    // MARK: Receiving
 
     /// Delivers a PDU; returns false if there is no receiver.
     func receive(_ payload: RawSpan) -> Bool {

@@ -102,7 +102,7 @@ final class BridgeSession {
         }
     }
 
-    // MARK: Words
+    // MARK: Output
 
     private func tell(_ step: BridgeStep) {
         if case .profile(.audioEnded) = step, let session, let voice = session.voice {

@@ -104,7 +104,7 @@ final class PairSession {
         if link.isConnected { try await link.disconnect() }
     }
 
-    // MARK: Words
+    // MARK: Output
 
     private func encrypted(_ link: Connection) -> PairEvent {
         var event = PairEvent("encrypted")

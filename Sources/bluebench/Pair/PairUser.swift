@@ -74,7 +74,7 @@ final class PairUser {
         input.line { line in answer(["y", "yes"].contains(line?.lowercased().filter { !$0.isWhitespace })) }
     }
 
-    // MARK: Words
+    // MARK: Output
 
     func tell(_ event: PairEvent, _ line: String) {
         wait.end()

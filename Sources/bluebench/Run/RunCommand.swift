@@ -135,7 +135,7 @@ struct RunCommand: ParsableCommand {
         try execute(&plan, ends)
     }
 
-    // MARK: What was asked for
+    // MARK: Options
 
     private func labels() throws -> [String: String] {
         var labels = build.map { [RunResult.buildLabel: $0] } ?? [:]

@@ -81,7 +81,7 @@ struct OutputFile {
         }
     }
 
-    // MARK: Where a path leads
+    // MARK: Kind of file
 
     private static func newFile(_ path: String) throws -> Place {
         // The system follows a link to a file that does not exist yet.

@@ -136,7 +136,7 @@ struct ThroughputCommand: ParsableCommand {
         try gate?.check(output.report)
     }
 
-    // MARK: What was asked for
+    // MARK: Options
 
     /// Rejects options without effect, and a path that occurs twice.
     private func checkOptions(_ ends: BenchEnds) throws {

@@ -122,7 +122,7 @@ import Timing
         #expect(link.security == .none)
     }
 
-    // MARK: What does not follow
+    // MARK: Keys that are not derived
 
     struct PolicyRow: Sendable, CustomTestStringConvertible {
         var testDescription: String

@@ -65,7 +65,7 @@ struct ClassicSignaling {
         return deadlines.min()
     }
 
-    // MARK: From above
+    // MARK: Requests of the layer above
 
     /// Requests a channel from the peer.
     ///

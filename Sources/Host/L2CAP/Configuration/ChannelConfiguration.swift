@@ -167,7 +167,7 @@ struct ChannelConfiguration {
         return propose()
     }
 
-    // MARK: What this side wants
+    // MARK: Contents of the proposal
 
     private func supports(_ mode: ChannelMode) -> Bool {
         let both = features.intersection(peerFeatures)
@@ -319,7 +319,7 @@ struct ChannelConfiguration {
         peer.extendedWindowSize = options.extendedWindowSize ?? peer.extendedWindowSize
     }
 
-    // MARK: Once more
+    // MARK: Reconfiguration
 
     /// Restarts the configuration of an open channel, for which this side must propose again. Core Vol 3, Part A, 7.1.
     mutating func reopen() {
