@@ -165,8 +165,7 @@ import Transport
 
     @Test func aLinkIsNotGivenUpForAnotherFamily() throws {
         try World.run { world in
-            let pair = try await Pair.make(world)
-            pair.a.host.controller.leFeatures = [.leExtendedAdvertising]
+            let pair = try await Pair.make(world) { $0.leFeatures = [.leExtendedAdvertising] }
             Self.refuse(HCICommands.LESetExtendedScanEnable.opcode, 0x0C)(pair.a)
             await #expect(throws: HostError.peer(.rejected("LE_Set_Extended_Scan_Enable", .commandDisallowed))) {
                 _ = try await pair.a.host.scan()

@@ -161,12 +161,14 @@ struct Pair {
         configure(b)
         try await a.host.start()
         try await b.host.start()
-        a.script[HCICommands.LECreateConnection.opcode] = { [unowned a, unowned b] _ in
-            a.loop.schedule(after: 10) {
-                a.connect(role: .central)
-                b.connect(role: .peripheral)
+        for opcode in [HCICommands.LECreateConnection.opcode, HCICommands.LEExtendedCreateConnection.opcode] {
+            a.script[opcode] = { [unowned a, unowned b] _ in
+                a.loop.schedule(after: 10) {
+                    a.connect(role: .central)
+                    b.connect(role: .peripheral)
+                }
+                return [HCIPacket(statusOpcode: opcode, .success)]
             }
-            return [HCIPacket(statusOpcode: HCICommands.LECreateConnection.opcode, .success)]
         }
         let central = try await a.host.connect(to: DeviceAddress(value: 0xA0_B0C0_D0E0))
         let peripheral = try await b.host.nextIncomingConnection(within: .seconds(1))

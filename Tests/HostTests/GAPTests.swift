@@ -8,7 +8,7 @@ import Timing
 
 @Suite struct GAPTests {
     @Test(arguments: [0, 31, 251, 252, 600, 1650]) func dataIsCutIntoCommands(length: Int) {
-        let fragments = Host.fragments([UInt8](repeating: 1, count: length))
+        let fragments = Advertising.fragments([UInt8](repeating: 1, count: length))
         #expect(fragments.reduce(0) { $0 + $1.1.count } == length)
         #expect(fragments.allSatisfy { $0.1.count <= 251 })
         let operations = fragments.map(\.0)

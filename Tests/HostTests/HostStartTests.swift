@@ -82,7 +82,9 @@ import Transport
             pair.a.swallows = { _ in true }
             world.loop.schedule(after: .milliseconds(500)) { pair.a.end.close() }
             let waits = [
-                world.loop.start { await failure { _ = try await pair.central.readPHY() } },
+                world.loop.start {
+                    await failure { _ = try await pair.a.host.send(HCICommands.LEReadPHY(connectionHandle: pair.central.handle)) }
+                },
                 world.loop.start { await failure { _ = try await pair.central.gatt.read(3) } },
                 world.loop.start {
                     await failure { _ = try await pair.a.host.nextEvent(HCIEvents.HardwareError.self, within: .seconds(60)) }

@@ -216,7 +216,7 @@ import Timing
         }
     }
 
-    // MARK: Parts
+    // MARK: Partial responses
 
     private func isAlive(_ pair: Pair) async throws {
         #expect(pair.central.isConnected && pair.peripheral.isConnected)

@@ -188,5 +188,5 @@ public struct ConnectionTracker: Sendable {
 
 extension ConnectionHandle {
     /// The handle without its four upper bits, which are reserved and ignored on reception. Core Vol 4, Part E, 5.4.2.
-    fileprivate var withoutReservedBits: ConnectionHandle { ConnectionHandle(rawValue & 0x0FFF) }
+    var withoutReservedBits: ConnectionHandle { ConnectionHandle(rawValue & 0x0FFF) }
 }

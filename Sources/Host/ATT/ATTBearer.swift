@@ -272,7 +272,7 @@ final class ATTBearer {
         nextIndication()
     }
 
-    // MARK: End
+    // MARK: Closing
 
     /// Called when the channel is closed.
     func ended(_ error: HostError) {

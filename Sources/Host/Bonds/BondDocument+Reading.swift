@@ -126,7 +126,7 @@ extension BondDocument {
         return LongTermKey(value, encryptedDiversifier: ediv, randomNumber: rand, size: stored.size)
     }
 
-    /// Core Vol 4, Part E, 7.7.24.
+    /// A link key was created. Core Vol 4, Part E, 7.7.24.
     private static func linkKey(_ stored: LinkKeyText, _ place: Place) throws(BondFileError) -> LinkKey {
         let value = try key(stored.key, place / "key")
         guard stored.type <= LinkKeyType.authenticatedCombinationP256.rawValue else {

@@ -3,20 +3,10 @@ import Packets
 import Timing
 
 extension Connection {
-    /// Disconnects and waits until the connection has ended.
-    ///
-    /// - Throws: `HostError.peer(.rejected)` if the controller rejects the reason.
-    @discardableResult
-    public func disconnect(_ reason: ErrorCode = .remoteUserTerminatedConnection) async throws -> ErrorCode {
-        guard isConnected else { return disconnectReason ?? .success }
-        try await host.send(HCICommands.Disconnect(connectionHandle: handle, reason: reason))
-        return try await ended(within: Host.procedureTimeOut)
-    }
-
     /// Changes the connection parameters with the link layer procedure and returns the resulting ones. Core Vol 4, Part E, 7.8.18.
     public func updateParameters(_ request: ConnectionParameterRequest) async throws -> ConnectionParameters {
         let handle = self.handle
-        let event: HCIEvents.LEConnectionUpdateComplete = try await host.procedure(
+        let event: HCIEvents.LEConnectionUpdateComplete = try await host.commands.procedure(
             HCICommands.LEConnectionUpdate(
                 connectionHandle: handle, connectionIntervalMin: request.intervalMin, connectionIntervalMax: request.intervalMax,
                 maxLatency: request.latency, supervisionTimeout: request.supervisionTimeout, minCELength: request.minCELength,
@@ -35,22 +25,13 @@ extension Connection {
     ///   - rx: PHYs to receive on; empty for no preference.
     public func updatePHY(tx: PHYs, rx: PHYs, coding: CodingPreference = .none) async throws -> LinkPHYs {
         let handle = self.handle
-        let event: HCIEvents.LEPHYUpdateComplete = try await host.procedure(
+        let event: HCIEvents.LEPHYUpdateComplete = try await host.commands.procedure(
             HCICommands.LESetPHY(
                 connectionHandle: handle, allPHYs: (tx.isEmpty ? 1 : 0) | (rx.isEmpty ? 2 : 0), txPHYs: tx, rxPHYs: rx,
                 phyOptions: coding.rawValue),
             ends: HCIEvents.LEPHYUpdateComplete.self, on: handle
         ) { $0.connectionHandle == handle }
         guard event.status == .success else { throw HostError.peer(.rejected("LE_Set_PHY", event.status)) }
-        return phys
-    }
-
-    public func readPHY() async throws -> LinkPHYs {
-        let answer = try await host.send(HCICommands.LEReadPHY(connectionHandle: handle))
-        guard let tx = PHY(rawValue: answer.txPHY), let rx = PHY(rawValue: answer.rxPHY) else {
-            throw HostError.peer(.malformed(.phys(tx: answer.txPHY, rx: answer.rxPHY)))
-        }
-        phys = LinkPHYs(tx: tx, rx: rx)
         return phys
     }
 
@@ -64,19 +45,12 @@ extension Connection {
     ///   - txTime: 328...17040 microseconds.
     public func updateDataLength(txOctets: UInt16, txTime: UInt16 = 17040, settling: Microseconds? = nil) async throws -> DataLength {
         let handle = self.handle
-        let (promise, waiter) = host.expectDataLength(handle)
-        do {
-            try await host.send(HCICommands.LESetDataLength(connectionHandle: handle, txOctets: txOctets, txTime: txTime))
-        } catch {
-            host.forget(waiter)
-            throw error
-        }
-        let timeout = settling ?? parameters.intervalTime * (8 + 2 * Int(parameters.latency))
-        do {
-            _ = try await host.wait(promise, waiter, timeout, .environment(.timedOut(.event(HCIEvents.LEDataLengthChange.name))))
-        } catch HostError.environment(.timedOut) {
-            // Nothing had to change, or the peer does not support it.
-        }
+        // Without a change, or with a peer that cannot, there is no event.
+        _ = try await host.commands.change(
+            HCICommands.LESetDataLength(connectionHandle: handle, txOctets: txOctets, txTime: txTime),
+            notedBy: HCIEvents.LEDataLengthChange.self, on: handle,
+            within: settling ?? parameters.intervalTime * (8 + 2 * Int(parameters.latency))
+        ) { $0.connectionHandle == handle }
         return dataLength
     }
 
@@ -88,7 +62,7 @@ extension Connection {
     /// LE features that both devices support. Core Vol 4, Part E, 7.8.21.
     public func readRemoteFeatures() async throws -> LEFeatures {
         let handle = self.handle
-        let event: HCIEvents.LEReadRemoteFeaturesComplete = try await host.procedure(
+        let event: HCIEvents.LEReadRemoteFeaturesComplete = try await host.commands.procedure(
             HCICommands.LEReadRemoteFeatures(connectionHandle: handle), ends: HCIEvents.LEReadRemoteFeaturesComplete.self, on: handle
         ) { $0.connectionHandle == handle }
         guard event.status == .success else { throw HostError.peer(.rejected("LE_Read_Remote_Features", event.status)) }
@@ -98,17 +72,12 @@ extension Connection {
     /// Version, manufacturer and subversion of the peer's controller. Core Vol 4, Part E, 7.1.23.
     public func readRemoteVersion() async throws -> HCIEvents.ReadRemoteVersionInformationComplete {
         let handle = self.handle
-        let event: HCIEvents.ReadRemoteVersionInformationComplete = try await host.procedure(
+        let event: HCIEvents.ReadRemoteVersionInformationComplete = try await host.commands.procedure(
             HCICommands.ReadRemoteVersionInformation(connectionHandle: handle), ends: HCIEvents.ReadRemoteVersionInformationComplete.self,
             on: handle
         ) { $0.connectionHandle == handle }
         guard event.status == .success else { throw HostError.peer(.rejected("Read_Remote_Version_Information", event.status)) }
         return event
-    }
-
-    /// The channel map, one bit per channel, 0...36. Core Vol 4, Part E, 7.8.20.
-    public func readChannelMap() async throws -> UInt64 {
-        try await host.send(HCICommands.LEReadChannelMap(connectionHandle: handle)).channelMap
     }
 
     /// Requests other parameters from the central over L2CAP, as a peripheral without the link layer procedure does. Core Vol 3, Part A,
@@ -123,17 +92,9 @@ extension Connection {
 
     /// Applies parameters that a peripheral has requested.
     func apply(_ request: ConnectionParameterRequest) {
-        host.post(
+        host.commands.post(
             HCICommands.LEConnectionUpdate(
                 connectionHandle: handle, connectionIntervalMin: request.intervalMin, connectionIntervalMax: request.intervalMax,
                 maxLatency: request.latency, supervisionTimeout: request.supervisionTimeout))
     }
-}
-
-extension Host {
-    func expectDataLength(_ handle: ConnectionHandle) -> (Promise<HCIEvents.LEDataLengthChange>, EventWaiter) {
-        expect(HCIEvents.LEDataLengthChange.self, handle: handle.rawValue, isArmed: true) { $0.connectionHandle == handle }
-    }
-
-    func forget(_ waiter: EventWaiter) { waiters.removeAll { $0 === waiter } }
 }

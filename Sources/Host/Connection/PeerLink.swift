@@ -23,22 +23,12 @@ public enum PeerLink {
     public var isConnected: Bool { secured.isConnected }
     public var transport: PeerTransport { if case .le = self { .le } else { .brEDR } }
 
-    /// The stored bond with the peer.
-    public var bond: Bond? {
-        switch self {
-        case .le(let connection): connection.bond
-        case .classic(let connection): connection.bond
-        }
-    }
+    /// The stored keys of the peer; nil without a bond.
+    public var bond: Bond? { secured.bond }
 
     /// Disconnects and waits until the connection has ended.
     @discardableResult
-    public func disconnect() async throws -> ErrorCode {
-        switch self {
-        case .le(let connection): try await connection.disconnect()
-        case .classic(let connection): try await connection.disconnect()
-        }
-    }
+    public func disconnect() async throws -> ErrorCode { try await acl.disconnect() }
 
     public var secured: any SecuredLink {
         switch self {
@@ -46,16 +36,20 @@ public enum PeerLink {
         case .classic(let connection): connection
         }
     }
+
+    var acl: ACLLink {
+        switch self {
+        case .le(let connection): connection
+        case .classic(let connection): connection
+        }
+    }
+
+    var le: Connection? { if case .le(let connection) = self { connection } else { nil } }
+    var classic: ClassicConnection? { if case .classic(let connection) = self { connection } else { nil } }
 }
 
 /// Connections to a peer by its identity, independent of the transport.
 extension Host {
-    /// Open links to a peer.
-    public func links(to peer: PeerIdentity) -> [PeerLink] {
-        connections.filter { $0.peer == peer || keys[$0.peer].map { PeerIdentity($0.identity) == peer } ?? false }.map(PeerLink.le)
-            + classicConnections.filter { $0.peer == peer }.map(PeerLink.classic)
-    }
-
     /// Connects to a peer on a transport that reaches it, unless it is already connected.
     ///
     /// - Parameters:
@@ -65,7 +59,7 @@ extension Host {
     public func connect(to peer: PeerIdentity, over transport: PeerTransport? = nil, _ settings: ConnectSettings = ConnectSettings())
         async throws -> PeerLink
     {
-        guard isStarted else { throw failure ?? HostError.misuse(.notStarted) }
+        try setup.check()
         if let link = links(to: peer).first(where: { transport == nil || $0.transport == transport }) { return link }
         let transports = transport.map { [$0] } ?? PeerTransport.reaching(peer, keys[peer], with: controller)
         var failure: any Error = HostError.peer(.timedOut(.connection))

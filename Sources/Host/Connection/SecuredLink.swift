@@ -6,5 +6,10 @@ public protocol SecuredLink: AnyObject {
     var isConnected: Bool { get }
 }
 
+extension SecuredLink {
+    /// The bond with the peer; nil if the devices are not bonded.
+    public var bond: Bond? { host.keys[peer] }
+}
+
 extension Connection: SecuredLink {}
 extension ClassicConnection: SecuredLink {}

@@ -3,8 +3,6 @@ import Packets
 /// An LE or BR/EDR connection over which attributes are accessed.
 protocol AttributeLink: SecuredLink {
     var context: HostContext { get }
-    /// The bond with the peer; nil if the devices are not bonded.
-    var bond: Bond? { get }
     /// The bond whose key encrypts the link; nil on an unencrypted link, where only the address identifies the peer.
     var provenBond: Bond? { get }
     /// The client's access rights, for attribute handlers.

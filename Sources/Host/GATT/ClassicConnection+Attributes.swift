@@ -41,7 +41,6 @@ extension ClassicConnection {
 }
 
 extension ClassicConnection: AttributeLink {
-    var context: HostContext { host.context }
     var access: AttributeAccess { AttributeAccess(over: self, security: securityLevel.linkSecurity, keySize: encryptionKeySize) }
     var provenBond: Bond? { bond.flatMap { $0.linkKey != nil && $0.linkKey == security.machine.encryption?.linkKey ? $0 : nil } }
     var attributeBearer: ATTBearer? { layers.bearers.first }

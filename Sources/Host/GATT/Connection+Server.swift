@@ -24,9 +24,6 @@ extension Connection {
 
     /// True if the client is change-aware. Core Vol 3, Part G, 2.5.2.1.
     public var isChangeAware: Bool { values.isChangeAware }
-
-    /// The bond with the peer; nil if the devices are not bonded.
-    public var bond: Bond? { context.keys[peer] }
 }
 
 extension Host {

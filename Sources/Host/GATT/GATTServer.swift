@@ -47,7 +47,7 @@ struct ClientConfigurations: Sendable, Hashable {
 
     var isEmpty: Bool { rows.isEmpty }
 
-    /// Bit 0: notifications, bit 1: indications.
+    /// Client Characteristic Configuration: bit 0 notifications, bit 1 indications.
     subscript(value: UInt16) -> UInt16 {
         get {
             for row in rows where row.value == value { return row.bits }

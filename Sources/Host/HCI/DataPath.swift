@@ -13,10 +13,10 @@ final class DataPath: HCITransportSink {
     /// The host, until everything has ended.
     var host: Host?
     /// State of the connections from the packets.
-    var tracker = ConnectionTracker()
-    private(set) var connections = ConnectionTable<Connection>()
-    private(set) var classicConnections = ConnectionTable<ClassicConnection>()
-    var voices: [ConnectionHandle: SynchronousConnection] = [:]
+    private var tracker = ConnectionTracker()
+    /// The connections that are up, by their place in the scheduler: a packet finds its own without a search.
+    private var rows: [PeerLink?] = []
+    private var voices: [ConnectionHandle: SynchronousConnection] = [:]
     /// Data received before the event that announces its connection, on transports with several pipes.
     private var eventOrder = EventOrder()
     private var orderTimer: Timer?
@@ -30,8 +30,7 @@ final class DataPath: HCITransportSink {
         context = HostContext(loop: loop, scheduler: ACLScheduler { outlet.path?.send($0) }, server: server)
         outlet.path = self
         context.scheduler.onWritable = { [unowned self] slot, lane in
-            if let connection = connections[slot] { return connection.becameWritable(lane: lane) }
-            classicConnections[slot]?.becameWritable(lane: lane)
+            link(at: slot)?.acl.multiplexer.becameWritable(lane: lane)
         }
     }
 
@@ -71,35 +70,41 @@ final class DataPath: HCITransportSink {
 
     // MARK: Connections
 
-    func add(_ connection: Connection, slot: Int) { connections[slot] = connection }
+    var links: [PeerLink] { rows.compactMap { $0 } }
 
-    func remove(_ connection: Connection) {
-        let handle = connection.handle.rawValue
-        guard let slot = scheduler.slot(of: handle), connections[slot] === connection else { return }
-        connections[slot] = nil
+    private func link(at slot: Int) -> PeerLink? { rows.indices.contains(slot) ? rows[slot] : nil }
+    private func link(_ handle: ConnectionHandle) -> PeerLink? { scheduler.slot(of: handle.rawValue).flatMap { link(at: $0) } }
+
+    func connection(_ handle: ConnectionHandle) -> Connection? { link(handle)?.le }
+    func classicConnection(_ handle: ConnectionHandle) -> ClassicConnection? { link(handle)?.classic }
+    func classicConnection(to address: BDADDR) -> ClassicConnection? { links.lazy.compactMap(\.classic).first { $0.address == address } }
+
+    func add(_ link: PeerLink, slot: Int) {
+        while rows.count <= slot { rows.append(nil) }
+        rows[slot] = link
+    }
+
+    func remove(_ link: ACLLink) {
+        let handle = link.handle.rawValue
+        guard let slot = scheduler.slot(of: handle), self.link(at: slot)?.acl === link else { return }
+        rows[slot] = nil
         scheduler.close(handle: handle)
     }
 
-    func add(_ connection: ClassicConnection, slot: Int) { classicConnections[slot] = connection }
+    func add(_ voice: SynchronousConnection) { voices[voice.handle] = voice }
 
-    func remove(_ connection: ClassicConnection) {
-        let handle = connection.handle.rawValue
-        guard let slot = scheduler.slot(of: handle), classicConnections[slot] === connection else { return }
-        classicConnections[slot] = nil
-        scheduler.close(handle: handle)
+    /// The handle's connection has ended.
+    func closed(_ handle: ConnectionHandle, _ reason: ErrorCode) {
+        voices.removeValue(forKey: handle)?.ended(reason)
+        if let link = link(handle) { host?.end(link.acl, reason) }
     }
-
-    func classicConnection(_ handle: ConnectionHandle) -> ClassicConnection? {
-        scheduler.slot(of: handle.rawValue).flatMap { classicConnections[$0] }
-    }
-
-    func connection(_ handle: ConnectionHandle) -> Connection? { scheduler.slot(of: handle.rawValue).flatMap { connections[$0] } }
 
     /// All connections have ended; all buffers are free.
-    func forgetConnections() {
+    func endConnections(_ error: HostError, reason: ErrorCode) {
+        for (_, voice) in voices.sorted(by: { $0.key < $1.key }) { voice.ended(reason) }
+        for link in links { link.acl.ended(error, reason: reason) }
         voices.removeAll()
-        connections.removeAll()
-        classicConnections.removeAll()
+        rows.removeAll()
         scheduler.closeAll()
     }
 
@@ -112,9 +117,8 @@ final class DataPath: HCITransportSink {
             return
         }
         let fragment = span.extracting(ACLHeader.octets...)
-        if let connection = connection(header.handle) { return connection.received(boundary: header.boundary, fragment) }
-        guard let connection = classicConnection(header.handle) else { return hold(packet) }
-        connection.received(boundary: header.boundary, fragment)
+        guard let link = link(header.handle) else { return hold(packet) }
+        link.acl.multiplexer.received(boundary: header.boundary, fragment)
     }
 
     /// Voice received before its connection is reported, or after its end, is dropped.
@@ -136,6 +140,9 @@ final class DataPath: HCITransportSink {
     }
 
     // MARK: Order of data and events
+
+    /// The change of a connection that an event reports.
+    func change(by event: HCIPacket) throws(PDUError) -> ConnectionChange? { try tracker.received(event) }
 
     /// Delivers data that was held for this change.
     func order(_ change: ConnectionChange) {

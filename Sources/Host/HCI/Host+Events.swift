@@ -13,23 +13,23 @@ extension Host {
         } catch {
             context.counters.malformedEvents += 1
         }
-        deliverToWaiters(packet)
+        commands.waiters.deliver(packet)
     }
 
     private func dispatch(_ packet: HCIPacket) throws(PDUError) {
         // Data that was held for the encryption change is delivered on the encrypted link.
         try receivedSecurity(packet)
-        if let change = try path.tracker.received(packet) { connectionChanged(change) }
-        if let answer = try CommandAnswer(event: packet) { return perform(commands.answered(answer)) }
+        if let change = try path.change(by: packet) { connectionChanged(change) }
+        if let answer = try CommandAnswer(event: packet) { return commands.answered(answer) }
         switch packet.eventCode {
         case HCIEvents.LEAdvertisingReport.code: try dispatchLE(packet)
         case HCIEvents.InquiryResult.code, HCIEvents.InquiryResultWithRSSI.code, HCIEvents.ExtendedInquiryResult.code:
-            try receivedInquiry(packet)
-        case HCIEvents.InquiryComplete.code: inquiryEnded()
-        case HCIEvents.RoleChange.code: roleChanged(try packet.event())
-        case HCIEvents.ConnectionRequest.code: connectionRequested(try packet.event())
-        case HCIEvents.SynchronousConnectionComplete.code: synchronousCompleted(try packet.event())
-        case HCIEvents.HardwareError.code: hardwareFailed(try packet.event())
+            try inquiring.received(packet)
+        case HCIEvents.InquiryComplete.code: inquiring.ended()
+        case HCIEvents.RoleChange.code: classicConnecting.roleChanged(try packet.event())
+        case HCIEvents.ConnectionRequest.code: classicConnecting.requested(try packet.event())
+        case HCIEvents.SynchronousConnectionComplete.code: classicConnecting.synchronousCompleted(try packet.event())
+        case HCIEvents.HardwareError.code: commands.hardwareFailed(try packet.event())
         case HCIEvents.VendorSpecific.code: receivedVendorEvent(packet)
         case HCIEvents.DataBufferOverflow.code: context.counters.bufferOverflows += 1
         default: noteUnknown(packet)
@@ -38,12 +38,12 @@ extension Host {
 
     private func dispatchLE(_ packet: HCIPacket) throws(PDUError) {
         switch packet.leSubevent {
-        case HCIEvents.LEAdvertisingReport.subevent: try legacyReports(packet)
-        case HCIEvents.LEExtendedAdvertisingReport.subevent: try extendedReports(packet)
+        case HCIEvents.LEAdvertisingReport.subevent: try scanning.legacyReports(packet)
+        case HCIEvents.LEExtendedAdvertisingReport.subevent: try scanning.extendedReports(packet)
         case HCIEvents.LERemoteConnectionParameterRequest.subevent: parametersRequested(try packet.event())
         case HCIEvents.LELongTermKeyRequest.subevent: keyRequested(try packet.event())
-        case HCIEvents.LEAdvertisingSetTerminated.subevent: advertisingEnded(try packet.event())
-        case HCIEvents.LEScanTimeout.subevent: scanTimedOut()
+        case HCIEvents.LEAdvertisingSetTerminated.subevent: advertising.ended(try packet.event())
+        case HCIEvents.LEScanTimeout.subevent: scanning.timedOut()
         case nil: context.counters.malformedEvents += 1
         default: noteUnknown(packet)
         }
@@ -59,54 +59,25 @@ extension Host {
 
     private func connectionChanged(_ change: ConnectionChange) {
         switch change {
-        case .opened(let connection) where connection.kind == .le: opened(connection)
-        case .opened(let connection): if connection.kind == .classic { openedClassic(connection) }
-        case .failed(let kind, let status): if kind == .le { connectionFailed(status) }
+        case .opened(let state) where state.kind == .le: connecting.opened(state)
+        case .opened(let state): if state.kind == .classic { classicConnecting.opened(state) }
+        case .failed(let kind, let status): if kind == .le { connecting.failed(status) }
         case .closed(let handle, let reason):
-            endSynchronous(handle, reason)
-            if let connection = path.connection(handle) { end(connection, reason) }
-            if let connection = path.classicConnection(handle) { endClassic(connection, reason) }
-            connectionEnded(handle)
+            path.closed(handle, reason)
+            commands.connectionEnded(handle)
         case .reset: controllerWasReset()
-        case .parametersChanged(let handle, let parameters): parametersUpdated(handle, parameters)
-        case .physChanged(let handle, let phys): physUpdated(handle, phys)
-        case .dataLengthChanged(let handle, let length): dataLengthChanged(handle, length)
-        case .encryptionChanged(let handle, let isOn, let status): encryptionChanged(handle, isOn: isOn, status)
-        case .keyRefreshed(let handle, let status): encryptionChanged(handle, isOn: true, status)
+        case .parametersChanged(let handle, _), .physChanged(let handle, _), .dataLengthChanged(let handle, _),
+            .encryptionChanged(let handle, _, _), .keyRefreshed(let handle, _):
+            path.connection(handle)?.changed(change)
         case .encryptionRequested: break
         }
         path.order(change)
     }
 
-    /// The connection has ended; also called if the controller reuses its handle without reporting the end.
-    func end(_ connection: Connection, _ reason: ErrorCode) {
-        let error = HostError.peer(.disconnected(reason))
-        connection.ended(error, reason: reason)
-        path.remove(connection)
-        failWaiters(of: connection.handle.rawValue, error)
-    }
-
-    private func encryptionChanged(_ handle: ConnectionHandle, isOn: Bool, _ status: ErrorCode) {
-        guard let connection = path.connection(handle), !connection.securityChannel.encryptionChanged(isOn: isOn, status) else { return }
-        context.counters.malformedEvents += 1
-    }
-
-    private func parametersUpdated(_ handle: ConnectionHandle, _ parameters: ConnectionParameters) {
-        guard let connection = path.connection(handle) else { return }
-        connection.parameters = parameters
-        connection.tell(.parametersUpdated(parameters))
-    }
-
-    private func dataLengthChanged(_ handle: ConnectionHandle, _ length: DataLength) {
-        guard let connection = path.connection(handle) else { return }
-        connection.dataLength = length
-        connection.tell(.dataLengthChanged(length))
-    }
-
-    private func physUpdated(_ handle: ConnectionHandle, _ phys: LinkPHYs) {
-        guard let connection = path.connection(handle) else { return }
-        connection.phys = phys
-        connection.tell(.phyUpdated(phys))
+    /// A vendor's event may stand for the answer to a vendor's command.
+    private func receivedVendorEvent(_ packet: HCIPacket) {
+        guard workarounds.answersVendorCommandsByEvent || controller.manufacturer == ControllerInformation.csr else { return }
+        commands.answeredByVendor(packet)
     }
 
     private func parametersRequested(_ event: HCIEvents.LERemoteConnectionParameterRequest) {
@@ -114,12 +85,12 @@ extension Host {
         let request = ConnectionParameterRequest(
             intervalMin: event.intervalMin, intervalMax: event.intervalMax, latency: event.maxLatency, supervisionTimeout: event.timeout)
         if parameterPolicy(connection, request) {
-            post(
+            commands.post(
                 HCICommands.LERemoteConnectionParameterRequestReply(
                     connectionHandle: event.connectionHandle, intervalMin: event.intervalMin, intervalMax: event.intervalMax,
                     maxLatency: event.maxLatency, timeout: event.timeout))
         } else {
-            post(
+            commands.post(
                 HCICommands.LERemoteConnectionParameterRequestNegativeReply(
                     connectionHandle: event.connectionHandle, reason: .unacceptableConnectionParameters))
         }
@@ -127,6 +98,6 @@ extension Host {
 
     private func keyRequested(_ event: HCIEvents.LELongTermKeyRequest) {
         if let connection = path.connection(event.connectionHandle) { return connection.securityChannel.keyRequested(event) }
-        post(HCICommands.LELongTermKeyRequestNegativeReply(connectionHandle: event.connectionHandle))
+        commands.post(HCICommands.LELongTermKeyRequestNegativeReply(connectionHandle: event.connectionHandle))
     }
 }

@@ -15,22 +15,21 @@ extension Host {
         guard failure == nil else { return close() }
         await loop.cleanUp(within: Self.linksLimit) { [self] in try await endLinks() }
         await loop.cleanUp(within: Self.resetLimit) { [self] in try await send(HCICommands.Reset()) }
-        if answers.values.contains(where: { $0.opcode == HCICommands.Reset.opcode && $0.sentAt == nil }) { await resetAllTheSame() }
+        if commands.isHeldBack(HCICommands.Reset.opcode) { await resetAllTheSame() }
         close()
     }
 
     /// Sends HCI_Reset even if the controller accepts no more commands.
     private func resetAllTheSame() async {
-        sendUnqueued(HCIPacket(command: HCICommands.Reset()))
+        path.send(HCIPacket(command: HCICommands.Reset()))
         await loop.cleanUp(within: .milliseconds(50)) { [loop] in try await loop.sleep(for: .milliseconds(20)) }
     }
 
     private func endLinks() async throws {
-        let (links, classicLinks) = (connections, classicConnections)
-        for handle in links.map(\.handle) + classicLinks.map(\.handle) {
-            post(HCICommands.Disconnect(connectionHandle: handle, reason: .remoteUserTerminatedConnection))
+        let links = path.links.map(\.acl)
+        for link in links {
+            commands.post(HCICommands.Disconnect(connectionHandle: link.handle, reason: .remoteUserTerminatedConnection))
         }
         for link in links { _ = try await link.ended() }
-        for link in classicLinks { _ = try await link.ended() }
     }
 }

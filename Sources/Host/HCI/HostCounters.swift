@@ -15,7 +15,7 @@ public struct HostCounters: Sendable, Equatable {
     public var hardwareErrors = 0
     /// Data Buffer Overflow events: the controller lost data although its credits were respected.
     public var bufferOverflows = 0
-    /// Answers to commands that were not outstanding.
+    /// Number of answers to commands that were not outstanding.
     public var strayAnswers = 0
     /// Reports dropped because the reader of a scan was too slow.
     public var droppedReports = 0

@@ -43,7 +43,7 @@ public final class L2CAPChannel {
     /// The number of ACL fragments in the channel's queue.
     public var queuedFragments: Int { isOpen ? context.scheduler.waiting(slot, lane: lane) : 0 }
 
-    /// The deliberate faults.
+    /// Injected faults.
     var quirks: ChannelQuirks { context.quirks.channels }
 
     // MARK: Sending
@@ -94,7 +94,7 @@ public final class L2CAPChannel {
         }
     }
 
-    // MARK: Receiving
+    // MARK: Events
 
     /// Delivers a PDU; returns false if there is no receiver.
     func receive(_ payload: RawSpan) -> Bool {

@@ -8,7 +8,7 @@ public typealias PDUObserver = (PacketDirection, UInt16, RawSpan) -> Void
 /// The L2CAP channels of a connection, by CID. Core Vol 3, Part A, 2.1.
 final class L2CAPMultiplexer {
     let observers = Listeners<PDUObserver>()
-    private let handle: ConnectionHandle
+    let handle: ConnectionHandle
     private let slot: Int
     private let context: HostContext
     private var reassembler = L2CAPReassembler()
@@ -65,7 +65,7 @@ final class L2CAPMultiplexer {
         }
     }
 
-    /// Sends an ACL packet as one fragment, with any boundary flag and octets.
+    /// Sends any octets as one ACL fragment with any boundary flag.
     func sendFragment(boundary: ACLHeader.Boundary, _ octets: [UInt8]) {
         guard failure == nil else { return }
         var packet = ByteWriter()

@@ -71,7 +71,7 @@ final class KeyDerivationChannel {
 
     private func currentSetup(_ connection: ClassicConnection) -> PairingSetup {
         if let setup { return setup }
-        let made = host.pairingSetup(for: connection)
+        let made = host.pairing.setup(for: connection)
         setup = made
         return made
     }
@@ -120,16 +120,5 @@ final class KeyDerivationChannel {
         pairing?.fail(error)
         pairing = nil
         connection?.tell(.derivationFailed(error))
-    }
-}
-
-extension Host {
-    /// Over BR/EDR both devices use their public addresses; the LE keys are stored under each device's LE identity.
-    fileprivate func pairingSetup(for connection: ClassicConnection) -> PairingSetup {
-        PairingSetup(
-            settings: pairingSettings, isCentral: connection.isCentral, own: controller.address, peer: connection.peer.address,
-            identity: context.keys.identityAddress ?? address, identityResolvingKey: ownIdentityResolvingKey(),
-            bond: context.keys[connection.peer], outOfBand: nil, mustWait: false, secrets: pairingSecrets(),
-            quirks: context.quirks.pairing)
     }
 }

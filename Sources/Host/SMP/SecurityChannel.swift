@@ -90,9 +90,9 @@ final class SecurityChannel {
             encryptedDiversifier: event.encryptedDiversifier, randomNumber: event.randomNumber, of: connection.context.keys[connection.peer]
         )
         if let key {
-            connection.host.post(HCICommands.LELongTermKeyRequestReply(connectionHandle: connection.handle, longTermKey: key))
+            connection.host.commands.post(HCICommands.LELongTermKeyRequestReply(connectionHandle: connection.handle, longTermKey: key))
         } else {
-            connection.host.post(HCICommands.LELongTermKeyRequestNegativeReply(connectionHandle: connection.handle))
+            connection.host.commands.post(HCICommands.LELongTermKeyRequestNegativeReply(connectionHandle: connection.handle))
         }
     }
 
@@ -129,7 +129,7 @@ final class SecurityChannel {
     /// Setup of the current procedure, or a new one.
     private func currentSetup(_ connection: Connection, mayPair: Bool) -> PairingSetup {
         if let setup { return setup }
-        let made = connection.host.pairingSetup(for: connection, mayPair: mayPair)
+        let made = connection.host.pairing.setup(for: connection, mayPair: mayPair)
         setup = made
         return made
     }
@@ -175,7 +175,7 @@ final class SecurityChannel {
         let command = HCICommands.LEEnableEncryption(
             connectionHandle: connection.handle, randomNumber: key.randomNumber, encryptedDiversifier: key.encryptedDiversifier,
             longTermKey: key.value)
-        connection.host.submit(opcode: HCICommands.LEEnableEncryption.opcode, HCIPacket(command: command)) { [weak self] in
+        connection.host.commands.submit(opcode: HCICommands.LEEnableEncryption.opcode, HCIPacket(command: command)) { [weak self] in
             guard let self, let connection = self.connection else { return }
             switch $0 {
             case .success(let answer) where answer.status == .success: break
@@ -192,8 +192,7 @@ final class SecurityChannel {
     }
 
     private func completed(_ result: PairingResult, _ bond: Bond?, acceptsWeaker: Bool, _ connection: Connection) {
-        connection.host.attempts.succeeded(connection.addresses.peer)
-        if machine.usesOutOfBandData { connection.host.outOfBandData = nil }
+        connection.host.pairing.succeeded(with: connection.addresses.peer, usedData: machine.usesOutOfBandData)
         var result = result
         result.isBonded = bond.map { keep($0, acceptsWeaker: acceptsWeaker, connection) } ?? result.isBonded
         finish(connection)
@@ -217,8 +216,7 @@ final class SecurityChannel {
     }
 
     private func failed(_ error: HostError, _ connection: Connection) {
-        connection.host.attempts.failed(connection.addresses.peer, error, at: loop.now)
-        if machine.usesOutOfBandData { connection.host.outOfBandData = connection.host.outOfBandData?.afterFailure }
+        connection.host.pairing.failed(with: connection.addresses.peer, error, usedData: machine.usesOutOfBandData)
         finish(connection)
         pairing?.fail(error)
         pairing = nil

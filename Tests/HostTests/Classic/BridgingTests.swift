@@ -174,7 +174,7 @@ import Timing
             var connections = 0
             let token = hosts.near.newConnections.add { _ in
                 connections += 1
-                if connections == 1 { hosts.far.post(HCICommands.Reset()) }
+                if connections == 1 { hosts.far.commands.post(HCICommands.Reset()) }
             }
             defer { hosts.near.newConnections.remove(token) }
             let again = hosts.loop.start {

@@ -16,16 +16,12 @@ public enum ClassicConnectionEvent: Sendable, Equatable {
 }
 
 /// A BR/EDR connection and its channels.
-public final class ClassicConnection {
-    public let handle: ConnectionHandle
+public final class ClassicConnection: ACLLink {
     public let address: BDADDR
     /// True if this device paged; roles may have been switched since.
     public let isInitiator: Bool
     /// True if this device is the central of the piconet, whichever device paged. Core Vol 4, Part E, 7.7.18.
     public internal(set) var isCentral: Bool
-    public let host: Host
-    /// Reason for the disconnection; nil while connected.
-    public private(set) var disconnectReason: ErrorCode?
     /// Called for events that were not requested locally.
     public let events = Listeners<(ClassicConnectionEvent) -> Void>()
     let channels: ClassicChannels
@@ -33,22 +29,18 @@ public final class ClassicConnection {
     /// Protocols and profiles of this host on the channels.
     private(set) lazy var layers = ClassicLayers(self)
     let keyDerivation: KeyDerivationChannel
-    private let multiplexer: L2CAPMultiplexer
-    private let end: Promise<ErrorCode>
     /// Channel requests of the peer, held until the encryption of the link is known.
     private var undecided: [(cid: UInt16, psm: UInt16)] = []
 
     init(_ handle: ConnectionHandle, peer: BDADDR, isInitiator: Bool, host: Host, slot: Int) {
-        self.handle = handle
         address = peer
         self.isInitiator = isInitiator
         isCentral = isInitiator
-        self.host = host
-        end = Promise(on: host.loop)
-        multiplexer = L2CAPMultiplexer(handle: handle, slot: slot, context: host.context)
+        let multiplexer = L2CAPMultiplexer(handle: handle, slot: slot, context: host.context)
         channels = ClassicChannels(on: multiplexer, loop: host.loop)
         security = ClassicSecurity(handle, of: peer, host: host)
         keyDerivation = KeyDerivationChannel(on: multiplexer.channel(KeyDerivationChannel.cid), host: host)
+        super.init(multiplexer, host: host)
         security.connection = self
         keyDerivation.connection = self
         security.settled = { [unowned self] in settled() }
@@ -56,7 +48,6 @@ public final class ClassicConnection {
         channels.arrived = { [unowned self] in host.context.classicServices[$0.terms.psm]?.opened($0, self) }
     }
 
-    public var isConnected: Bool { disconnectReason == nil }
     /// Identity of the device, also used on LE.
     public var peer: PeerIdentity { PeerIdentity(DeviceAddress(address, kind: .public)) }
     public var securityLevel: SecurityMode4Level { security.machine.level }
@@ -68,34 +59,6 @@ public final class ClassicConnection {
     public var usesSecureConnections: Bool { usesAESCCM && security.machine.encryption?.linkKey.strength.isSecureConnections ?? false }
     /// True if the link has a P-256 link key but uses E0: Secure Connections was turned off for BR/EDR on one device, or by an attacker.
     public var isDowngraded: Bool { security.machine.encryption?.isDowngraded ?? false }
-    /// The stored bond with the peer.
-    public var bond: Bond? { host.keys[peer] }
-    /// Called with the PDUs of all channels, for evidence.
-    public var pduObservers: Listeners<PDUObserver> { multiplexer.observers }
-    /// Number of ACL fragments queued for all channels.
-    public var queuedFragments: Int { multiplexer.queuedFragments }
-    /// Number of ACL fragments in the controller.
-    public var fragmentsInController: Int { multiplexer.fragmentsInController }
-    /// Waits until the peer has acknowledged all data, since a disconnection overtakes it. Also returns after `limit`, or if the connection
-    /// has ended.
-    public func drained(within limit: Microseconds = .seconds(2)) async throws { try await multiplexer.drained(within: limit) }
-
-    /// Disconnects and waits until the connection has ended.
-    @discardableResult
-    public func disconnect(_ reason: ErrorCode = .remoteUserTerminatedConnection) async throws -> ErrorCode {
-        if let disconnectReason { return disconnectReason }
-        try await host.send(HCICommands.Disconnect(connectionHandle: handle, reason: reason))
-        return try await ended()
-    }
-
-    /// Waits until the connection has ended.
-    public func ended(within limit: Microseconds? = nil) async throws -> ErrorCode {
-        do {
-            return try await end.value(until: limit.map { host.loop.now + $0 })
-        } catch is TimeOut {
-            throw HostError.environment(.timedOut(.disconnection))
-        }
-    }
 
     // MARK: Security
 
@@ -169,18 +132,13 @@ public final class ClassicConnection {
     // MARK: Events
 
     func tell(_ event: ClassicConnectionEvent) { events.tell { $0(event) } }
-    func received(boundary: ACLHeader.Boundary, _ fragment: RawSpan) { multiplexer.received(boundary: boundary, fragment) }
-    func becameWritable(lane: Int) { multiplexer.becameWritable(lane: lane) }
 
-    func ended(_ error: HostError, reason: ErrorCode) {
-        guard disconnectReason == nil else { return }
-        disconnectReason = reason
-        multiplexer.close(error)
+    override func closeLayers(_ error: HostError) {
         channels.ended(error)
         security.ended(error)
         layers.ended(error)
         keyDerivation.ended(error)
-        end.fulfil(reason)
-        tell(.disconnected(reason))
     }
+
+    override func tellEnd(_ reason: ErrorCode) { tell(.disconnected(reason)) }
 }

@@ -56,14 +56,14 @@ public final class Inquiry {
     public private(set) var isRunning = true
     private let continuation: AsyncThrowingStream<InquiryResult, any Error>.Continuation
     private let end: Promise<Void>
-    private unowned let host: Host
+    private unowned let owner: Inquiring
 
     /// Limit against peers that make up addresses; more devices than are ever in range.
     private static let mostDevices = 1_024
 
-    init(host: Host, bufferLimit: Int) {
-        self.host = host
-        end = Promise(on: host.loop)
+    init(_ owner: Inquiring, on loop: RunLoop, bufferLimit: Int) {
+        self.owner = owner
+        end = Promise(on: loop)
         (results, continuation) = AsyncThrowingStream.makeStream(bufferingPolicy: .bufferingOldest(max(1, bufferLimit)))
     }
 
@@ -75,7 +75,7 @@ public final class Inquiry {
     }
 
     /// Stops the inquiry; `results` ends after the buffered results.
-    public func stop() async throws { try await host.stop(self) }
+    public func stop() async throws { try await owner.stop(self) }
 
     func receive(_ result: InquiryResult) {
         if let index = found.firstIndex(where: { $0.address == result.address }) {

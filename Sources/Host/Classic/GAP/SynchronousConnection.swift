@@ -1,3 +1,4 @@
+import HCI
 import Packets
 import Timing
 
@@ -52,7 +53,7 @@ public final class SynchronousConnection {
         guard disconnectReason == nil, most > 0 else { return }
         for start in stride(from: 0, to: voice.count, by: most) {
             let part = Array(voice[start..<min(voice.count, start + most)])
-            host.sendUnqueued(HCIPacket(.sco, HCIData.SynchronousData(connectionHandle: handle, data: part).parameters))
+            host.path.send(HCIPacket(.sco, HCIData.SynchronousData(connectionHandle: handle, data: part).parameters))
             sent += 1
         }
     }
@@ -77,5 +78,34 @@ public final class SynchronousConnection {
         disconnectReason = reason
         end.fulfil(reason)
         onEnd()
+    }
+}
+
+/// Synchronous connections. Core Vol 4, Part E, 7.1.26 to 7.1.28.
+extension ClassicConnection {
+    /// Requests a synchronous connection with each setting in turn until the peer accepts one.
+    ///
+    /// - Throws: `HostError.peer(.rejected)` with the reason of the last rejection. If the peer's host does not reply, there is no second
+    ///   attempt.
+    func openSynchronous(_ settings: [SynchronousSettings]) async throws {
+        var refusal = ErrorCode.unsupportedFeatureOrParameterValue
+        for setting in settings {
+            do {
+                let command = HCICommands.SetupSynchronousConnection(
+                    connectionHandle: handle, transmitBandwidth: setting.bandwidth, receiveBandwidth: setting.bandwidth,
+                    maxLatency: setting.maxLatency, voiceSetting: setting.voiceSetting,
+                    retransmissionEffort: setting.retransmissionEffort, packetType: setting.packetTypes)
+                let address = address
+                let event = try await host.commands.procedure(command, ends: HCIEvents.SynchronousConnectionComplete.self, on: handle) {
+                    $0.bdADDR == address
+                }
+                if event.status == .success { return }
+                refusal = event.status
+                if refusal == .connectionAcceptTimeoutExceeded { break }
+            } catch HostError.peer(.rejected(_, let status)) {
+                refusal = status
+            }
+        }
+        throw HostError.peer(.rejected(HCICommands.SetupSynchronousConnection.name, refusal))
     }
 }

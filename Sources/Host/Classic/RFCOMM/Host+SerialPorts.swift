@@ -41,7 +41,7 @@ extension Host {
 
     private func serveSerialPorts() {
         let channels = Set(context.serialServices.keys)
-        for multiplexer in path.classicConnections.all.flatMap(\.layers.multiplexers) { multiplexer.serve(channels) }
+        for multiplexer in classicConnections.flatMap(\.layers.multiplexers) { multiplexer.serve(channels) }
     }
 }
 

@@ -96,7 +96,7 @@ extension SDPRecord {
         return record
     }
 
-    // MARK: Parts
+    // MARK: Partial responses
 
     private static func overRFCOMM(
         _ channel: UInt8, _ services: [BluetoothUUID], profile: BluetoothUUID, version: UInt16

@@ -70,7 +70,7 @@ public struct SDPServer: Sendable {
 
     private func matching(_ pattern: [BluetoothUUID]) -> [SDPRecord] { records.filter { $0.matches(pattern) && !quirks.hidesRecords } }
 
-    // MARK: Parts
+    // MARK: Partial responses
 
     private func search(
         _ pattern: [BluetoothUUID], _ maximum: UInt16, _ continuation: [UInt8], _ mtu: Int, _ digest: UInt32

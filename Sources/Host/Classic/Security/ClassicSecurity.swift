@@ -75,7 +75,7 @@ final class ClassicSecurity {
     }
 
     private func learn() {
-        machine.learn(host.pairingSettings, known: host.keys.linkKey(of: address), hasToldData: host.hasClassicOutOfBandData)
+        machine.learn(host.pairingSettings, known: host.keys.linkKey(of: address), hasToldData: host.classicSetup.hasOutOfBandData)
     }
 
     private func answered(_ answer: PairingAnswer, to question: Int) {
@@ -130,7 +130,7 @@ final class ClassicSecurity {
     /// Sends a command; its answer is handled while the link exists.
     private func submit(_ command: HCIPacket, _ answered: @escaping (CommandAnswer) -> Void) {
         guard let opcode = command.commandOpcode else { return }
-        host.submit(opcode: opcode, command) { [weak self] result in
+        host.commands.submit(opcode: opcode, command) { [weak self] result in
             guard let connection = self?.connection, connection.isConnected else { return }
             switch result {
             case .success(let answer): answered(answer)
@@ -190,7 +190,7 @@ final class ClassicSecurity {
         host.pairingDialogue.ended(connection)
     }
 
-    // MARK: End
+    // MARK: Closing
 
     private func reached(_ level: SecurityMode4Level) {
         let result = hasNewKey || pairing != nil ? self.result(level) : nil

@@ -13,15 +13,13 @@ extension Host {
 
     /// Handles a security event, if the host has enabled it itself.
     func receivedSecurity(_ packet: HCIPacket) throws(PDUError) {
-        guard isClassicPrepared else { return }
+        guard classicSetup.isPrepared else { return }
         if let address = try Self.questioner(of: packet) {
-            guard let connection = classicConnection(to: address) else { return refuse(packet, to: address) }
+            guard let connection = path.classicConnection(to: address) else { return refuse(packet, to: address) }
             return try connection.security.received(packet)
         }
         if let handle = try Self.securedHandle(of: packet) { try path.classicConnection(handle)?.security.received(packet) }
     }
-
-    func classicConnection(to address: BDADDR) -> ClassicConnection? { path.classicConnections.all.first { $0.address == address } }
 
     /// BD_ADDR of an event that contains one.
     private static func questioner(of packet: HCIPacket) throws(PDUError) -> BDADDR? {
@@ -59,7 +57,7 @@ extension Host {
         guard let actions = try? machine.received(packet) else { return }
         for action in actions {
             guard let command = action.command(for: address, on: 0), let opcode = command.commandOpcode else { continue }
-            submit(opcode: opcode, command) { _ in }
+            commands.submit(opcode: opcode, command) { _ in }
         }
     }
 }

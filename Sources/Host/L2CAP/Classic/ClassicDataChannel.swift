@@ -185,7 +185,7 @@ final class ClassicDataChannel {
         perform(actions)
     }
 
-    // MARK: End
+    // MARK: Closing
 
     func reconfigured(_ terms: ChannelTerms) { self.terms = terms }
 

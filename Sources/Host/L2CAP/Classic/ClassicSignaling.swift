@@ -65,7 +65,7 @@ struct ClassicSignaling {
         return deadlines.min()
     }
 
-    // MARK: Requests of the layer above
+    // MARK: Calls of the host
 
     /// Requests a channel from the peer.
     ///

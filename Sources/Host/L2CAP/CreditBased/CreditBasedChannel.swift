@@ -125,7 +125,7 @@ public final class CreditBasedChannel {
 
     func tookEffect(mtu: UInt16, mps: UInt16) { flow.accept(mtu: mtu, mps: mps) }
 
-    // MARK: End
+    // MARK: Closing
 
     /// Ends the channel without waiting for the peer's response. SDUs that wait for credits are discarded.
     public func disconnect() {

@@ -64,7 +64,7 @@ final class CreditBasedChannels {
         for channel in channels { channel.tookEffect(mtu: mtu, mps: mps) }
     }
 
-    // MARK: Events of the state machine
+    // MARK: Events
 
     func decide(_ spsm: UInt16) -> CreditBasedSignaling.Decision { admits(spsm) }
 

@@ -73,7 +73,7 @@ struct CreditBasedSignaling {
     /// The time at which to call `expire`.
     var deadline: Microseconds? { (endpoints.map(\.deadline) + [reconfiguration?.deadline]).compactMap(\.self).min() }
 
-    // MARK: Requests of the layer above
+    // MARK: Calls of the host
 
     /// Requests channels from the peer: one, or up to five in enhanced mode.
     ///

@@ -98,7 +98,7 @@ struct EnhancedRetransmission {
     /// Returns the distance between two sequence numbers, modulo the sequence number space.
     func distance(from start: UInt16, to end: UInt16) -> Int { (Int(end) + Int(modulus) - Int(start)) % Int(modulus) }
 
-    // MARK: Requests of the layer above
+    // MARK: Calls of the host
 
     /// Sends an SDU of at most the peer's MTU.
     mutating func send(_ sdu: [UInt8], at now: Microseconds) -> [Action] {

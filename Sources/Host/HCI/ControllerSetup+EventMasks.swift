@@ -1,9 +1,9 @@
 import HCI
 import Packets
 
-/// Event masks of the host. Some controllers reject bits that are reserved in their version. Core Vol 4, Part E, 7.3.1 and 7.8.1.
-extension Host {
-    /// Events of page 1 that the host handles; LE events also have their own mask.
+/// Event masks. Some controllers reject a bit that is reserved in their version. Core Vol 4, Part E, 7.3.1 and 7.8.1.
+extension ControllerSetup {
+    /// Events of the first page that the host handles; LE's own mask selects the LE events.
     static let handledEvents: [any HCIEvent.Type] = [
         HCIEvents.DisconnectionComplete.self, HCIEvents.EncryptionChange.self, HCIEvents.EncryptionKeyRefreshComplete.self,
         HCIEvents.ReadRemoteVersionInformationComplete.self, HCIEvents.HardwareError.self, HCIEvents.DataBufferOverflow.self,
@@ -18,7 +18,7 @@ extension Host {
     func setMasks() async throws {
         try await setEventMask(covering: Self.handledEvents)
         var mask = Self.firstLEEvents
-        let features = controller.leFeatures
+        let features = information.leFeatures
         if features.contains(.connectionParametersRequest) { mask.insert(.leRemoteConnectionParameterRequest) }
         if features.contains(.leDataPacketLengthExtension) { mask.insert(.leDataLengthChange) }
         if features.contains(.llPrivacy) { mask.insert(.leEnhancedConnectionComplete) }
@@ -33,7 +33,7 @@ extension Host {
     /// Enables these events, as far as the controller accepts their bits.
     func setEventMask(covering events: [any HCIEvent.Type]) async throws {
         let mask = EventMask.covering(events)
-        let first = controller.isLEOnly ? mask.union(.numberOfCompletedPackets) : mask
+        let first = information.isLEOnly ? mask.union(.numberOfCompletedPackets) : mask
         try await offer([first, mask, mask.subtracting(.leMeta)], HCICommands.SetEventMask.name) { HCICommands.SetEventMask(eventMask: $0) }
     }
 
@@ -42,19 +42,21 @@ extension Host {
         var refused: Mask?
         for mask in masks where mask != refused {
             do {
-                try await send(command(mask))
-                if refused != nil { context.learned.note(.smallEventMask, "\(name) is refused with newer bits: sent with fewer") }
+                _ = try await commands.send(command(mask))
+                if refused != nil {
+                    commands.path.context.learned.note(.smallEventMask, "\(name) is refused with newer bits: sent with fewer")
+                }
                 return
             } catch HostError.peer(.rejected(_, .invalidHCICommandParameters)) {
                 refused = mask
             } catch HostError.peer(.rejected(_, let status)) {
-                context.learned.note(.claimedAndRefused, "\(name) is refused: \(status)")
+                commands.path.context.learned.note(.claimedAndRefused, "\(name) is refused: \(status)")
                 return
             } catch HostError.environment(.commandTimeOut) {
-                context.learned.note(.unansweredCommand, "\(name) is not answered")
+                commands.path.context.learned.note(.unansweredCommand, "\(name) is not answered")
                 return
             }
         }
-        context.learned.note(.smallEventMask, "\(name) is refused whatever its bits")
+        commands.path.context.learned.note(.smallEventMask, "\(name) is refused whatever its bits")
     }
 }

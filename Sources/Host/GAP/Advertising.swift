@@ -57,81 +57,92 @@ public struct AdvertisingSettings: Sendable, Hashable {
 /// An enabled advertising set, or one that has ended.
 public final class AdvertisingSet {
     public let handle: UInt8
-    public internal(set) var isRunning = true
+    public fileprivate(set) var isRunning = true
     /// Transmit power selected by the controller in dBm; 127 unless extended.
-    public internal(set) var selectedTxPower: Int8 = 127
-    let isExtended: Bool
-    let settings: AdvertisingSettings
+    public fileprivate(set) var selectedTxPower: Int8 = 127
+    fileprivate let isExtended: Bool
+    fileprivate let settings: AdvertisingSettings
     /// The set uses the host's private address.
-    let isPrivate: Bool
+    fileprivate let isPrivate: Bool
     /// The address in its packets, if known to the host.
-    var ownAddress: DeviceAddress?
-    private unowned let host: Host
-    let end: Promise<HCIEvents.LEAdvertisingSetTerminated>
+    fileprivate(set) var ownAddress: DeviceAddress?
+    private unowned let owner: Advertising
+    private let loop: RunLoop
+    fileprivate let end: Promise<HCIEvents.LEAdvertisingSetTerminated>
 
-    init(host: Host, settings: AdvertisingSettings, isExtended: Bool, isPrivate: Bool, ownAddress: DeviceAddress?) {
-        self.host = host
+    fileprivate init(
+        _ owner: Advertising, on loop: RunLoop, _ settings: AdvertisingSettings, isExtended: Bool, isPrivate: Bool,
+        ownAddress: DeviceAddress?
+    ) {
+        (self.owner, self.loop) = (owner, loop)
         self.settings = settings
         self.isPrivate = isPrivate
         handle = settings.handle
         self.isExtended = isExtended
         self.ownAddress = ownAddress
-        end = Promise(on: host.loop)
+        end = Promise(on: loop)
     }
 
-    public func stop() async throws { try await host.stop(self) }
+    public func stop() async throws { try await owner.stop(self) }
     /// Replaces the advertising data of the running set.
-    public func setData(_ data: [UInt8]) async throws { try await host.setData(data, of: self) }
+    public func setData(_ data: [UInt8]) async throws { try await owner.setData(data, of: self) }
 
     /// Waits for LE_Advertising_Set_Terminated: a connection, or the duration or event limit.
     public func terminated(within limit: Microseconds) async throws -> HCIEvents.LEAdvertisingSetTerminated {
         do {
-            return try await end.value(until: host.loop.now + limit)
+            return try await end.value(until: loop.now + limit)
         } catch is TimeOut {
             throw HostError.environment(.timedOut(.event(HCIEvents.LEAdvertisingSetTerminated.name)))
         }
     }
 }
 
-extension Host {
+/// The advertising sets of a host. Core Vol 3, Part C, 9.2 and 9.3.
+final class Advertising {
     /// Data octets per extended data command.
-    private static var fragmentLength: Int { 251 }
+    private static let fragmentLength = 251
 
-    /// Configures and enables advertising.
-    ///
-    /// - Throws: `HostError.misuse(.tooLong)` if the data does not fit, `.misuse(.unsupported)`, `.peer(.rejected)`.
-    public func advertise(_ settings: AdvertisingSettings) async throws -> AdvertisingSet {
-        guard isStarted else { throw failure ?? HostError.misuse(.notStarted) }
+    private var sets: [UInt8: AdvertisingSet] = [:]
+    private unowned let host: Host
+
+    init(_ host: Host) { self.host = host }
+
+    var isIdle: Bool { sets.isEmpty }
+    var isRunning: Bool { sets.values.contains(where: \.isRunning) }
+
+    func start(_ settings: AdvertisingSettings) async throws -> AdvertisingSet {
+        try host.setup.check()
         let needsExtended = !settings.properties.contains(.legacy) || settings.legacyType == nil
-        return try await withFamily(settings.usesExtendedCommands, needsExtended: needsExtended) { isExtended in
-            if isExtended, settings.usesExtendedCommands == nil { try await checkAdvertisingSets() }
-            return try await advertise(settings, isExtended: isExtended)
+        return try await host.family.choose(settings.usesExtendedCommands, needsExtended: needsExtended) { isExtended in
+            if isExtended, settings.usesExtendedCommands == nil { try await host.family.checkAdvertisingSets() }
+            return try await start(settings, isExtended: isExtended)
         }
     }
 
-    private func advertise(_ settings: AdvertisingSettings, isExtended: Bool) async throws -> AdvertisingSet {
-        let limit = isExtended && !settings.properties.contains(.legacy) ? try await maximumAdvertisingDataLength() : 31
+    private func start(_ settings: AdvertisingSettings, isExtended: Bool) async throws -> AdvertisingSet {
+        let limit = isExtended && !settings.properties.contains(.legacy) ? try await host.setup.maximumAdvertisingDataLength() : 31
         let longest = max(settings.data.count, settings.scanResponse.count)
         guard longest <= limit else { throw HostError.misuse(.tooLong(octets: longest, limit: limit)) }
-        let type = settings.ownAddressType ?? ownAddressType
+        let type = settings.ownAddressType ?? host.addresses.type
         var settings = settings
-        let isPrivate = privacy != nil && settings.ownAddressType == nil && settings.randomAddress == nil
+        let isPrivate = host.privateAddress != nil && settings.ownAddressType == nil && settings.randomAddress == nil
         if isExtended, settings.ownAddressType == nil, type == .randomDevice {
-            settings.randomAddress = settings.randomAddress ?? privateAddress ?? address
+            settings.randomAddress = settings.randomAddress ?? host.privateAddress ?? host.address
         }
-        let random = settings.randomAddress ?? (isExtended ? nil : randomAddress)
+        let random = settings.randomAddress ?? (isExtended ? nil : host.randomAddress)
         let set = AdvertisingSet(
-            host: self, settings: settings, isExtended: isExtended, isPrivate: isPrivate, ownAddress: ownAddress(type, random: random))
+            self, on: host.loop, settings, isExtended: isExtended, isPrivate: isPrivate,
+            ownAddress: host.addresses.onAir(type, random: random, of: host.controller))
         if isExtended { try await prepareExtended(set, settings, type) } else { try await prepareLegacy(settings, type) }
         try await enable(set, true)
-        advertisingSets[settings.handle] = set
+        sets[settings.handle] = set
         return set
     }
 
     private func prepareLegacy(_ settings: AdvertisingSettings, _ ownAddressType: OwnAddressType) async throws {
         guard let type = settings.legacyType else { throw HostError.misuse(.unsupported(.extendedAdvertising)) }
-        if let address = settings.randomAddress { try await setRandomAddress(address) }
-        try await send(
+        if let address = settings.randomAddress { try await host.addresses.setRandom(address) }
+        try await host.send(
             HCICommands.LESetAdvertisingParameters(
                 advertisingIntervalMin: UInt16(clamping: settings.intervalMin),
                 advertisingIntervalMax: UInt16(clamping: settings.intervalMax),
@@ -139,10 +150,10 @@ extension Host {
                 peerAddressType: AddressType(rawValue: settings.peer?.kind.rawValue ?? 0), peerAddress: BDADDR(settings.peer?.value ?? 0),
                 advertisingChannelMap: settings.channels, advertisingFilterPolicy: settings.filterPolicy))
         if !settings.properties.contains(.directed) {
-            try await send(
+            try await host.send(
                 HCICommands.LESetAdvertisingData(advertisingDataLength: UInt8(settings.data.count), advertisingData: settings.data))
             if settings.properties.contains(.scannable) {
-                try await send(
+                try await host.send(
                     HCICommands.LESetScanResponseData(
                         scanResponseDataLength: UInt8(settings.scanResponse.count), scanResponseData: settings.scanResponse))
             }
@@ -150,13 +161,13 @@ extension Host {
     }
 
     /// Enables or disables the set in the controller; it remains the host's set.
-    func enable(_ set: AdvertisingSet, _ isOn: Bool) async throws {
+    private func enable(_ set: AdvertisingSet, _ isOn: Bool) async throws {
         guard set.isExtended else {
-            try await send(HCICommands.LESetAdvertisingEnable(advertisingEnable: isOn ? 1 : 0))
+            try await host.send(HCICommands.LESetAdvertisingEnable(advertisingEnable: isOn ? 1 : 0))
             return
         }
         let settings = set.settings
-        try await send(
+        try await host.send(
             HCICommands.LESetExtendedAdvertisingEnable(
                 enable: isOn ? 1 : 0,
                 sets: [
@@ -167,7 +178,7 @@ extension Host {
     }
 
     private func prepareExtended(_ set: AdvertisingSet, _ settings: AdvertisingSettings, _ ownAddressType: OwnAddressType) async throws {
-        let chosen = try await send(
+        let chosen = try await host.send(
             HCICommands.LESetExtendedAdvertisingParameters(
                 advertisingHandle: settings.handle, advertisingEventProperties: settings.properties,
                 primaryAdvertisingIntervalMin: settings.intervalMin, primaryAdvertisingIntervalMax: settings.intervalMax,
@@ -179,7 +190,8 @@ extension Host {
                 scanRequestNotificationEnable: settings.notifiesScanRequests ? 1 : 0))
         set.selectedTxPower = chosen.selectedTXPower
         if let address = settings.randomAddress {
-            try await send(HCICommands.LESetAdvertisingSetRandomAddress(advertisingHandle: settings.handle, randomAddress: BDADDR(address)))
+            try await host.send(
+                HCICommands.LESetAdvertisingSetRandomAddress(advertisingHandle: settings.handle, randomAddress: BDADDR(address)))
         }
         let takesData = !settings.properties.contains(.directed) || !settings.properties.contains(.legacy)
         let isLegacy = settings.properties.contains(.legacy)
@@ -190,11 +202,11 @@ extension Host {
     func setData(_ data: [UInt8], of set: AdvertisingSet) async throws {
         guard set.isExtended else {
             guard data.count <= 31 else { throw HostError.misuse(.tooLong(octets: data.count, limit: 31)) }
-            try await send(HCICommands.LESetAdvertisingData(advertisingDataLength: UInt8(data.count), advertisingData: data))
+            try await host.send(HCICommands.LESetAdvertisingData(advertisingDataLength: UInt8(data.count), advertisingData: data))
             return
         }
         for (operation, part) in Self.fragments(data) {
-            try await send(
+            try await host.send(
                 HCICommands.LESetExtendedAdvertisingData(
                     advertisingHandle: set.handle, operation: operation, fragmentPreference: 1, advertisingData: part))
         }
@@ -202,7 +214,7 @@ extension Host {
 
     private func setScanResponse(_ data: [UInt8], of set: AdvertisingSet) async throws {
         for (operation, part) in Self.fragments(data) {
-            try await send(
+            try await host.send(
                 HCICommands.LESetExtendedScanResponseData(
                     advertisingHandle: set.handle, operation: operation, fragmentPreference: 1, scanResponseData: part))
         }
@@ -221,57 +233,70 @@ extension Host {
     func stop(_ set: AdvertisingSet) async throws {
         guard set.isRunning else { return }
         set.isRunning = false
-        if advertisingSets[set.handle] === set { advertisingSets[set.handle] = nil }
+        if sets[set.handle] === set { sets[set.handle] = nil }
         try await enable(set, false)
     }
 
-    /// Sets the random address for random own address types. Core Vol 4, Part E, 7.8.4.
-    public func setRandomAddress(_ address: DeviceAddress) async throws {
-        try await send(HCICommands.LESetRandomAddress(randomAddress: BDADDR(address)))
-        randomAddress = address
-    }
-
-    /// A new static random address. Core Vol 6, Part B, 1.3.2.1.
-    public func drawStaticAddress() -> DeviceAddress {
-        OwnAddress.staticAddress(from: addresses.next())
-    }
-
-    /// Own address type for the host's address or private address.
-    var ownAddressType: OwnAddressType { address.kind == .public && privacy == nil ? .publicDevice : .randomDevice }
-
-    func advertisingEnded(_ event: HCIEvents.LEAdvertisingSetTerminated) {
-        guard let set = advertisingSets.removeValue(forKey: event.advertisingHandle) else { return }
+    func ended(_ event: HCIEvents.LEAdvertisingSetTerminated) {
+        guard let set = sets.removeValue(forKey: event.advertisingHandle) else { return }
         set.isRunning = false
-        if event.status == .success, let own = set.ownAddress, let connection = path.connection(event.connectionHandle) {
+        if event.status == .success, let own = set.ownAddress, let connection = host.path.connection(event.connectionHandle) {
             connection.advertised(as: own)
         }
         set.end.fulfil(event)
     }
 
-    /// Address in packets of this host's controller; nil if the controller generates private ones. Core Vol 4, Part E, 7.8.12.
-    func ownAddress(_ type: OwnAddressType, random: DeviceAddress?) -> DeviceAddress? {
-        switch type {
-        case .publicDevice: controller.address
-        case .randomDevice: random
-        default: nil
-        }
-    }
-
     /// The address to which a peer has connected, if only one is advertised; with several, LE_Advertising_Set_Terminated tells which.
-    var advertisedAddress: DeviceAddress? {
-        let addresses = Set(advertisingSets.values.map(\.ownAddress))
+    var address: DeviceAddress? {
+        let addresses = Set(sets.values.map(\.ownAddress))
         return addresses.count == 1 ? addresses.first ?? nil : nil
     }
 
-    // MARK: Filter accept list
+    // MARK: Events
 
-    /// Sets the filter accept list. Core Vol 4, Part E, 7.8.15 to 7.8.17.
-    public func setFilterAcceptList(_ devices: [DeviceAddress]) async throws {
-        try await send(HCICommands.LEClearFilterAcceptList())
-        for device in devices {
-            try await send(
-                HCICommands.LEAddDeviceToFilterAcceptList(
-                    addressType: AddressType(rawValue: device.kind.rawValue), address: BDADDR(device)))
+    /// A connection or a time limit has ended legacy advertising, which has no event of its own.
+    func legacyEnded(_ status: ErrorCode) {
+        guard let set = sets[0], !set.isExtended else { return }
+        set.isRunning = false
+        sets[0] = nil
+        if status != .success { set.end.fulfil(HCIEvents.LEAdvertisingSetTerminated(status: status)) }
+    }
+
+    /// The controller was reset, or the pipe has ended.
+    func ended(_ error: HostError) {
+        let ended = sets.sorted { $0.key < $1.key }
+        sets.removeAll()
+        for (_, set) in ended {
+            set.isRunning = false
+            set.end.fail(error)
         }
     }
+
+    // MARK: Private addresses
+
+    /// Stops the sets that go by the private address; they stay the host's sets.
+    func pause() async throws -> [AdvertisingSet] {
+        let paused = sets.values.filter { $0.isRunning && $0.isPrivate }.sorted { $0.handle < $1.handle }
+        for set in paused { try await enable(set, false) }
+        return paused
+    }
+
+    /// Starts paused sets again under another address.
+    func resume(_ paused: [AdvertisingSet], as address: DeviceAddress) async throws {
+        for set in paused where set.isRunning {
+            if set.isExtended {
+                try await host.send(
+                    HCICommands.LESetAdvertisingSetRandomAddress(advertisingHandle: set.handle, randomAddress: BDADDR(address)))
+            }
+            set.ownAddress = address
+            try await enable(set, true)
+        }
+    }
+}
+
+extension Host {
+    /// Configures and enables advertising.
+    ///
+    /// - Throws: `HostError.misuse(.tooLong)` if the data does not fit, `.misuse(.unsupported)`, `.peer(.rejected)`.
+    public func advertise(_ settings: AdvertisingSettings) async throws -> AdvertisingSet { try await advertising.start(settings) }
 }

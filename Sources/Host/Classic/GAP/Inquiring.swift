@@ -2,28 +2,30 @@ import HCI
 import Packets
 import Timing
 
-/// Inquiry and remote names. Core Vol 3, Part C, 6.
-extension Host {
-    /// Starts an inquiry; a controller runs one at a time.
-    ///
-    /// - Parameter onResult: called synchronously with each result. Without it, results are read from `Inquiry.results`, or all together
-    ///   from `Inquiry.ended()`.
-    public func inquire(_ settings: InquirySettings = InquirySettings(), onResult: ((InquiryResult) -> Void)? = nil) async throws -> Inquiry
-    {
-        try await prepareClassic()
+/// The inquiry of a host, and the names of devices around. Core Vol 3, Part C, 6.
+final class Inquiring {
+    private var inquiry: Inquiry?
+    private unowned let host: Host
+
+    init(_ host: Host) { self.host = host }
+
+    var isIdle: Bool { inquiry == nil }
+
+    func start(_ settings: InquirySettings, _ onResult: ((InquiryResult) -> Void)?) async throws -> Inquiry {
+        try await host.classicSetup.prepare()
         guard inquiry == nil else { throw HostError.misuse(.busy(.inquiry)) }
-        let started = Inquiry(host: self, bufferLimit: settings.bufferLimit)
+        let started = Inquiry(self, on: host.loop, bufferLimit: settings.bufferLimit)
         started.onResult = onResult
         inquiry = started
         do {
-            try await restScans()
+            try await host.scanning.rest()
             try await setInquiryMode(settings.mode)
-            try await send(
+            try await host.send(
                 HCICommands.Inquiry(lap: settings.lap, inquiryLength: settings.length, numResponses: settings.mostResponses))
         } catch {
             inquiry = nil
             started.finish(nil)
-            wakeScans()
+            host.scanning.wake()
             throw error
         }
         return started
@@ -32,10 +34,10 @@ extension Host {
     /// Sets the inquiry mode. A controller without extended results may support results with RSSI, otherwise standard results. Core Vol 4,
     /// Part E, 7.3.50.
     private func setInquiryMode(_ wanted: InquirySettings.Mode?) async throws {
-        guard controller.supports(HCICommands.WriteInquiryMode.self) else { return }
+        guard host.controller.supports(HCICommands.WriteInquiryMode.self) else { return }
         for mode in wanted.map({ [$0] }) ?? [.extended, .rssi] {
             do {
-                try await send(HCICommands.WriteInquiryMode(inquiryMode: mode.rawValue))
+                try await host.send(HCICommands.WriteInquiryMode(inquiryMode: mode.rawValue))
                 return
             } catch HostError.peer(.rejected) where wanted == nil {
                 continue
@@ -48,30 +50,29 @@ extension Host {
         self.inquiry = nil
         inquiry.finish(nil)
         do {
-            try await send(HCICommands.InquiryCancel())
+            try await host.send(HCICommands.InquiryCancel())
         } catch HostError.peer(.rejected(_, .commandDisallowed)) {
             // It had ended by itself.
         }
-        wakeScans()
+        host.scanning.wake()
     }
 
-    /// Reads the name of a device, connected or not. Core Vol 3, Part C, 6.3.
-    ///
-    /// - Throws: `HostError.peer(.rejected)` with the reason, such as Page Timeout.
-    public func name(of address: BDADDR, found: InquiryResult? = nil) async throws -> String {
-        try await prepareClassic()
+    func name(of address: BDADDR, found: InquiryResult?) async throws -> String {
+        try await host.classicSetup.prepare()
         // The most significant bit marks the offset as valid.
         let command = HCICommands.RemoteNameRequest(
             bdADDR: address, pageScanRepetitionMode: found?.pageScanRepetition ?? 1,
             clockOffset: found.map { $0.clockOffset | 0x8000 } ?? 0)
-        let event = try await procedure(command, ends: HCIEvents.RemoteNameRequestComplete.self, on: nil) { $0.bdADDR == address }
+        let event = try await host.commands.procedure(command, ends: HCIEvents.RemoteNameRequestComplete.self, on: nil) {
+            $0.bdADDR == address
+        }
         guard event.status == .success else { throw HostError.peer(.rejected(HCICommands.RemoteNameRequest.name, event.status)) }
         return String(decoding: event.remoteName.prefix { $0 != 0 }, as: UTF8.self)
     }
 
     // MARK: Events
 
-    func receivedInquiry(_ packet: HCIPacket) throws(PDUError) {
+    func received(_ packet: HCIPacket) throws(PDUError) {
         guard let inquiry else { return }
         for result in try Self.results(packet) { inquiry.receive(result) }
     }
@@ -102,9 +103,33 @@ extension Host {
         }
     }
 
-    func inquiryEnded() {
-        inquiry?.finish(nil)
+    /// The controller has ended the inquiry.
+    func ended() {
+        ended(nil)
+        host.scanning.wake()
+    }
+
+    /// The controller was reset, or the pipe has ended.
+    func ended(_ error: HostError?) {
+        inquiry?.finish(error)
         inquiry = nil
-        wakeScans()
+    }
+}
+
+extension Host {
+    /// Starts an inquiry; a controller runs one at a time.
+    ///
+    /// - Parameter onResult: called synchronously with each result. Without it, results are read from `Inquiry.results`, or all together
+    ///   from `Inquiry.ended()`.
+    public func inquire(_ settings: InquirySettings = InquirySettings(), onResult: ((InquiryResult) -> Void)? = nil) async throws -> Inquiry
+    {
+        try await inquiring.start(settings, onResult)
+    }
+
+    /// Reads the name of a device, connected or not. Core Vol 3, Part C, 6.3.
+    ///
+    /// - Throws: `HostError.peer(.rejected)` with the reason, such as Page Timeout.
+    public func name(of address: BDADDR, found: InquiryResult? = nil) async throws -> String {
+        try await inquiring.name(of: address, found: found)
     }
 }

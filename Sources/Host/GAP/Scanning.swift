@@ -35,39 +35,39 @@ public final class Scan {
     /// Number of reports so far, including dropped ones.
     public private(set) var count = 0
     public private(set) var dropped = 0
-    public internal(set) var isRunning = true
+    public private(set) var isRunning = true
     /// Paused in the controller.
-    var isResting = false
+    fileprivate(set) var isResting = false
     /// Filters duplicates instead of the controller.
-    var duplicates: DuplicateFilter?
-    let isExtended: Bool
-    let settings: ScanSettings
+    fileprivate var duplicates: DuplicateFilter?
+    fileprivate let isExtended: Bool
+    fileprivate let settings: ScanSettings
     private let continuation: AsyncThrowingStream<AdvertisingReport, any Error>.Continuation
-    private unowned let host: Host
+    private unowned let owner: Scanning
 
-    init(host: Host, isExtended: Bool, settings: ScanSettings) {
-        self.host = host
+    fileprivate init(_ owner: Scanning, isExtended: Bool, settings: ScanSettings) {
+        self.owner = owner
         self.settings = settings
         self.isExtended = isExtended
         (reports, continuation) = AsyncThrowingStream.makeStream(bufferingPolicy: .bufferingOldest(max(1, settings.bufferLimit)))
     }
 
     /// Stops scanning; `reports` ends after the buffered reports.
-    public func stop() async throws { try await host.stop(self) }
+    public func stop() async throws { try await owner.stop(self) }
 
     private func filters(_ isOn: Bool) -> UInt8 { isOn && settings.filtersDuplicates && duplicates == nil ? 1 : 0 }
 
-    func extendedEnable(_ isOn: Bool) -> HCICommands.LESetExtendedScanEnable {
+    fileprivate func extendedEnable(_ isOn: Bool) -> HCICommands.LESetExtendedScanEnable {
         HCICommands.LESetExtendedScanEnable(
             enable: isOn ? 1 : 0, filterDuplicates: filters(isOn), duration: isOn ? settings.duration : 0,
             period: isOn ? settings.period : 0)
     }
 
-    func legacyEnable(_ isOn: Bool) -> HCICommands.LESetScanEnable {
+    fileprivate func legacyEnable(_ isOn: Bool) -> HCICommands.LESetScanEnable {
         HCICommands.LESetScanEnable(leScanEnable: isOn ? 1 : 0, filterDuplicates: filters(isOn))
     }
 
-    func receive(_ report: AdvertisingReport) -> Bool {
+    fileprivate func receive(_ report: AdvertisingReport) -> Bool {
         guard duplicates?.isNew(report) != false else { return true }
         count += 1
         if let onReport {
@@ -81,51 +81,47 @@ public final class Scan {
         return true
     }
 
-    func finish(_ error: HostError?) {
+    fileprivate func finish(_ error: HostError?) {
         isRunning = false
         continuation.finish(throwing: error)
     }
 }
 
-extension Host {
-    /// Starts a scan; a controller runs one at a time.
-    ///
-    /// - Parameter onReport: called synchronously with each report. Without it, reports are read from `Scan.reports`.
-    public func scan(_ settings: ScanSettings = ScanSettings(), onReport: ((AdvertisingReport) -> Void)? = nil) async throws
-        -> Scan
-    {
-        guard isStarted else { throw failure ?? HostError.misuse(.notStarted) }
-        guard scans.isEmpty else { throw HostError.misuse(.busy(.scanning)) }
-        guard inquiry == nil || !workarounds.avoidsInquiryWhileScanning else { throw HostError.misuse(.busy(.inquiry)) }
+/// The scan of a host; a controller runs one at a time. Core Vol 3, Part C, 9.2.
+final class Scanning {
+    private var scan: Scan?
+    private var assembler = ReportAssembler()
+    private unowned let host: Host
+
+    init(_ host: Host) { self.host = host }
+
+    var isIdle: Bool { scan == nil }
+
+    func start(_ settings: ScanSettings, _ onReport: ((AdvertisingReport) -> Void)?) async throws -> Scan {
+        try host.setup.check()
+        guard scan == nil else { throw HostError.misuse(.busy(.scanning)) }
+        guard host.inquiring.isIdle || !host.workarounds.avoidsInquiryWhileScanning else { throw HostError.misuse(.busy(.inquiry)) }
         var settings = settings
-        settings.phys = trusted(settings.phys)
-        return try await withFamily(settings.usesExtendedCommands, needsExtended: settings.phys != .le1M) { [settings] in
-            try await startScan(settings, isExtended: $0, onReport)
+        settings.phys = host.context.trusted(settings.phys)
+        return try await host.family.choose(settings.usesExtendedCommands, needsExtended: settings.phys != .le1M) { [settings] in
+            try await start(settings, isExtended: $0, onReport)
         }
     }
 
-    /// The PHYs without LE Coded, if it is known to stop reception on the others; LE Coded alone is not removed.
-    func trusted(_ phys: PHYs) -> PHYs {
-        guard workarounds.avoidsCodedPHY, phys.contains(.leCoded), phys != .leCoded else { return phys }
-        context.learned.note(.codedPHYLeftOut, "LE Coded makes it deaf to the other PHYs: left out")
-        return phys.subtracting(.leCoded)
-    }
-
-    private func startScan(_ settings: ScanSettings, isExtended: Bool, _ onReport: ((AdvertisingReport) -> Void)?) async throws -> Scan {
+    private func start(_ settings: ScanSettings, isExtended: Bool, _ onReport: ((AdvertisingReport) -> Void)?) async throws -> Scan {
         guard isExtended || settings.phys == .le1M else { throw HostError.misuse(.unsupported(.scanningOnOtherPHYs)) }
-        guard scans.isEmpty else { throw HostError.misuse(.busy(.scanning)) }
-        let scan = Scan(host: self, isExtended: isExtended, settings: settings)
+        guard self.scan == nil else { throw HostError.misuse(.busy(.scanning)) }
+        let scan = Scan(self, isExtended: isExtended, settings: settings)
         scan.onReport = onReport
-        if settings.filtersDuplicates, workarounds.filtersDuplicatesByAddress { scan.duplicates = DuplicateFilter() }
-        scans.append(scan)
-        reportAssembler.reset()
-        let ownAddressType = settings.ownAddressType ?? self.ownAddressType
+        if settings.filtersDuplicates, host.workarounds.filtersDuplicatesByAddress { scan.duplicates = DuplicateFilter() }
+        self.scan = scan
+        assembler.reset()
+        let ownAddressType = settings.ownAddressType ?? host.addresses.type
         do {
             if isExtended { try await prepareExtended(settings, ownAddressType) } else { try await prepareLegacy(settings, ownAddressType) }
             try await enable(scan, true)
         } catch {
-            scans.removeAll { $0 === scan }
-            scan.finish(nil)
+            forget(scan)
             throw error
         }
         return scan
@@ -134,42 +130,41 @@ extension Host {
     private func prepareExtended(_ settings: ScanSettings, _ ownAddressType: OwnAddressType) async throws {
         let row = HCICommands.LESetExtendedScanParameters.PHYParameter(
             scanType: settings.isActive ? .active : .passive, scanInterval: settings.interval, scanWindow: settings.window)
-        try await send(
+        try await host.send(
             HCICommands.LESetExtendedScanParameters(
                 ownAddressType: ownAddressType, scanningFilterPolicy: settings.filterPolicy, scanningPHYs: settings.phys,
                 phyParameters: Array(repeating: row, count: settings.phys.rawValue.nonzeroBitCount)))
     }
 
     private func prepareLegacy(_ settings: ScanSettings, _ ownAddressType: OwnAddressType) async throws {
-        try await send(
+        try await host.send(
             HCICommands.LESetScanParameters(
                 leScanType: settings.isActive ? .active : .passive, leScanInterval: settings.interval, leScanWindow: settings.window,
                 ownAddressType: ownAddressType, scanningFilterPolicy: settings.filterPolicy))
     }
 
     /// Enables or disables the scan in the controller; it remains the host's scan.
-    func enable(_ scan: Scan, _ isOn: Bool) async throws {
-        if scan.isExtended { try await send(scan.extendedEnable(isOn)) } else { try await send(scan.legacyEnable(isOn)) }
+    private func enable(_ scan: Scan, _ isOn: Bool) async throws {
+        if scan.isExtended { try await host.send(scan.extendedEnable(isOn)) } else { try await host.send(scan.legacyEnable(isOn)) }
     }
 
     /// Pauses scanning during an inquiry, if the controller cannot do both.
-    func restScans() async throws {
-        guard workarounds.avoidsInquiryWhileScanning, let scan = scans.first, !scan.isResting else { return }
-        context.learned.note(.scanRested, "scanning rests while it inquires")
+    func rest() async throws {
+        guard host.workarounds.avoidsInquiryWhileScanning, let scan, !scan.isResting else { return }
+        host.context.learned.note(.scanRested, "scanning rests while it inquires")
         try await enable(scan, false)
         scan.isResting = true
     }
 
-    func wakeScans() {
-        guard let scan = scans.first, scan.isResting else { return }
+    func wake() {
+        guard let scan, scan.isResting else { return }
         scan.isResting = false
-        if scan.isExtended { post(scan.extendedEnable(true)) } else { post(scan.legacyEnable(true)) }
+        if scan.isExtended { host.commands.post(scan.extendedEnable(true)) } else { host.commands.post(scan.legacyEnable(true)) }
     }
 
-    func stop(_ scan: Scan) async throws {
+    fileprivate func stop(_ scan: Scan) async throws {
         guard scan.isRunning else { return }
-        scans.removeAll { $0 === scan }
-        scan.finish(nil)
+        forget(scan)
         if !scan.isResting { try await enable(scan, false) }
     }
 
@@ -178,8 +173,8 @@ extension Host {
     func legacyReports(_ packet: HCIPacket) throws(PDUError) {
         for row in try packet.event(as: HCIEvents.LEAdvertisingReport.self).reports {
             let clean = row.withoutReservedBits
-            if clean != row { context.counters.reservedBits += 1 }
-            if let report = AdvertisingReport(clean) { deliver(report) } else { context.counters.malformedEvents += 1 }
+            if clean != row { host.context.counters.reservedBits += 1 }
+            if let report = AdvertisingReport(clean) { deliver(report) } else { host.context.counters.malformedEvents += 1 }
         }
     }
 
@@ -187,26 +182,64 @@ extension Host {
         for row in try packet.event(as: HCIEvents.LEExtendedAdvertisingReport.self).reports {
             let clean = row.withoutReservedBits
             guard let report = AdvertisingReport(clean) else {
-                context.counters.malformedEvents += 1
+                host.context.counters.malformedEvents += 1
                 continue
             }
-            if clean != row { context.counters.reservedBits += 1 }
+            if clean != row { host.context.counters.reservedBits += 1 }
             let status = ExtendedReportType(rawValue: clean.eventType).dataStatus
-            if let whole = reportAssembler.receive(report, status: status) { deliver(whole) }
+            if let whole = assembler.receive(report, status: status) { deliver(whole) }
         }
     }
 
     private func deliver(_ report: AdvertisingReport) {
+        guard let scan else { return }
         var report = report
-        report.identity = identity(of: report)
+        report.identity = host.peers.identity(of: report)
         // An address resolved by the controller was a private one.
-        guard report.identity?.isResolved == true || isKnown(report.identity, by: report.address) else { return }
-        for scan in scans where !scan.receive(report) { context.counters.droppedReports += 1 }
+        guard report.identity?.isResolved == true || host.privacy.admits(report.identity, by: report.address) else { return }
+        if !scan.receive(report) { host.context.counters.droppedReports += 1 }
     }
 
-    func scanTimedOut() {
-        let ended = scans
-        scans.removeAll()
-        for scan in ended { scan.finish(nil) }
+    func timedOut() { ended(nil) }
+
+    /// The controller was reset, or the pipe has ended.
+    func ended(_ error: HostError?) {
+        let ended = scan
+        scan = nil
+        ended?.finish(error)
+    }
+
+    private func forget(_ scan: Scan) {
+        if self.scan === scan { self.scan = nil }
+        scan.finish(nil)
+    }
+
+    // MARK: Private addresses
+
+    /// Stops the scan in the controller; it stays the host's scan.
+    func pause() async throws -> Scan? {
+        guard let scan, scan.isRunning else { return nil }
+        try await enable(scan, false)
+        return scan
+    }
+
+    func resume(_ scan: Scan) async throws { if scan.isRunning { try await enable(scan, true) } }
+}
+
+extension HostContext {
+    /// PHYs without the Coded one, where that is known to make a controller deaf to the others. A request for it alone is left alone.
+    func trusted(_ phys: PHYs) -> PHYs {
+        guard workarounds.avoidsCodedPHY, phys.contains(.leCoded), phys != .leCoded else { return phys }
+        learned.note(.codedPHYLeftOut, "LE Coded makes it deaf to the other PHYs: left out")
+        return phys.subtracting(.leCoded)
+    }
+}
+
+extension Host {
+    /// Starts a scan; a controller runs one at a time.
+    ///
+    /// - Parameter onReport: called synchronously with each report. Without it, reports are read from `Scan.reports`.
+    public func scan(_ settings: ScanSettings = ScanSettings(), onReport: ((AdvertisingReport) -> Void)? = nil) async throws -> Scan {
+        try await scanning.start(settings, onReport)
     }
 }

@@ -1,0 +1,68 @@
+import HCI
+import Packets
+
+/// The family of commands for advertising, scanning and initiating, legacy or extended. The two do not mix before a reset, and a read of the number of
+/// advertising sets or of their data length counts as use of the extended ones. Core Vol 4, Part E, 3.1.1.
+final class CommandFamily {
+    /// Statuses of a controller that claims an extended command and does not have it.
+    private static let refusals: Set<ErrorCode> = [.unknownHCICommand, .commandDisallowed]
+
+    /// Extended commands were rejected: only legacy commands are used.
+    private var isLegacyOnly = false
+    /// An extended command has worked: later refusals have another reason.
+    private var hasWorked = false
+    private unowned let host: Host
+
+    init(_ host: Host) { self.host = host }
+
+    /// The controller was reset, which lets go of the family.
+    func reset() { (isLegacyOnly, hasWorked) = (false, false) }
+
+    /// - Parameter asked: the caller's choice; nil where the controller decides.
+    private func usesExtended(_ asked: Bool?) -> Bool {
+        if let asked { return asked }
+        guard host.controller.supportsExtendedAdvertising, !isLegacyOnly else { return false }
+        guard host.workarounds.avoidsExtendedCommands else { return true }
+        host.context.learned.note(.legacyCommandsOnly, "extended commands are claimed and known to fail: legacy ones are used")
+        return false
+    }
+
+    /// Runs an operation with extended commands if the controller supports them. If it rejects the first of them, it is reset, and legacy
+    /// commands are used from then on.
+    ///
+    /// - Parameters:
+    ///   - asked: the caller's choice; nil where the controller decides.
+    ///   - needsExtended: legacy commands cannot do it.
+    func choose<Value>(_ asked: Bool?, needsExtended: Bool, _ body: (_ isExtended: Bool) async throws -> Value) async throws -> Value {
+        let isExtended = usesExtended(asked)
+        do {
+            let value = try await body(isExtended)
+            if isExtended { hasWorked = true }
+            return value
+        } catch HostError.peer(.rejected(let name, let status)) where isExtended && asked == nil && Self.refusals.contains(status) {
+            let isMissing = status == .unknownHCICommand
+            guard !needsExtended, isMissing || !hasWorked, !host.isBusy else {
+                if isMissing { host.context.learned.note(.claimedAndRefused, "\(name) is claimed and refused: \(status)") }
+                throw HostError.peer(.rejected(name, status))
+            }
+            host.context.learned.note(.legacyCommandsOnly, "\(name) is claimed and refused (\(status)): legacy commands are used")
+            try await renew()
+            return try await body(false)
+        }
+    }
+
+    /// Resets the controller, to leave the extended family, and repeats the settings of the start.
+    private func renew() async throws {
+        let random = host.addresses.currentRandom
+        _ = try await host.setup.reset()
+        isLegacyOnly = true
+        try await host.setup.setMasks()
+        if let random { try await host.addresses.setRandom(random) }
+    }
+
+    /// Throws like a rejection if the controller has no advertising sets.
+    func checkAdvertisingSets() async throws {
+        guard try await host.setup.readAdvertisingSets() == 0, !host.isBusy else { return }
+        throw HostError.peer(.rejected(HCICommands.LEReadNumberOfSupportedAdvertisingSets.name, .unknownHCICommand))
+    }
+}
