@@ -74,6 +74,6 @@ public class ACLLink {
     /// Fails what waits on the layers above L2CAP's basic frames.
     func closeLayers(_ error: HostError) {}
 
-    /// Tells the listeners of the connection.
+    /// Notifies the listeners of the connection.
     func tellEnd(_ reason: ErrorCode) {}
 }
