@@ -106,6 +106,7 @@ let package = Package(
         tests("TransportUSB", ["Dongles", "VirtualDongle", "Simulation", "Transport", "Timing", "Packets"]),
         tests("Simulation", ["BenchTesting", "BluetoothCrypto", "Capture", "Transport", "Timing", "Packets"]),
         tests("Capture", ["Transport", "Timing", "Packets"]),
+        tests("Cases", ["Timing", "Packets"]),
         tests("Conformance", ["Cases", "VirtualDongle", "HCI", "Host", "Transport", "Timing", "Packets"]),
         tests("Report", ["Conformance", "Cases", "Capture", "Packets"]),
         tests("History", ["Throughput", "Timing"]),

@@ -2,7 +2,6 @@ import Testing
 import Timing
 
 @testable import Cases
-@testable import Conformance
 
 extension SystemRandomNumberGenerator {
     static func seeded(_ seed: UInt64) -> RandomSource { RandomSource(seed: seed) }

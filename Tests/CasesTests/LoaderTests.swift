@@ -3,7 +3,6 @@ import Packets
 import Testing
 
 @testable import Cases
-@testable import Conformance
 
 struct LoaderTests {
     static let good = """

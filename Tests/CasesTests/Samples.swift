@@ -1,5 +1,4 @@
 @testable import Cases
-@testable import Conformance
 
 /// A small vocabulary, so that the loader's tests do not change when PDUs are declared.
 enum Samples {
