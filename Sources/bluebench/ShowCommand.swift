@@ -9,30 +9,30 @@ struct ShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Decode a stored capture.",
         discussion: """
-            Reads btsnoop, pcapng, pcap, PacketLogger and hcidump files. Each line: number, seconds since the first packet, interface, way \
-            (> from the host, < from the controller, ~ on the air), what it is.
+            Reads btsnoop, pcapng, pcap, PacketLogger and hcidump files. Each line: number, seconds since the first packet, interface, direction \
+            (> from the host, < from the controller, ~ on the air), packet.
             """)
 
-    @Argument(help: "The capture; - for the standard input.", completion: .file()) var file: String
+    @Argument(help: "Capture; - for standard input.", completion: .file()) var file: String
     @Option(
         help: ArgumentHelp(
-            "Only lines that contain every word of TEXT, whatever the case; a word that begins with ! must be absent.", valueName: "text"))
+            "Only lines with every word of TEXT, case-insensitive; a word after ! must be absent.", valueName: "text"))
     var filter: String?
-    @Option(help: ArgumentHelp("End after so many lines.", valueName: "n"), transform: Arguments.whole(1...Int.max)) var limit: Int?
+    @Option(help: ArgumentHelp("Stop after n lines.", valueName: "n"), transform: Arguments.whole(1...Int.max)) var limit: Int?
 
     @Option(
         help: ArgumentHelp(
-            "Open encrypted links of an air log with these keys: a line for each session, access address and long term key.",
+            "Decrypt an air log with these keys, one line per session: access address, long term key.",
             valueName: "file"), completion: .file()) var keylog: String?
     @Option(
-        help: ArgumentHelp("Open encrypted links of an air log with the keys of a bond file.", valueName: "file"), completion: .file())
+        help: ArgumentHelp("Decrypt an air log with the keys of a bond file.", valueName: "file"), completion: .file())
     var bonds: String?
     @Option(
         help: ArgumentHelp(
-            "Write the capture to a pcapng with the encrypted links in clear, as Wireshark reads it; needs --keylog or --bonds.",
+            "Write the decrypted capture as pcapng; needs --keylog or --bonds.",
             valueName: "file"),
         completion: .file()) var decrypted: String?
-    @Flag(help: "Below each line its layers and fields, with the octets that they stand in.") var tree = false
+    @Flag(help: "Show the layers and fields of each packet with their octet ranges.") var tree = false
 
     func run() throws {
         let reader: CaptureReader

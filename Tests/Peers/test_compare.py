@@ -24,7 +24,7 @@ def test_the_same_twice_differs_in_nothing(tmp_path):
 def test_a_lossy_air_is_no_equal_and_a_regression_where_that_is_asked_for(tmp_path):
     base, now, page, findings = (tmp_path / name for name in ("base.json", "now.json", "page.md", "findings.json"))
     measure(base)
-    text = measure(now, "--packet-error", "0.05", "--repeat", "3")
+    text = measure(now, "--packet-error-rate", "0.05", "--repeat", "3")
     assert "3 times: median" in text
     rows = json.loads(now.read_text())["rows"]
     for row in rows:

@@ -65,17 +65,26 @@ def complaint(result):
         (["gatt", NOBODY, "--peer", "C0:B1:BE:00:00:01/random", "--transport", "bredr"], ["public address"]),
         (["gatt", NOBODY, "--peer", "00:1B:DC:00:00:01", "--transport", "bredr", "--mtu", "100"], ["--mtu", "LE"]),
         (["loopback", NOBODY, "--packets", "0"], ["'0'", "1 or more"]),
-        (["run", "--time-out", "0", "--subject-port", "tcp-listen:0"], ["'0'"]),
+        (["run", "--wait-for-host", "0", "--subject-port", "tcp-listen:0"], ["'0'"]),
         # Options that would change nothing.
         (["run", "phy", "--resume"], ["--resume", "--report"]),
         (["run", "phy", "--throughput"], ["--throughput", "--html or --report"]),
-        (["run", "phy", "--time-out", "5"], ["--time-out", "--subject-port"]),
+        (["run", "phy", "--wait-for-host", "5"], ["--wait-for-host", "--subject-port"]),
+        (["run", "phy", "--time-out", "5"], ["Unknown option '--time-out'"]),
+        (["throughput", "--packet-error-rate", "1.5"], ["'1.5'", "0 to 1"]),
+        (["throughput", "--event-filling", "most"], ["'most'", "'actual' and 'reserve-max'"]),
+        (["throughput", "--sdu", "100"], ["--sdu", "BR/EDR"]),
+        (["throughput", "--peer", "x", "--notify", "2A37", "--over", "write"], ["--peer", "--over would change nothing"]),
+        (["throughput", "--ladder", "--repeat", "2"], ["--repeat would change nothing"]),
+        (["throughput", "--ladder", "--tester", "virtual"], ["--tester would change nothing"]),
+        (["throughput", "--json", "x", "--csv", "x"], ["--json and --csv both write x"]),
+        (["run", "phy", "--json", "x", "--capture", "x"], ["--json and --capture both write x"]),
         (["run", "phy", "--subject", "virtual", "--subject-port", "tcp-listen:0"], ["two subjects"]),
         (["run", "--slack", "50"], ["nothing is late"]),
         (["throughput", "--ladder", "--phy", "1m"], ["--ladder", "--phy"]),
         (["throughput", "--ladder", "--capture", "x.btsnoop"], ["--ladder", "--capture"]),
         *((["throughput", "--tester", NOBODY, "--subject", "tcp:127.0.0.1:2", option, value], [option, "for virtual devices"])
-          for option, value in [("--packet-error", "0.1"), ("--exchanges", "1"), ("--buffers", "2"), ("--event-filling", "actual")]),
+          for option, value in [("--packet-error-rate", "0.1"), ("--exchanges", "1"), ("--buffers", "2"), ("--event-filling", "actual")]),
         (["run", "--subject-address", "random", "--subject-port", "tcp-listen:0"], ["--subject-address", "chooses its own"]),
         (["run", "--tester-address", "00:1B:DC:00:00:01"], ["'00:1B:DC:00:00:01'", "auto, random, or a static address"]),
         # Devices that are no pair.
@@ -136,7 +145,7 @@ def test_a_socket_path_that_is_taken(tmp_path):
 
 def test_no_socket_stays_behind_when_nobody_came(tmp_path):
     path = tmp_path / "port"
-    result = run_bench("run", "phy/read", "--subject-port", f"unix-listen:{path}", "--time-out", 1, expected=BENCH)
+    result = run_bench("run", "phy/read", "--subject-port", f"unix-listen:{path}", "--wait-for-host", 1, expected=BENCH)
     assert "no host connected" in complaint(result)
     assert not os.path.lexists(path)
 

@@ -44,7 +44,7 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("encrypted")
     subprocess.run(
         [bluebench(), "throughput", "--encrypted", "--over", "notify,write", "--phy", "2m,coded-s2", "--interval", "30", "--seconds", "0.3",
-         "--packet-error", "0.02", "--air", folder / "air.pcapng", "--keylog", folder / "keys", "--json", folder / "rows.json"],
+         "--packet-error-rate", "0.02", "--air", folder / "air.pcapng", "--keylog", folder / "keys", "--json", folder / "rows.json"],
         check=True, capture_output=True, timeout=600,
     )
     shown = subprocess.run(

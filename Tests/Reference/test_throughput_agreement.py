@@ -151,7 +151,7 @@ def test_a_planted_fault_breaks_the_agreement(tmp_path, fault):
 
 
 def test_a_lossy_air_is_counted_alike(tmp_path):
-    rows, _ = sweep(tmp_path, phys=("2m",), data_lengths=(251,), mtus=(247,), intervals=(15,), extra=("--packet-error", "0.05"))
+    rows, _ = sweep(tmp_path, phys=("2m",), data_lengths=(251,), mtus=(247,), intervals=(15,), extra=("--packet-error-rate", "0.05"))
     log = load(tmp_path / "air.pcapng", lossless=False)
     assert log.faults() == []
     (row,) = rows
@@ -165,7 +165,7 @@ def test_equal_seeds_give_equal_rows_and_equal_logs(tmp_path):
     for name in ("first", "second"):
         folder = tmp_path / name
         folder.mkdir()
-        rows, _ = sweep(folder, phys=("1m",), data_lengths=(27,), mtus=(247,), intervals=(15,), seconds=1, extra=("--packet-error", "0.02"))
+        rows, _ = sweep(folder, phys=("1m",), data_lengths=(27,), mtus=(247,), intervals=(15,), seconds=1, extra=("--packet-error-rate", "0.02"))
         for row in rows:
             row.pop("wall_ms")
         outcomes.append((rows, (folder / "air.pcapng").read_bytes()))

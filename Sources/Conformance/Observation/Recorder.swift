@@ -20,7 +20,6 @@ public final class Recorder {
     /// Called with the keys of encrypted links on the simulated air, in the order of their sessions: access address and long term key.
     public var onKey: ((UInt32, UInt128) -> Void)?
     private let isContinued: Bool
-    private let keepsIdleAir: Bool
     /// The size limit of a run's captures, which protects the disk from a subject that sends too much.
     private let mostOctets: Int
     private var octets = 0
@@ -30,17 +29,15 @@ public final class Recorder {
     ///   - path: the path of the capture; without one the packets are only numbered.
     ///   - airPath: the path of the air log, in pcapng.
     ///   - hasAir: true to capture the simulated air as a third interface in pcapng, without empty packets.
-    ///   - keepsIdleAir: true to include empty packets.
     ///   - isContinued: true to keep an existing file and write to another one.
     ///   - devices: real devices, whose packets have real timestamps.
     ///   - mostOctets: the limit of the captured octets; later packets are only numbered.
     public init(
-        path: String?, airPath: String? = nil, hasAir: Bool = false, keepsIdleAir: Bool = false, isContinued: Bool = false,
+        path: String?, airPath: String? = nil, hasAir: Bool = false, isContinued: Bool = false,
         devices: HeldDevices? = nil, mostOctets: Int = 2 << 30
     ) throws(CaptureError) {
         self.isContinued = isContinued
         self.mostOctets = mostOctets
-        self.keepsIdleAir = keepsIdleAir
         if let airPath {
             let log = try CaptureLog(path: isContinued ? Self.freePath(beside: airPath) : airPath, format: .pcapng)
             airInterface = try log.addAir()
@@ -118,7 +115,7 @@ public final class Recorder {
         if let onKey { world.simulation.logKeys(to: onKey) }
         guard air != nil || ownAirInterface != nil else { return }
         world.simulation.logAir { [self] frame, time in
-            let own = keepsIdleAir || !frame.isIdle ? ownAirInterface : nil
+            let own = frame.isIdle ? nil : ownAirInterface
             guard air != nil || own != nil, hasRoom(for: frame.octets) else { return }
             air?.record(frame, interface: airInterface, at: offset + time)
             if let own { log?.record(frame, interface: own, at: offset + time) }

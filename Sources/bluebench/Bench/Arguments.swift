@@ -58,6 +58,11 @@ enum Arguments {
         return address
     }
 
+    static let rate: @Sendable (String) throws -> Double = { text in
+        guard let rate = Double(text), 0...1 ~= rate else { throw ValidationError("0 to 1") }
+        return rate
+    }
+
     /// Reads a time in seconds.
     static let seconds: @Sendable (String) throws -> Double = { text in
         guard let seconds = Double(text), seconds > 0, seconds <= 86_400 else {
@@ -110,4 +115,11 @@ extension PHY {
         case .leCoded: "Coded"
         }
     }
+}
+
+extension ArgumentHelp {
+    private static let selectors = "Device: usb:VID:PID[/SERIAL], usb:BUS-PORT, tcp:HOST:PORT, unix:PATH or serial:PATH"
+    static let device = ArgumentHelp("\(selectors).")
+
+    static func device(_ further: String) -> ArgumentHelp { ArgumentHelp("\(selectors); \(further).") }
 }

@@ -7,7 +7,7 @@ import Packets
 struct BondOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The bond file, or none for no bonds. Else bonds.json in $XDG_DATA_HOME/bluebench or ~/.local/share/bluebench.",
+            "Bond file, or none for no bonds. Default: bonds.json in $XDG_DATA_HOME/bluebench or ~/.local/share/bluebench.",
             valueName: "file"),
         completion: .file())
     var bonds: String?

@@ -10,19 +10,19 @@ struct FirmwareOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Where firmware for dongles is: a folder with rtl_bt and intel in it, or none to load nothing. Else the variable \
-            \(FirmwareFolders.variable), else /lib/firmware.
+            Firmware folder with rtl_bt and intel in it, or none to load nothing. Default: the variable \
+            \(FirmwareFolders.variable), or /lib/firmware.
             """, valueName: "folder"), completion: .directory)
     var firmware: String?
 
     @Flag(
         name: .customLong("force-usb"),
-        help: "Open USB dongles also where that is known to fail: on macOS 26, and those that are no controllers.")
+        help: "Open USB dongles that are known to fail, such as on macOS 26 or with an unknown class.")
     var forcesUSB = false
 
     @Option(
         name: .customLong("usb-timeout"),
-        help: ArgumentHelp("Multiply the time that a USB dongle has to answer at its start.", valueName: "factor", visibility: .hidden))
+        help: ArgumentHelp("Factor for the start timeouts of USB dongles.", valueName: "factor", visibility: .hidden))
     var usbTimeout = 1.0
 
     @OptionGroup var known: KnownDonglesOptions

@@ -3,16 +3,12 @@ import Simulation
 
 /// The options for background devices on the simulated air.
 struct SurroundingsOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("How many of all packets on the air are lost, 0 to 1.", valueName: "rate")) var packetErrorRate = 0.0
+    @Option(help: ArgumentHelp("Packet error rate, 0 to 1.", valueName: "rate"), transform: Arguments.rate) var packetErrorRate = 0.0
     @Option(
         help: ArgumentHelp(
-            "Devices that use the same air: of four, one advertises, one scans, and two have a connection.", valueName: "count"))
+            "Number of other devices on the air: of four, one advertises, one scans and two are connected.", valueName: "n"),
+        transform: Arguments.whole(0...50))
     var neighbours = 0
-
-    func validate() throws {
-        guard 0...1 ~= packetErrorRate else { throw ValidationError("--packet-error-rate is 0...1") }
-        guard 0...50 ~= neighbours else { throw ValidationError("--neighbours is 0...50") }
-    }
 
     func settle(in simulation: Simulation) throws {
         if packetErrorRate > 0 { simulation.setLoss(corrupted: packetErrorRate) }

@@ -8,29 +8,27 @@ import Timing
 struct BridgeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bridge",
-        abstract: "Connect and pair over LE, and set up A2DP, HFP and AVRCP over BR/EDR with the key that comes of it.",
+        abstract: "Pair over LE, derive the BR/EDR link key (CTKD) and set up A2DP, HFP and AVRCP.",
         discussion: """
-            With --peer the device is the phone: it plays a tone. With --advertise it is the accessory, which takes the sound and counts it. The \
-            device 'virtual' plays both, over the simulated air in virtual time. Each step is a line with its time since the beginning. Ctrl-C ends \
-            it, and what was sent and taken until then is still told. Exit code 1 when a step fails or the peer lacks a profile.
+            With --peer the device is the phone and plays a tone. With --advertise it is the accessory, which receives and counts the audio. The \
+            device 'virtual' is both, in simulated time. Each step is a line with its time since the start. After Ctrl-C the counts so far are \
+            printed. Exit code 1 when a step fails or the peer lacks a profile.
             """)
 
-    @Argument(help: "The device: usb:VID:PID[/serial], usb:<bus>-<port>, tcp:host:port, unix:path or serial:path; or virtual.") var device:
-        String
-    @Option(help: "The peer, by the address that it has over LE: 00:1B:DC:00:00:01/public, C0:B1:BE:00:00:01/random.") var peer: String?
+    @Argument(help: .device("or virtual, for both sides in simulated time")) var device: String
+    @Option(help: "Peer's LE address: 00:1B:DC:00:00:01/public, C0:B1:BE:00:00:01/random.") var peer: String?
     @Option(help: ArgumentHelp("Be the accessory: advertise under this name and let a phone connect.", valueName: "name")) var advertise:
         String?
-    @Option(help: "The profiles, of a2dp, hfp and avrcp.") var profiles = "a2dp,hfp,avrcp"
-    @Option(help: "How long the tone plays, in seconds; an accessory stays until the phone leaves.", transform: Arguments.seconds)
-    var seconds =
-        5.0
-    @Option(help: "How long to wait for the peer, in seconds.", transform: Arguments.seconds) var wait = 60.0
-    @Flag(help: "Show numbers to compare, and have them compared; without it the pairing asks nobody.") var compare = false
-    @Flag(help: "With --compare: agree without asking.") var accept = false
+    @Option(help: "List of profiles: a2dp, hfp, avrcp.") var profiles = "a2dp,hfp,avrcp"
+    @Option(help: "Length of the tone, in seconds; an accessory stays until the phone disconnects.", transform: Arguments.seconds)
+    var seconds = 5.0
+    @Option(help: "Timeout for the peer, in seconds.", transform: Arguments.seconds) var wait = 60.0
+    @Flag(help: "Pair by numeric comparison. Default: Just Works.") var compare = false
+    @Flag(help: "With --compare: confirm without asking.") var accept = false
     @Flag(help: "Print a line of JSON for each step.") var json = false
-    @Option(help: "With virtual: fixes every random choice.", transform: Arguments.seed) var seed: UInt64 = 1
+    @Option(help: "With virtual: seed of every random choice.", transform: Arguments.seed) var seed: UInt64 = 1
     @Option(
-        help: ArgumentHelp("With virtual: write every transmission on the air to a pcapng capture.", valueName: "file"), completion: .file()
+        help: ArgumentHelp("With virtual: write every transmission on the simulated air as pcapng.", valueName: "file"), completion: .file()
     )
     var air: String?
     @OptionGroup var store: BondOptions
@@ -38,7 +36,7 @@ struct BridgeCommand: ParsableCommand {
 
     func validate() throws {
         guard device == "virtual" || (peer == nil) != (advertise == nil) else {
-            throw ValidationError("bridge with whom? --peer ADDRESS as the phone, or --advertise NAME as the accessory")
+            throw ValidationError("missing peer: give --peer ADDRESS (as the phone) or --advertise NAME (as the accessory)")
         }
         guard device != "virtual" || peer == nil && advertise == nil else {
             throw ValidationError("the device 'virtual' is both the phone and the accessory: leave --peer and --advertise out")

@@ -6,14 +6,14 @@ import Foundation
 /// `bluebench check`: checks case files without running them.
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Check case files, procedures, mutants and variants without running anything.",
-        discussion: "Prints file:line:column and what is wrong for every mistake; exit code 2 if there is one.")
+        commandName: "check", abstract: "Check case files, procedures, mutants and variants without running them.",
+        discussion: "Prints file:line:column and the reason of every mistake. Exit code 2 if there is one.")
 
-    @Argument(help: "Folders with suites, or single files of cases or procedures in them.", completion: .file()) var paths: [String] = [
+    @Argument(help: "Folders of suites, or files of cases or procedures in them.", completion: .file()) var paths: [String] = [
         CaseFolder.standard
     ]
 
-    @Flag(help: "Also tell which commands of the virtual controller no case sends.") var commands = false
+    @Flag(help: "Also list the commands of the virtual controller that no case sends.") var commands = false
 
     func run() throws {
         for path in paths {
@@ -27,10 +27,13 @@ struct CheckCommand: ParsableCommand {
             let variants = try CaseFolder.variants(path)
             let suites = Set(catalogue.cases.map(\.suite)).count
             let files = Set(catalogue.cases.map(\.file)).count
-            let rounds = catalogue.cases.count > files ? " with \(catalogue.cases.count) rounds" : ""
-            Console.line(
-                "\(path): \(files) cases\(rounds) in \(suites) suites, \(catalogue.procedures.count) procedures, \(mutants.count) mutants, \(variants.count) variants: no mistakes"
-            )
+            let rounds = catalogue.cases.count > files ? " with \(Console.count(catalogue.cases.count, "round"))" : ""
+            let parts = [
+                Console.count(files, "case") + rounds + " in " + Console.count(suites, "suite"),
+                Console.count(catalogue.procedures.count, "procedure"), Console.count(mutants.count, "mutant"),
+                Console.count(variants.count, "variant"),
+            ]
+            Console.line("\(path): \(parts.joined(separator: ", ")): no mistakes")
             if commands { tellUnsent(CommandCoverage(catalogue)) }
         }
     }
@@ -129,6 +132,6 @@ enum CaseFolder {
         if let only = list.first, list.count == 1 { return CommandFailure(.usage, "\(only)") }
         for problem in list { Console.problem("\(problem)") }
         let files = Set(list.map(\.position.file)).count
-        return CommandFailure(.usage, "\(list.count) mistakes in \(files == 1 ? "1 file" : "\(files) files")")
+        return CommandFailure(.usage, "\(list.count) mistakes in \(Console.count(files, "file"))")
     }
 }

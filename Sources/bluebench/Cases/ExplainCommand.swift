@@ -4,16 +4,16 @@ import Conformance
 /// `bluebench explain`: describes a case.
 struct ExplainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "explain", abstract: "Say what a case checks, what it needs and how it goes about it.")
+        commandName: "explain", abstract: "Describe a case: what it checks, what it needs and its steps.")
 
-    @Argument(help: "The case: phy/central-asks-2m.", completion: Completions.cases) var id: String
-    @Option(help: ArgumentHelp("Where the cases are.", valueName: "folder"), completion: .directory) var cases = CaseFolder.standard
+    @Argument(help: "Case: phy/central-asks-2m.", completion: Completions.cases) var id: String
+    @Option(help: ArgumentHelp("Folder of the cases.", valueName: "folder"), completion: .directory) var cases = CaseFolder.standard
 
-    @Flag(help: "As a message sequence: who sends what to whom.") var sequence = false
-    @Flag(help: "As a message sequence for Mermaid, which GitHub and many wikis draw.") var mermaid = false
+    @Flag(help: "Print a message sequence chart.") var sequence = false
+    @Flag(help: "Print the chart for Mermaid, which GitHub and many wikis draw.") var mermaid = false
 
     func validate() throws {
-        if sequence, mermaid { throw ValidationError("--sequence is for people, --mermaid for a page: one of them") }
+        if sequence, mermaid { throw ValidationError("--sequence and --mermaid exclude each other") }
     }
 
     func run() throws {

@@ -6,19 +6,19 @@ import Report
 /// `bluebench new`: creates template files.
 struct NewCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "new", abstract: "Write a file to begin with.", subcommands: [NewCaseCommand.self])
+        commandName: "new", abstract: "Write a file to start from.", subcommands: [NewCaseCommand.self])
 }
 
 /// `bluebench new case`: creates a case that passes, as a template.
 struct NewCaseCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "case", abstract: "Write a case that passes `bluebench check` and runs, to be changed into your own.",
-        discussion: "What may stand in it is in docs/guide/cases.md; `bluebench schema` completes it in an editor.")
+        commandName: "case", abstract: "Write a case that passes `bluebench check` and runs, as a starting point.",
+        discussion: "docs/guide/cases.md describes the case language; `bluebench schema` lets an editor complete it.")
 
-    @Argument(help: "Suite and name: battery/level-is-told.", completion: Completions.suites) var name: String
-    @Option(help: ArgumentHelp("The folder of the suites, made if need be.", valueName: "folder"), completion: .directory) var cases =
+    @Argument(help: "Suite and name: battery/level.", completion: Completions.suites) var name: String
+    @Option(help: ArgumentHelp("Folder of the suites; created if missing.", valueName: "folder"), completion: .directory) var cases =
         "mine"
-    @Flag(help: "A case for an accessory that is reached over the air, instead of a controller.") var accessory = false
+    @Flag(help: "A case for an accessory over the air. Default: for a controller.") var accessory = false
 
     func run() throws {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false)

@@ -8,8 +8,8 @@ struct SchemaCommand: ParsableCommand {
         commandName: "schema", abstract: "Print a JSON Schema of case files, for editors that complete and check YAML.",
         discussion: "In an editor with the YAML language server: # yaml-language-server: $schema=case.schema.json")
 
-    @Flag(help: "The schema of procedure files instead.") var procedures = false
-    @Flag(help: "The schema of device descriptions instead.") var device = false
+    @Flag(help: "Schema of procedure files.") var procedures = false
+    @Flag(help: "Schema of device descriptions.") var device = false
 
     func run() throws {
         if device { return Console.line(DescriptionSchema.text) }

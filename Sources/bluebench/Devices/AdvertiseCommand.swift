@@ -6,16 +6,17 @@ import Timing
 /// `bluebench advertise`: runs an accessory on a device.
 struct AdvertiseCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "advertise", abstract: "Be an accessory for phones and other stacks: advertise, serve and notify.",
-        discussion: "The accessories are described in docs/guide/accessory.md. Advertises again after each connection until Ctrl-C.")
+        commandName: "advertise", abstract: "Play an accessory for phones and other stacks: advertise, serve and notify.",
+        discussion: "docs/guide/accessory.md describes the accessories. Advertising restarts after each connection; Ctrl-C ends it.")
 
-    @Argument(help: "The device: usb:VID:PID[/serial], usb:<bus>-<port>, tcp:host:port, unix:path or serial:path.") var device: String
-    @Option(name: .customLong("as"), help: "Which accessory: heart-rate, keyboard, thermometer, serial or reference.")
+    @Argument(help: .device) var device: String
+    @Option(name: .customLong("as"), help: "Accessory: heart-rate, keyboard, thermometer, serial or reference.")
     var kind = AccessoryKind.reference
-    @Option(help: "End after so many seconds.", transform: Arguments.whole(1...86_400)) var seconds: Int?
-    @Option(help: ArgumentHelp("Keep bonds in this file; without one nobody is remembered.", valueName: "file"), completion: .file())
+    @Option(help: "Time to advertise, in seconds. Default: until Ctrl-C.", transform: Arguments.whole(1...86_400)) var seconds: Int?
+    @Option(help: ArgumentHelp("File that keeps the bonds. Default: bonds are lost at the end.", valueName: "file"), completion: .file())
     var bonds: String?
-    @Flag(name: .customLong("private"), help: "Go by resolvable private addresses, which only bonded peers know.") var isPrivate = false
+    @Flag(name: .customLong("private"), help: "Use resolvable private addresses, which bonded peers alone can resolve.") var isPrivate =
+        false
     @OptionGroup var firmware: FirmwareOptions
 
     func run() throws {

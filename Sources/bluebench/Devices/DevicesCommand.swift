@@ -10,28 +10,28 @@ import TransportUSB
 /// `bluebench devices`: lists the dongles of this machine.
 struct DevicesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "devices", abstract: "List USB dongles with chip, version and features, and what prevents their use.",
+        commandName: "devices", abstract: "List USB dongles with chip, version, features and what prevents their use.",
         discussion: """
             Each usable dongle is reset to be asked. With --probe each is checked: what it claims against what it does, data and events of many \
             lengths, roles, the air and, with --with, a connection to a second dongle. The last line says which of them to build a bench on.
             """)
 
     @Argument(
-        help: ArgumentHelp("Only these: usb:..., and with --probe also tcp:, unix: and serial:.", valueName: "device"),
+        help: ArgumentHelp("Only these devices: usb:..., and with --probe also tcp:, unix: and serial:.", valueName: "device"),
         completion: Completions.devices)
     var devices: [String] = []
     @Flag(help: "Print JSON.") var json = false
     @OptionGroup var firmware: FirmwareOptions
-    @Flag(help: "Check each dongle: what it claims against what it does.") var probe = false
-    @Option(help: ArgumentHelp("With --probe: a second dongle, which advertises and is connected to.", valueName: "device")) var with:
+    @Flag(help: "Test each dongle: compare what it claims with what it does.") var probe = false
+    @Option(help: ArgumentHelp("With --probe: a second dongle that advertises and accepts a connection.", valueName: "device")) var with:
         String?
-    @Option(help: ArgumentHelp("With --probe: seconds to listen for advertisers.", valueName: "s"), transform: Arguments.whole(1...600))
+    @Option(help: ArgumentHelp("With --probe: time to listen for advertisers.", valueName: "s"), transform: Arguments.whole(1...600))
     var listen = 3
-    @Option(help: ArgumentHelp("Exit code 3 unless so many dongles can be used.", valueName: "n"), transform: Arguments.whole(1...100))
+    @Option(help: ArgumentHelp("Exit code 3 unless this many dongles can be used.", valueName: "n"), transform: Arguments.whole(1...100))
     var require: Int?
     @Option(
         help: ArgumentHelp(
-            "Wait so long until the devices that are named can be used, or as many as --require asks for, or any.", valueName: "s"),
+            "Timeout for the named devices to be usable, or as many as --require asks for, or any.", valueName: "s"),
         transform: Arguments.whole(1...86_400))
     var waitForDevice: Int?
 
@@ -69,7 +69,7 @@ struct DevicesCommand: ParsableCommand {
 
 /// The option for additional rows of the table of known dongles.
 struct KnownDonglesOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Add the rows of a YAML file to the table of known dongles.", valueName: "file"), completion: .file())
+    @Option(help: ArgumentHelp("YAML file with further rows for the table of known dongles.", valueName: "file"), completion: .file())
     var knownDongles: String?
 
     func read() throws -> KnownDongles {

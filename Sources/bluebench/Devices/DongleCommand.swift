@@ -10,45 +10,45 @@ import VirtualDongle
 /// `bluebench dongle`: offers virtual dongles to other programs.
 struct DongleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "dongle", abstract: "Offer virtual dongles of one simulated air to other programs, in real time.",
+        commandName: "dongle", abstract: "Serve virtual dongles on one simulated air to other programs, in real time.",
         discussion: """
-            Prints one line for each dongle, selector and device address, and serves until Ctrl-C. A client that leaves frees its dongle, \
-            fresh, for the next.
+            Prints the selector and the device address of each dongle, and serves until Ctrl-C. When a client disconnects, its dongle is \
+            reset for the next one.
             """)
 
-    @Option(help: ArgumentHelp("Serve H4 on TCP ports PORT, PORT+1 and so on; 0 lets the system choose.", valueName: "port"))
+    @Option(help: ArgumentHelp("Serve H4 on TCP ports PORT, PORT+1 and so on; 0 for free ones.", valueName: "port"))
     var tcp: UInt16?
     @Option(help: ArgumentHelp("Serve H4 on Unix sockets PATH, PATH.1 and so on.", valueName: "path")) var unix: String?
-    @Option(help: ArgumentHelp("Export USB dongles over USB/IP on a TCP port; 0 lets the system choose.", valueName: "port"))
+    @Option(help: ArgumentHelp("Export USB dongles over USB/IP on a TCP port; 0 for a free one.", valueName: "port"))
     var usbip: UInt16?
     @Option(
         help: ArgumentHelp(
-            "Play Linux's usbfs in an empty folder, for libusb programs under umockdev's preload library.", valueName: "folder"),
+            "Emulate Linux usbfs in an empty folder, for libusb programs under umockdev.", valueName: "folder"),
         completion: .directory)
     var usbfs: String?
     @Option(
         help: ArgumentHelp(
-            "With --usbfs: deliver events late, so that data overtakes them, by a time drawn anew for each: 4-11.", valueName: "ms-ms"))
+            "With --usbfs: random delay of each event, so that ACL data overtakes it: 4-11.", valueName: "ms-ms"))
     var lateEvents: String?
-    @Option(help: "How many dongles.") var count = 1
-    @Option(help: "What each dongle is: le, or dual for one that also has BR/EDR.") var profile = Profile.le
+    @Option(help: "Number of dongles.") var count = 1
+    @Option(help: "Controller type: le, or dual for LE and BR/EDR.") var profile = Profile.le
     @Option(help: "The address to listen on.") var host = "127.0.0.1"
-    @Option(help: "Fixes every random choice on the air; keys and nonces are drawn anew in each run.") var seed: UInt64 = 1
+    @Option(help: "Seed of every random choice on the air; keys and nonces are always random.") var seed: UInt64 = 1
     @OptionGroup var surroundings: SurroundingsOptions
     @OptionGroup var kind: DongleKindOptions
     @Option(
         help: ArgumentHelp(
-            "Dongles whose chip waits for firmware: \(BootModel.allCases.map(\.rawValue).joined(separator: ", ")).", valueName: "model"))
+            "Boot ROM that waits for firmware: \(BootModel.allCases.map(\.rawValue).joined(separator: ", ")).", valueName: "model"))
     var boot: BootModel?
     @Option(
-        help: ArgumentHelp("With --boot: write the firmware files that such a dongle accepts below a folder.", valueName: "folder"),
+        help: ArgumentHelp("With --boot: write the firmware files that the dongle accepts to a folder.", valueName: "folder"),
         completion: .directory)
     var writeFirmware: String?
     @Option(
         help: ArgumentHelp(
-            "Write the packets of every dongle to a capture, with the keys that hosts give them: the file has mode 0600.", valueName: "file"
+            "Write the HCI packets of every dongle, link keys included; the file has mode 0600.", valueName: "file"
         ), completion: .file()) var capture: String?
-    @Option(help: ArgumentHelp("Write every transmission on the air to a pcapng capture.", valueName: "file"), completion: .file()) var air:
+    @Option(help: ArgumentHelp("Write every transmission on the simulated air as pcapng.", valueName: "file"), completion: .file()) var air:
         String?
 
     enum Profile: String, CaseIterable, ExpressibleByArgument {

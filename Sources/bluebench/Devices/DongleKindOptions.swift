@@ -3,13 +3,13 @@ import VirtualDongle
 
 /// The options for a virtual dongle's chip and its behaviour.
 struct DongleKindOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Dongles with this chip; --list-chips names them.", valueName: "name")) var chip: String?
+    @Option(help: ArgumentHelp("Chip of the dongles; see --list-chips.", valueName: "name")) var chip: String?
     @Option(
         name: .customLong("quirk"),
-        help: ArgumentHelp("Dongles that behave so, may be given several times; --list-quirks names them.", valueName: "name[=value]"))
+        help: ArgumentHelp("Unusual or faulty behaviour of the dongles; see --list-quirks. Repeatable.", valueName: "name[=value]"))
     var quirks: [String] = []
-    @Flag(help: "Print every chip that a virtual dongle can be, and its switches.") var listChips = false
-    @Flag(help: "Print every switch of --quirk, where it acts, and what it does.") var listQuirks = false
+    @Flag(help: "List the chips that a virtual dongle can be, with their quirks.") var listChips = false
+    @Flag(help: "List the quirks, where they act and what they do.") var listQuirks = false
 
     var lists: Bool { listChips || listQuirks }
     var profile: ChipProfile? { chip.flatMap { ChipProfile.named($0) } }

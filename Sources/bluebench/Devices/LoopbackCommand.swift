@@ -11,18 +11,18 @@ import TransportUSB
 struct LoopbackCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "loopback",
-        abstract: "Measure what the way to a controller carries: packets go there and come back, nothing is on the air.",
+        abstract: "Measure the goodput of the transport to a controller in local loopback mode, without air.",
         discussion: """
             Puts the controller into local loopback mode (HCI_Write_Loopback_Mode), sends numbered packets with a checksum as fast as its buffers \
             allow, and names the limit. Compare with `bluebench throughput`: what the air carries cannot be more than this. The exit code is 1 when \
             a packet is lost, doubled, out of order or damaged.
             """)
 
-    @Argument(help: "usb:BUS-PORT, usb:VID:PID, tcp:HOST:PORT, unix:PATH or serial:PATH.") var device: String
-    @Option(help: "How many packets.", transform: Arguments.whole(1...Int.max)) var packets = 10_000
-    @Option(help: "Octets of data in each; without it, as many as the controller's buffers take.", transform: Arguments.whole(1...65_535))
+    @Argument(help: .device) var device: String
+    @Option(help: "Number of packets.", transform: Arguments.whole(1...Int.max)) var packets = 10_000
+    @Option(help: "Octets of data in a packet. Default: the controller's buffer length.", transform: Arguments.whole(1...65_535))
     var octets: Int?
-    @Flag(help: "Voice over the synchronous channels instead of data, at the pace of voice.") var voice = false
+    @Flag(help: "Send voice on synchronous channels, at the rate of voice, instead of data.") var voice = false
     @Option(help: ArgumentHelp("Write the figures as JSON.", valueName: "file"), completion: .file()) var json: String?
     @OptionGroup var firmware: FirmwareOptions
 

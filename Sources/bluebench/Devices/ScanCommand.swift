@@ -6,21 +6,21 @@ import Timing
 /// `bluebench scan`: lists advertising devices.
 struct ScanCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "scan", abstract: "Show who advertises, or who can be found over BR/EDR.",
+        commandName: "scan", abstract: "Show advertisers, or devices that are discoverable over BR/EDR.",
         discussion: """
-            Each line: address, RSSI, kind of report, PHYs, name, data in hexadecimal. Extended data are put together first. A private address of a \
-            device that there is a bond with is followed by who that is. With --bredr: address, RSSI, class of device, and what the extended inquiry \
-            response tells; who does not tell a name there is asked for it afterwards, unless --passive is given.
+            Each line: address, RSSI, kind of report, PHYs, name, data in hexadecimal. Fragments of extended data are joined. The private address of \
+            a bonded device is followed by its identity. With --bredr: address, RSSI, class of device and extended inquiry response; a device \
+            without a name there gets a name request afterwards, unless --passive is given.
             """)
 
-    @Argument(help: "The device: usb:VID:PID[/serial], usb:<bus>-<port>, tcp:host:port, unix:path or serial:path.") var device: String
-    @Option(help: "How long to scan, in seconds.", transform: Arguments.whole(1...86_400)) var seconds = 5
-    @Option(help: ArgumentHelp("End after so many reports.", valueName: "n"), transform: Arguments.whole(1...Int.max)) var count: Int?
-    @Option(help: "Primary PHYs to scan on: 1m, coded or both.") var phy = "1m"
-    @Flag(help: "Do not ask for scan responses.") var passive = false
+    @Argument(help: .device) var device: String
+    @Option(help: "Time to scan, in seconds.", transform: Arguments.whole(1...86_400)) var seconds = 5
+    @Option(help: ArgumentHelp("Stop after n reports.", valueName: "n"), transform: Arguments.whole(1...Int.max)) var count: Int?
+    @Option(help: "Primary PHYs: 1m, coded or 1m,coded.") var phy = "1m"
+    @Flag(help: "Passive scanning: no scan requests.") var passive = false
     @Flag(help: "Show every report, not only the first of each advertiser.") var duplicates = false
-    @Flag(help: "Show only how many reports came, from how many advertisers.") var summary = false
-    @Flag(help: "Inquire over BR/EDR instead, and ask for names.") var bredr = false
+    @Flag(help: "Show only the number of reports and advertisers.") var summary = false
+    @Flag(help: "Inquiry over BR/EDR with name requests, instead of an LE scan.") var bredr = false
     @OptionGroup var store: BondOptions
     @OptionGroup var firmware: FirmwareOptions
 

@@ -8,19 +8,20 @@ import VirtualDongle
 /// `bluebench share`: offers a dongle to a program on another machine.
 struct ShareCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "share", abstract: "Offer a dongle's HCI to another program or machine, over TCP or a Unix socket.",
+        commandName: "share", abstract: "Serve the HCI of a dongle to another program or machine over TCP or a Unix socket.",
         discussion: """
-            Speaks H4: `bluebench run --tester tcp:HOST:PORT` uses it, and so does any program that takes HCI from a socket. One client at a time; the dongle \
-            is opened when it comes, and reset and closed when it leaves. Serves until Ctrl-C. Beyond this machine clients need a token, in the variable \
-            BLUEBENCH_TOKEN on both sides; they are told tcp:HOST:PORT,token.
+            Serves H4 until Ctrl-C, for `bluebench run --tester tcp:HOST:PORT` or any program that takes HCI from a socket. One client at a time: the \
+            dongle is opened when it connects, and reset and closed when it leaves. Clients on other machines need a token, in the variable \
+            BLUEBENCH_TOKEN on both sides; their device is tcp:HOST:PORT,token.
             """)
 
-    @Argument(help: "usb:BUS-PORT, usb:VID:PID[/SERIAL], serial:PATH, tcp:HOST:PORT or unix:PATH.") var device: String
-    @Option(help: ArgumentHelp("Serve on a TCP port; 0 lets the system choose.", valueName: "port")) var tcp: UInt16?
-    @Option(help: ArgumentHelp("Serve on a Unix socket; whoever may open it needs no token.", valueName: "path"), completion: .file())
+    @Argument(help: .device) var device: String
+    @Option(help: ArgumentHelp("Serve on a TCP port; 0 for a free one.", valueName: "port")) var tcp: UInt16?
+    @Option(help: ArgumentHelp("Serve on a Unix socket, without a token.", valueName: "path"), completion: .file())
     var unix: String?
-    @Option(help: "The address to listen on; one that others reach asks for a token.") var host = "127.0.0.1"
-    @Option(help: ArgumentHelp("Ask for the token in a file, also on this machine.", valueName: "file"), completion: .file())
+    @Option(help: "Address to listen on; one that other machines reach needs a token.") var host = "127.0.0.1"
+    @Option(
+        help: ArgumentHelp("File with the token that clients must present, also on this machine.", valueName: "file"), completion: .file())
     var tokenFile: String?
     @OptionGroup var firmware: FirmwareOptions
 

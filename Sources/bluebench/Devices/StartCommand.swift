@@ -7,9 +7,9 @@ import TransportUSB
 /// Starts hosts on several devices concurrently, scans and advertises, and reports the result, for tests of dongles.
 struct StartCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "start", abstract: "Start a host on each device and tell how that went.", shouldDisplay: false)
+        commandName: "start", abstract: "Start a host on each device and print the outcome.", shouldDisplay: false)
 
-    @Argument(help: "usb:BUS-PORT, usb:VID:PID, tcp:HOST:PORT, unix:PATH or serial:PATH.") var devices: [String]
+    @Argument(help: .device) var devices: [String]
     @OptionGroup var firmware: FirmwareOptions
 
     func run() throws {

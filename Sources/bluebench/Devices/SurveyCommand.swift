@@ -7,18 +7,18 @@ import Timing
 /// `bluebench survey`: describes a device over the air.
 struct SurveyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "survey", abstract: "Find out what a device over the air is, and print a description of it.",
+        commandName: "survey", abstract: "Survey a device over the air and print its description.",
         discussion: """
-            The description is YAML: what was found, what its maker declares, and what is to be left out. `bluebench run accessory --device FILE` \
-            judges the device by it, and `bluebench schema --device` prints its JSON Schema. Nothing is written to the device. With a bond the device is \
-            known by its private address.
+            The description is YAML: what was found, what its maker declares, and what to leave out. `bluebench run accessory --device FILE` tests \
+            the device with it, and `bluebench schema --device` prints its JSON Schema. Nothing is written to the device. The private address of a \
+            bonded device is resolved.
             """)
 
-    @Argument(help: "The device that looks: usb:VID:PID[/serial], usb:<bus>-<port>, tcp:host:port, unix:path or serial:path.")
+    @Argument(help: .device)
     var device: String
     @Option(
         help:
-            "The device looked at: its name, its address, or the UUID of a service that it advertises; name:TEXT for a name that looks like one."
+            "DUT: its name, its address, or the UUID of a service that it advertises; name:TEXT for a name that looks like one of these."
     )
     var peer: String
     @OptionGroup var store: BondOptions

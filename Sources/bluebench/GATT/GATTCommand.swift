@@ -6,31 +6,28 @@ import Timing
 /// `bluebench gatt`: connects to a peer and uses its GATT server.
 struct GATTCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "gatt", abstract: "Connect to a peer, show its services and values; read, write and subscribe.",
+        commandName: "gatt", abstract: "Connect to a peer and show its services and values; read, write and subscribe.",
         discussion: """
-            What is asked of the link is printed with what came of it. After the discovery come the subscriptions, then the writes in the \
-            order given, the values they cause, and last the reads. With a peer that there is a bond with, the link is encrypted first, and what was \
-            found before is taken from the bond as long as the peer's database is the same. With --transport bredr the peer is paged; there has \
-            to be a bond with it, which `bluebench pair --transport bredr` makes. Exit code 1 when the peer lacks what was asked for, or \
-            refuses a value.
+            Order: link parameters, discovery, subscriptions, writes, the values that they cause, reads. With a bonded peer the link is encrypted \
+            first, and its known services are used while its Database Hash is the same. --transport bredr pages the peer and needs a bond, which \
+            `bluebench pair --transport bredr` makes. Exit code 1 when the peer lacks a characteristic or refuses a value.
             """)
 
-    @Argument(help: "The device: usb:VID:PID[/serial], usb:<bus>-<port>, tcp:host:port, unix:path or serial:path.") var device: String
-    @Option(help: "The peer: its address, C0:B1:BE:00:00:01/random, its name, or the UUID of a service that it advertises.") var peer:
-        String
-    @Option(help: "Connect over le, or over bredr.") var transport = LinkTransport.le
+    @Argument(help: .device) var device: String
+    @Option(help: "Peer: its address, C0:B1:BE:00:00:01/random, its name, or the UUID of a service that it advertises.") var peer: String
+    @Option(help: "Transport: le or bredr.") var transport = LinkTransport.le
     @Option(help: "Connection interval in ms.", transform: Arguments.interval) var interval: Double?
-    @Option(help: "MTU to offer, 23...517.", transform: Arguments.whole(23...517)) var mtu: Int?
-    @Option(help: "PHY to ask for: 1m, 2m or coded.") var phy: String?
-    @Option(name: .customLong("data-length"), help: "TX octets to ask for, 27...251.", transform: Arguments.whole(27...251))
+    @Option(help: "Client Rx MTU, 23 to 517.", transform: Arguments.whole(23...517)) var mtu: Int?
+    @Option(help: "PHY to request: 1m, 2m or coded.") var phy: String?
+    @Option(name: .customLong("data-length"), help: "TX octets to request, 27 to 251.", transform: Arguments.whole(27...251))
     var dataLength: UInt16?
-    @Option(help: "Ask for another interval after the connection, in ms.", transform: Arguments.interval) var update: Double?
-    @Option(help: ArgumentHelp("Write a value with response.", valueName: "uuid=hex")) var write: [String] = []
-    @Option(help: ArgumentHelp("Subscribe and show the values that come, so many or all.", valueName: "uuid[=n]")) var subscribe: [String] =
+    @Option(help: "Connection interval to request once connected, in ms.", transform: Arguments.interval) var update: Double?
+    @Option(help: ArgumentHelp("Write a value with response. Repeatable.", valueName: "uuid=hex")) var write: [String] = []
+    @Option(help: ArgumentHelp("Subscribe, and show n values or all. Repeatable.", valueName: "uuid[=n]")) var subscribe: [String] =
         []
-    @Option(help: "How long to wait for values, in seconds.", transform: Arguments.seconds) var seconds = 10.0
-    @Option(help: ArgumentHelp("Read a value once more at the end.", valueName: "uuid")) var read: [String] = []
-    @Flag(help: "Print JSON, at the end, in place of lines.") var json = false
+    @Option(help: "Timeout for values, in seconds.", transform: Arguments.seconds) var seconds = 10.0
+    @Option(help: ArgumentHelp("Read a value again at the end. Repeatable.", valueName: "uuid")) var read: [String] = []
+    @Flag(help: "Print one JSON document at the end.") var json = false
     @OptionGroup var store: BondOptions
     @OptionGroup var firmware: FirmwareOptions
 

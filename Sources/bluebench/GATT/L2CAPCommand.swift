@@ -6,21 +6,22 @@ import Timing
 /// `bluebench l2cap`: opens a credit-based channel to a peer, or offers one that echoes.
 struct L2CAPCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "l2cap", abstract: "Open a credit-based channel to a peer and send on it, or advertise and echo what comes.",
+        commandName: "l2cap", abstract: "Open a credit-based channel to a peer and send on it, or advertise and echo.",
         discussion: """
-            With --peer the channel is opened and each --send sent as an SDU; what comes back is printed until as many SDUs have come as were sent. \
-            Without --peer the device advertises, takes channels and sends every SDU back. Exit code 1 when the peer refuses the channel or ends it.
+            With --peer: opens the channel, sends each --send as an SDU and prints the SDUs that return, until as many have come as were sent. \
+            Without --peer: advertises, accepts channels and echoes every SDU. Exit code 1 when the peer refuses or closes the channel.
             """)
 
-    @Argument(help: "The device: usb:VID:PID[/serial], usb:<bus>-<port>, tcp:host:port, unix:path or serial:path.") var device: String
-    @Option(help: "The peer, by address: C0:B1:BE:00:00:01/random.") var peer: String?
-    @Option(help: "The service's SPSM, 1...255.", transform: Arguments.whole(1...255)) var spsm: UInt16 = 128
-    @Option(help: ArgumentHelp("An SDU to send.", valueName: "hex")) var send: [String] = []
-    @Option(help: "The longest SDU to take, 23...65535.", transform: Arguments.whole(23...65_535)) var mtu: UInt16 = 512
-    @Option(help: "The longest K-frame to take, 23...65533.", transform: Arguments.whole(23...65_533)) var mps: UInt16 = 247
-    @Option(help: "K-frames that the peer may send at once, 1...65535.", transform: Arguments.whole(1...65_535)) var credits: UInt16 = 10
-    @Option(help: "How many channels to open at once, in enhanced mode, 1...5.", transform: Arguments.whole(1...5)) var enhanced: Int?
-    @Option(help: "How long to wait for what comes, in seconds.", transform: Arguments.seconds) var seconds = 10.0
+    @Argument(help: .device) var device: String
+    @Option(help: "Peer address: C0:B1:BE:00:00:01/random.") var peer: String?
+    @Option(help: "SPSM of the service, 1 to 255.", transform: Arguments.whole(1...255)) var spsm: UInt16 = 128
+    @Option(help: ArgumentHelp("SDU to send. Repeatable.", valueName: "hex")) var send: [String] = []
+    @Option(help: "MTU: the longest SDU to receive, 23 to 65535.", transform: Arguments.whole(23...65_535)) var mtu: UInt16 = 512
+    @Option(help: "MPS: the longest K-frame payload to receive, 23 to 65533.", transform: Arguments.whole(23...65_533)) var mps: UInt16 =
+        247
+    @Option(help: "Initial credits of the peer, 1 to 65535.", transform: Arguments.whole(1...65_535)) var credits: UInt16 = 10
+    @Option(help: "Number of channels to open in one enhanced request, 1 to 5.", transform: Arguments.whole(1...5)) var enhanced: Int?
+    @Option(help: "Timeout for SDUs, in seconds.", transform: Arguments.seconds) var seconds = 10.0
     @OptionGroup var firmware: FirmwareOptions
 
     func run() throws {

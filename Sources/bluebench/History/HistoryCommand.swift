@@ -17,16 +17,17 @@ struct HistoryCommand: ParsableCommand {
 
 struct HistoryAddCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Add files of results, all of them or none; a run that is there already is refused.")
+        commandName: "add", abstract: "Add files of results, all or none. Refuses a run that is already there.")
 
-    @Argument(help: "The history; it is made when it is not there.", completion: .file()) var history: String
+    @Argument(help: "History file; created if missing.", completion: .file()) var history: String
     @Argument(help: "Files of results.", completion: .file()) var files: [String]
-    @Option(help: ArgumentHelp("What was tested; else what the label 'build' of a file says, or the program's version.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("Name of the tested build. Default: the label 'build' of a file, or the program's version.", valueName: "name"))
     var build: String?
-    @Option(help: ArgumentHelp("A word of one's own about the runs, which decides nothing.", valueName: "name=value")) var label: [String] =
+    @Option(help: ArgumentHelp("Label of the runs, for information. Repeatable.", valueName: "name=value")) var label: [String] =
         []
     @Option(
-        help: ArgumentHelp("When files were made that do not tell, in UTC; else the time of the file.", valueName: "YYYY-MM-DDTHH:MM:SS"))
+        help: ArgumentHelp("Date of files that contain none, in UTC. Default: the time of the file.", valueName: "YYYY-MM-DDTHH:MM:SS"))
     var date: String?
 
     func validate() throws {
@@ -72,7 +73,7 @@ struct HistoryAddCommand: ParsableCommand {
 struct HistoryListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "One line for each run.")
 
-    @Argument(help: "The history.", completion: .file()) var history: String
+    @Argument(help: "History file.", completion: .file()) var history: String
     @Option(help: ArgumentHelp("Write the runs as JSON.", valueName: "file"), completion: .file()) var json: String?
 
     func run() throws {
@@ -86,16 +87,16 @@ struct HistoryListCommand: ParsableCommand {
 
 struct HistoryShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Each row's level, its noise and its last change; verdicts that turned.",
-        discussion: "Exit codes: 0, and 1 where --fail-within finds a change for the worse.")
+        commandName: "show", abstract: "Show each row's level, noise and last change, and verdicts that changed.",
+        discussion: "Exit code 1 where --fail-within finds a change for the worse.")
 
     @OptionGroup var rows: HistoryOptions
     @Option(
-        help: ArgumentHelp("Fail where a row changed for the worse within the latest runs of it.", valueName: "runs"),
+        help: ArgumentHelp("Exit code 1 where a row changed for the worse within its last n runs.", valueName: "runs"),
         transform: Arguments.whole(1...1_000_000))
     var failWithin: Int?
     @Option(help: ArgumentHelp("Write trends, changes and verdicts as JSON.", valueName: "file"), completion: .file()) var json: String?
-    @Option(help: ArgumentHelp("Write the latest figures as OpenMetrics text, to be scraped.", valueName: "file"), completion: .file())
+    @Option(help: ArgumentHelp("Write the latest figures as OpenMetrics text.", valueName: "file"), completion: .file())
     var openmetrics: String?
 
     func run() throws {
@@ -123,11 +124,11 @@ struct HistoryShowCommand: ParsableCommand {
 
 struct HistoryPlotCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "plot", abstract: "A page of its own with a trend for each row, its noise, and changes marked.")
+        commandName: "plot", abstract: "Write an HTML page with the trend, the noise and the changes of each row.")
 
     @OptionGroup var rows: HistoryOptions
-    @Argument(help: "The page, HTML.", completion: .file()) var page: String
-    @Option(help: "What stands above it.") var title = "Bluebench: results over time"
+    @Argument(help: "HTML file to write.", completion: .file()) var page: String
+    @Option(help: "Heading of the page.") var title = "Bluebench: results over time"
 
     func run() throws {
         let output = try OutputFile(page)
@@ -140,11 +141,12 @@ struct HistoryPlotCommand: ParsableCommand {
 
 /// The options that select part of a history.
 struct HistoryOptions: ParsableArguments {
-    @Argument(help: "The history.", completion: .file()) var history: String
-    @Option(help: ArgumentHelp("Only rows whose name holds a text: 'notify from-subject 2m'.", valueName: "text")) var row: [String] = []
-    @Option(help: ArgumentHelp("Only so many of the latest runs of each row.", valueName: "n"), transform: Arguments.whole(1...1_000_000))
+    @Argument(help: "History file.", completion: .file()) var history: String
+    @Option(help: ArgumentHelp("Only rows whose name contains a text: 'notify from-subject 2m'. Repeatable.", valueName: "text")) var row:
+        [String] = []
+    @Option(help: ArgumentHelp("Only the last n runs of each row.", valueName: "n"), transform: Arguments.whole(1...1_000_000))
     var last: Int?
-    @Option(help: ArgumentHelp("The smallest change of a level that is told of.", valueName: "percent")) var smallest = 1.0
+    @Option(help: ArgumentHelp("Smallest change of a level to report.", valueName: "percent")) var smallest = 1.0
 
     func validate() throws {
         guard (0...100).contains(smallest) else { throw ValidationError("--smallest is 0 to 100 per cent") }

@@ -6,7 +6,7 @@ import Report
 /// `bluebench bonds`: manages the bench's bonds.
 struct BondsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bonds", abstract: "The devices that `bluebench pair` has bonded with.",
+        commandName: "bonds", abstract: "List, show and forget the bonds that `bluebench pair` made.",
         subcommands: [List.self, Show.self, Forget.self], defaultSubcommand: List.self)
 
     struct List: ParsableCommand {
@@ -26,8 +26,8 @@ struct BondsCommand: ParsableCommand {
 
     struct Show: ParsableCommand {
         static let configuration = CommandConfiguration(abstract: "All about one bond; its keys only when they are asked for.")
-        @Argument(help: "The peer: C0:B1:BE:00:00:01/random, or a private address that its IRK resolves.") var peer: String
-        @Flag(help: "Show the keys, too.") var keys = false
+        @Argument(help: "Peer address: C0:B1:BE:00:00:01/random, or a private address that its IRK resolves.") var peer: String
+        @Flag(help: "Also show the keys.") var keys = false
         @OptionGroup var store: BondOptions
 
         func run() throws {
@@ -39,8 +39,8 @@ struct BondsCommand: ParsableCommand {
     struct Forget: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Forget a bond, or all.",
-            discussion: "The peer is not told: it keeps its keys until it is made to forget them, too, and pairing it anew may need that.")
-        @Argument(help: "The peer: C0:B1:BE:00:00:01/random.") var peer: String?
+            discussion: "The peer keeps its keys. It may have to forget them before it pairs again.")
+        @Argument(help: "Peer address: C0:B1:BE:00:00:01/random.") var peer: String?
         @Flag(help: "Forget every bond.") var all = false
         @OptionGroup var store: BondOptions
 

@@ -18,7 +18,7 @@ final class ClassicPairSession {
     }
 
     func run() async throws -> PairEvent {
-        let end = host.loop.now + .seconds(command.seconds)
+        let end = host.loop.now + .seconds(command.ends.seconds)
         let link = try await connection(until: end)
         defer { wait.end() }
         var connected = PairEvent("connected", link)
@@ -42,7 +42,7 @@ final class ClassicPairSession {
             wait.begin("paging \(DeviceAddress(peer, kind: .public).argument)", until: end)
             return try await host.connectClassic(to: peer)
         }
-        let name = command.advertise ?? ""
+        let name = command.ends.advertise ?? ""
         let arrival = Promise<ClassicConnection>(on: host.loop)
         let token = host.newClassicConnections.add { arrival.fulfil($0) }
         defer { host.newClassicConnections.remove(token) }
@@ -58,7 +58,7 @@ final class ClassicPairSession {
     }
 
     private func asInitiator(_ link: ClassicConnection) async throws -> PairEvent {
-        guard link.bond?.linkKey != nil, !command.again else { return Self.paired(try await link.pair(settings)) }
+        guard link.bond?.linkKey != nil, !command.bonds.again else { return Self.paired(try await link.pair(settings)) }
         try await link.secure(to: .unauthenticated)
         return PairEvent("encrypted", link)
     }
@@ -71,14 +71,14 @@ final class ClassicPairSession {
             switch change {
             case .paired(let result): done.fulfil(Self.paired(result))
             case .pairingFailed(let error): done.fail(error)
-            case .secured where hadKey && !command.again: done.fulfil(PairEvent("encrypted", link))
+            case .secured where hadKey && !command.bonds.again: done.fulfil(PairEvent("encrypted", link))
             case .disconnected(let reason): done.fail(HostError.peer(.disconnected(reason)))
             case .secured, .derived, .derivationFailed: break
             }
         }
         defer { link.events.remove(token) }
         do { return try await done.value(until: end) } catch is TimeOut {
-            throw CommandFailure(.fail, "the peer did not pair within \(command.seconds) s")
+            throw CommandFailure(.fail, "the peer did not pair within \(command.ends.seconds) s")
         }
     }
 

@@ -7,78 +7,54 @@ import Timing
 /// `bluebench pair`: pairs with a peer, in either role.
 struct PairCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pair", abstract: "Pair with a peer that advertises, or advertise and let a peer pair; the bond is kept.",
+        commandName: "pair", abstract: "Pair with an advertising peer, or advertise and let a peer pair; keep the bond.",
         discussion: """
-            What is to be shown or asked comes at the terminal: a passkey of six digits, or whether both sides show the same number. With \
-            --accept and --passkey nobody needs to be there. A peer that there is a bond with is not paired again: the link is encrypted with \
-            the bond's key, unless --again is given. With --transport bredr the peer is paged, or the bench lets itself be found under \
-            the name and waits; with --legacy there is no Secure Connections, with --pin no Secure Simple Pairing either. Exit code 1 when the peer refuses, or what comes of it would be less than was asked for.
+            Passkeys and numeric comparison use the terminal; --accept and --passkey answer for a user. With a bonded peer the link is encrypted with the \
+            bond's key, unless --again is given. With --transport bredr the peer is paged, or the device is discoverable under the name of --advertise. \
+            Exit code 1 when the peer refuses, or the bond would have less security than requested.
             """)
 
-    @Argument(help: "The device: usb:VID:PID[/serial], usb:<bus>-<port>, tcp:host:port, unix:path or serial:path.") var device: String
-    @Option(help: "The peer: its address, C0:B1:BE:00:00:01/random, or over LE its name or the UUID of a service that it advertises.")
-    var peer: String?
-    @Option(help: ArgumentHelp("Advertise under this name and wait for a peer.", valueName: "name")) var advertise: String?
-    @Flag(help: "With --advertise: ask the peer to pair, by a Security Request.") var request = false
-    @Option(help: "What this side can show and ask: none, display, display-yes-no, keyboard or keyboard-display.") var io =
-        "keyboard-display"
-    @Flag(inversion: .prefixedNo, help: "Keep the keys.") var bond = true
-    @Flag(inversion: .prefixedNo, help: "Ask for protection against a man in the middle.") var mitm = true
-    @Flag(help: "LE legacy pairing.") var legacy = false
-    @Flag(name: .customLong("secure-connections-only"), help: "LE Secure Connections with an authenticated key, or nothing.")
-    var secureConnectionsOnly = false
-    @Option(help: "Pair only with keys of at least so many octets.", transform: Arguments.whole(7...16)) var minKeySize = 7
-    @Option(help: "Offer keys of at most so many octets.", transform: Arguments.whole(7...16)) var maxKeySize = 16
-    @Option(help: ArgumentHelp("The peer's out-of-band data (docs/guide/bonds.md).", valueName: "file"), completion: .file()) var oob:
-        String?
-    @Option(help: ArgumentHelp("Write this side's data out of band for the peer.", valueName: "file"), completion: .file()) var oobOwn:
-        String?
-    @Flag(name: .customLong("private"), help: "Go by resolvable private addresses, which only bonded peers know.") var isPrivate = false
-    @Flag(help: "Give signing keys, too, and ask for the peer's.") var signing = false
-    @Flag(help: "Go by the public address, and have the pairing leave a link key for BR/EDR, too.") var bredr = false
-    @Option(help: "Pair over le, or over bredr; keys of LE follow from the latter where both sides want them.") var transport =
-        LinkTransport.le
-    @Option(help: ArgumentHelp("Over BR/EDR: the PIN for a peer without Secure Simple Pairing.", valueName: "digits")) var pin: String?
-    @Flag(help: "Agree to every question.") var accept = false
-    @Option(help: "The passkey to show and to enter, 0...999999.", transform: Arguments.whole(0...999_999)) var passkey: UInt32?
-    @Flag(help: "Pair anew with a peer that there is a bond with.") var again = false
-    @Flag(help: "Let a pairing take the place of a bond that is worth more.") var acceptWeaker = false
-    @Option(help: "How long to wait, in seconds.", transform: Arguments.seconds) var seconds = 60.0
-    @Flag(help: "Print a line of JSON for each event.") var json = false
-    @OptionGroup var store: BondOptions
-    @OptionGroup var firmware: FirmwareOptions
+    @Argument(help: .device) var device: String
+    @OptionGroup(title: "Peer") var ends: PairEnds
+    @OptionGroup(title: "Security") var security: SecurityOptions
+    @OptionGroup(title: "User") var user: UserOptions
+    @OptionGroup(title: "Out of band") var outOfBand: OutOfBandOptions
+    @OptionGroup(title: "Bonds") var bonds: PairBondOptions
+    @OptionGroup(title: "Dongles on USB") var firmware: FirmwareOptions
+    @Flag(help: "Print one line of JSON for each event.") var json = false
 
     func run() throws {
-        guard (peer == nil) != (advertise == nil) else {
+        guard (ends.peer == nil) != (ends.advertise == nil) else {
             throw CommandFailure(.usage, "missing peer: give --peer ADDRESS or NAME (central), or --advertise NAME (peripheral)")
         }
-        guard peer == nil || !request else {
+        guard ends.peer == nil || !ends.request else {
             throw CommandFailure(.usage, "a Security Request comes from a device that advertises: --advertise")
         }
-        let selector = try peer.map { try transport.peer($0) }
+        let selector = try ends.peer.map { try ends.transport.peer($0) }
         try checkTransport()
         let settings = try pairingSettings()
         var paths = OutputPaths()
-        for (option, path) in [("--oob", oob), ("--bonds", store.path), ("--oob-own", oobOwn)] { try paths.add(option, path) }
-        let ownData = try oobOwn.map { try OutputFile($0, isSecret: true) }
-        let file = try store.open(makes: bond)
+        try paths.add([("--bonds", bonds.store.path)] + outOfBand.paths)
+        let ownData = try outOfBand.oobOwn.map { try OutputFile($0, isSecret: true) }
+        let file = try bonds.store.open(makes: bonds.bond)
         let keys = file?.keys ?? KeyStore()
         let command = self
         let prepare = { (host: Host) in
             host.keys = keys
             host.addressChoice =
-                keys.identityAddress.map { .fixed($0) } ?? (command.bredr || command.transport == .bredr ? .automatic : .drawn)
+                keys.identityAddress.map { .fixed($0) }
+                ?? (command.security.bredr || command.ends.transport == .bredr ? .automatic : .drawn)
         }
-        try HostSession.run(on: device, firmware: firmware, named: advertise ?? "bluebench", prepare: prepare) { host in
-            if command.bredr { try PublicAddress.check(host, chosen: keys.identityAddress) }
+        try HostSession.run(on: device, firmware: firmware, named: ends.advertise ?? "bluebench", prepare: prepare) { host in
+            if command.security.bredr { try PublicAddress.check(host, chosen: keys.identityAddress) }
             keys.identityAddress = host.address
-            if command.isPrivate { try await host.enablePrivacy() }
+            if command.ends.isPrivate { try await host.enablePrivacy() }
             let user = PairUser(command, on: host.loop)
             host.pairingSettings = settings
             if let ownData { try ownData.write(try await command.ownPairingData(of: host).text) }
             host.pairingDialogue = user.dialogue()
             try await user.report { () async throws -> PairEvent in
-                if command.transport == .bredr {
+                if command.ends.transport == .bredr {
                     let peer = selector?.address?.bdADDR
                     return try await ClassicPairSession(host, settings: settings, command: command, peer: peer, user: user).run()
                 }
@@ -91,61 +67,56 @@ struct PairCommand: ParsableCommand {
 
     /// Rejects options that are not for the transport.
     private func checkTransport() throws {
-        guard transport == .bredr else {
-            guard pin == nil else { throw CommandFailure(.usage, "a PIN is of BR/EDR: --transport bredr") }
+        guard ends.transport == .bredr else {
+            guard security.pin == nil else { throw CommandFailure(.usage, "a PIN is of BR/EDR: --transport bredr") }
             return
         }
-        guard !bredr, !isPrivate, !request else {
+        guard !security.bredr, !ends.isPrivate, !ends.request else {
             throw CommandFailure(.usage, "--bredr, --private and --request are about pairing over LE")
         }
-        guard pin == nil || oob == nil && oobOwn == nil else {
+        guard security.pin == nil || outOfBand.oob == nil && outOfBand.oobOwn == nil else {
             throw CommandFailure(.usage, "--pin goes without Secure Simple Pairing, and so without --oob and --oob-own")
         }
-        guard pin.map({ (1...16).contains($0.utf8.count) }) ?? true else { throw CommandFailure(.usage, "a PIN has 1 to 16 octets") }
+        guard security.pin.map({ (1...16).contains($0.utf8.count) }) ?? true else {
+            throw CommandFailure(.usage, "a PIN has 1 to 16 octets")
+        }
     }
 
     private func ownPairingData(of host: Host) async throws -> PairingData {
-        transport == .bredr ? PairingData(try await host.makeClassicOutOfBandData()) : PairingData(host.makeOutOfBandData())
+        ends.transport == .bredr ? PairingData(try await host.makeClassicOutOfBandData()) : PairingData(host.makeOutOfBandData())
     }
 
     private func pairingSettings() throws -> PairingSettings {
-        let capabilities: [String: IOCapability] = [
-            "none": .noInputNoOutput, "display": .displayOnly, "display-yes-no": .displayYesNo, "keyboard": .keyboardOnly,
-            "keyboard-display": .keyboardDisplay,
-        ]
-        guard let capability = capabilities[io] else {
-            throw CommandFailure(.usage, "'\(io)': --io is none, display, display-yes-no, keyboard or keyboard-display")
-        }
-        guard !legacy || !secureConnectionsOnly else {
+        guard !security.legacy || !security.secureConnectionsOnly else {
             throw CommandFailure(.usage, "--legacy and --secure-connections-only exclude each other")
         }
-        guard !legacy || !bredr else { throw CommandFailure(.usage, "LE legacy pairing makes no key for BR/EDR") }
-        guard minKeySize <= maxKeySize else { throw CommandFailure(.usage, "--min-key-size is more than --max-key-size") }
+        guard !security.legacy || !security.bredr else { throw CommandFailure(.usage, "LE legacy pairing makes no key for BR/EDR") }
+        guard security.minKeySize <= security.maxKeySize else { throw CommandFailure(.usage, "--min-key-size is more than --max-key-size") }
         var settings = PairingSettings()
-        settings.ioCapability = capability
-        settings.isBonding = bond
-        settings.asksForMITM = mitm
-        settings.supportsSecureConnections = !legacy
-        if secureConnectionsOnly { settings.isSecureConnectionsOnly = true }
-        settings.minimumKeySize = minKeySize
-        settings.maximumKeySize = maxKeySize
-        settings.passkey = passkey
-        settings.acceptsWeakerBond = acceptWeaker
-        if signing {
+        settings.ioCapability = user.io.value
+        settings.isBonding = bonds.bond
+        settings.asksForMITM = security.mitm
+        settings.supportsSecureConnections = !security.legacy
+        if security.secureConnectionsOnly { settings.isSecureConnectionsOnly = true }
+        settings.minimumKeySize = security.minKeySize
+        settings.maximumKeySize = security.maxKeySize
+        settings.passkey = user.passkey
+        settings.acceptsWeakerBond = bonds.acceptWeaker
+        if security.signing {
             settings.localKeys.insert(.signKey)
             settings.peerKeys.insert(.signKey)
         }
-        if bredr {
+        if security.bredr {
             settings.localKeys.insert(.linkKey)
             settings.peerKeys.insert(.linkKey)
             settings.supportsH7 = true
         }
-        settings.pin = pin.map { [UInt8]($0.utf8) }
-        if transport == .bredr {
-            settings.supportsSimplePairing = pin == nil
+        settings.pin = security.pin.map { [UInt8]($0.utf8) }
+        if ends.transport == .bredr {
+            settings.supportsSimplePairing = security.pin == nil
             settings.supportsH7 = true
         }
-        let given = try oob.map { try PairingData(file: $0, for: transport) }
+        let given = try outOfBand.oob.map { try PairingData(file: $0, for: ends.transport) }
         settings.outOfBandData = given?.data
         settings.classicOutOfBandData = given?.classicData
         return settings

@@ -24,7 +24,7 @@ final class PairSession {
 
     /// Pairs, or encrypts with the key of a bond, and disconnects.
     func run() async throws -> PairEvent {
-        let end = host.loop.now + .seconds(command.seconds)
+        let end = host.loop.now + .seconds(command.ends.seconds)
         let link = try await connection(until: end)
         defer { wait.end() }
         var connected = PairEvent("connected")
@@ -53,7 +53,7 @@ final class PairSession {
             connect.limit = end - host.loop.now
             return try await host.connectAnswered(to: peer, connect)
         }
-        let name = command.advertise ?? ""
+        let name = command.ends.advertise ?? ""
         wait.begin("waiting for a peer that connects to '\(name)'", until: end)
         let data = AdvertisingData([.flags([.generalDiscoverable, .brEDRNotSupported]), .completeLocalName(name)])
         let set = try await host.advertise(AdvertisingSettings(data: data))
@@ -67,7 +67,7 @@ final class PairSession {
     }
 
     private func asCentral(_ link: Connection) async throws -> PairEvent {
-        guard link.bond != nil, !command.again else { return PairEvent(try await link.pair(settings)) }
+        guard link.bond != nil, !command.bonds.again else { return PairEvent(try await link.pair(settings)) }
         try await link.encrypt()
         return encrypted(link)
     }
@@ -80,15 +80,15 @@ final class PairSession {
             switch change {
             case .paired(let result): done.fulfil(PairEvent(result))
             case .pairingFailed(let error): done.fail(error)
-            case .encryptionChanged(true) where hadBond && link.security > .none && !command.again: done.fulfil(encrypted(link))
+            case .encryptionChanged(true) where hadBond && link.security > .none && !command.bonds.again: done.fulfil(encrypted(link))
             case .disconnected(let reason): done.fail(HostError.peer(.disconnected(reason)))
             default: break
             }
         }
         defer { if let listener { link.events.remove(listener) } }
-        if command.request { return PairEvent(try await link.pair(settings)) }
+        if command.ends.request { return PairEvent(try await link.pair(settings)) }
         do { return try await done.value(until: end) } catch is TimeOut {
-            throw CommandFailure(.fail, "the peer did not pair within \(command.seconds) s; --request asks it to")
+            throw CommandFailure(.fail, "the peer did not pair within \(command.ends.seconds) s; --request asks it to")
         }
     }
 

@@ -49,7 +49,7 @@ final class PairUser {
 
     private func enterPasskey(_ answer: @escaping (UInt32?) -> Void) {
         tell(PairEvent("enter_passkey"), "enter the passkey that the other side shows:")
-        if let passkey = command.passkey { return answer(passkey) }
+        if let passkey = command.user.passkey { return answer(passkey) }
         input.line { line in answer(line.flatMap { UInt32($0.filter { !$0.isWhitespace }) }.flatMap { $0 <= 999_999 ? $0 : nil }) }
     }
 
@@ -62,7 +62,7 @@ final class PairUser {
 
     private func consent(_ link: any SecuredLink, _ answer: @escaping (Bool) -> Void) {
         // A user who selects the peer has consented, even if the peer requests first.
-        guard command.peer == nil else { return answer(true) }
+        guard command.ends.peer == nil else { return answer(true) }
         var event = PairEvent("consent")
         event.peer = link.peer.address.argument
         tell(event, "pair with \(link.peer)? yes or no:")
@@ -70,7 +70,7 @@ final class PairUser {
     }
 
     private func decide(_ answer: @escaping (Bool) -> Void) {
-        if command.accept { return answer(true) }
+        if command.user.accept { return answer(true) }
         input.line { line in answer(["y", "yes"].contains(line?.lowercased().filter { !$0.isWhitespace })) }
     }
 

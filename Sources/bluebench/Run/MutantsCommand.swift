@@ -7,12 +7,12 @@ import Report
 /// `bluebench mutants`: runs the suites against peers with known defects.
 struct MutantsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "mutants", abstract: "Run the suites against peers with a defect each, and show which case finds it.",
-        discussion: "A mutant that no case kills is a hole in the suites: exit code 1.")
+        commandName: "mutants", abstract: "Run the suites against peers with one defect each, and show the cases that find it.",
+        discussion: "Exit code 1 if no case kills a mutant: the suites have a gap.")
 
-    @Argument(help: "Mutants to try. All by default.") var ids: [String] = []
-    @Option(help: ArgumentHelp("Where the cases are.", valueName: "folder"), completion: .directory) var cases = CaseFolder.standard
-    @Option(help: ArgumentHelp("Fixes every random choice.", valueName: "n")) var seed: UInt64 = 1
+    @Argument(help: "Mutants. Default: all.") var ids: [String] = []
+    @Option(help: ArgumentHelp("Folder of the cases.", valueName: "folder"), completion: .directory) var cases = CaseFolder.standard
+    @Option(help: ArgumentHelp("Seed of every random choice.", valueName: "n")) var seed: UInt64 = 1
     @Flag(help: "Run every case against every mutant, not only the expected killers.") var all = false
     @Option(help: ArgumentHelp("Write the results as JSON.", valueName: "file"), completion: .file()) var json: String?
 

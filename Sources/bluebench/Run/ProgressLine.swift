@@ -103,10 +103,12 @@ final class ProgressLine: RunObserver {
         return line.split(separator: "\n").joined(separator: " ")
     }
 
-    static func summary(_ result: RunResult, elapsed: Microseconds) -> String {
+    /// - Parameter isSimulated: the run was in virtual time.
+    static func summary(_ result: RunResult, elapsed: Microseconds, isSimulated: Bool) -> String {
         let virtual = result.cases.reduce(0) { $0 + $1.virtualMilliseconds } / 1_000
         let wall = (elapsed.seconds * 10).rounded() / 10
-        return "\(counts(result)); \(Int(virtual.rounded())) s of the run's own time in \(wall) s, seed \(result.seed)"
+        let time = isSimulated ? "\(Int(virtual.rounded())) s simulated in \(wall) s" : "\(wall) s"
+        return "\(counts(result)); \(time), seed \(result.seed)"
     }
 
     /// Returns the number of cases for each verdict.

@@ -4,40 +4,47 @@ import Foundation
 import Report
 import Transport
 
-/// The options for the output of a run's results.
-struct ReportOptions: ParsableArguments {
+/// The documents that hold results.
+struct DocumentOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Write everything to a folder.", valueName: "folder"), completion: .directory) var report: String?
     @Option(help: ArgumentHelp("Write results as JSON.", valueName: "file"), completion: .file()) var json: String?
     @Option(help: ArgumentHelp("Write results as JUnit XML.", valueName: "file"), completion: .file()) var junit: String?
-    @Option(help: ArgumentHelp("Write one HTML page.", valueName: "file"), completion: .file()) var html: String?
+    @Option(help: ArgumentHelp("Write a self-contained HTML page.", valueName: "file"), completion: .file()) var html: String?
     @Option(
-        help: ArgumentHelp("Write as Markdown what was found of the subject's controller, command by command.", valueName: "file"),
-        completion: .file())
-    var scorecard: String?
-    @Option(
-        help: ArgumentHelp("Write a summary in Markdown, as CI services show for a job; - for the standard output.", valueName: "file"),
-        completion: .file())
+        help: ArgumentHelp("Write a Markdown summary for a CI job; - for standard output.", valueName: "file"), completion: .file())
     var markdown: String?
     @Option(
         help: ArgumentHelp(
-            "Write the packets of tester and subject: .btsnoop, or .pcapng with the simulated air and a comment where a case begins, fails and ends.",
-            valueName: "file"), completion: .file())
-    var capture: String?
-    @Flag(help: "Keep in the capture's air what carries nothing, too: empty packets of links, ID, POLL and NULL. --air always has them.")
-    var idleAir = false
-    @Option(help: ArgumentHelp("Write every transmission on the simulated air, in pcapng.", valueName: "file"), completion: .file())
-    var air: String?
-    @Option(
-        help: ArgumentHelp(
-            "Write the keys of encrypted links on the simulated air: `bluebench show --keylog` opens the air log with them.",
-            valueName: "file"), completion: .file())
-    var keylog: String?
-    @Option(help: ArgumentHelp("Write all of it into a folder.", valueName: "folder"), completion: .directory) var report: String?
-    @Option(
-        help: ArgumentHelp(
-            "Results of an earlier run, or its report folder: the page says what differs of a case since it last passed. May be repeated.",
+            "Earlier results or report folder: the page shows what changed in a case since it last passed. Repeatable.",
             valueName: "results"), completion: .file())
     var baseline: [String] = []
-    @Flag(help: "Leave the keys of links in results and captures, which have them hidden otherwise.") var keys = false
+}
+
+/// The documents of a run and what they are labelled with.
+struct ReportOptions: ParsableArguments {
+    @OptionGroup var documents: DocumentOptions
+    @Option(
+        help: ArgumentHelp("Write the verdicts for each HCI command of the DUT's controller as Markdown.", valueName: "file"),
+        completion: .file())
+    var scorecard: String?
+    @Option(
+        help: ArgumentHelp(
+            "Name of the tested build, such as a firmware version. In all reports; `history` groups by it.", valueName: "name"))
+    var build: String?
+    @Option(help: ArgumentHelp("Label of the run in its reports. Repeatable.", valueName: "name=value"))
+    var label: [String] = []
+
+    var report: String? { documents.report }
+
+    func labels() throws -> [String: String] {
+        var labels = build.map { [RunResult.buildLabel: $0] } ?? [:]
+        for text in label {
+            let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+            guard parts.count == 2 else { throw CommandFailure(.usage, "--label \(text): write NAME=VALUE") }
+            labels[parts[0]] = parts[1]
+        }
+        return labels
+    }
 
     /// The output files of a run, which have been checked to be writable.
     struct Files {
@@ -92,10 +99,26 @@ struct ReportOptions: ParsableArguments {
         result.scorecard?.markdown(of: result.subject) ?? "# \(result.subject)\n\nThe bench did not have its HCI.\n"
     }
 
-    /// Creates the folder and checks that all files can be written.
-    func prepare() throws -> Files {
-        var files = Files()
-        // Read before anything is written, because the folder may be that of this run.
+    /// Makes the folder and checks that every file can be written.
+    func prepare(_ captures: CaptureOptions) throws -> Files {
+        var paths = OutputPaths()
+        try paths.add(documents.paths + [("--scorecard", scorecard)] + captures.paths)
+        let capture = captures.capture == nil ? ["capture.pcapng"] : []
+        if let report { try paths.add((DocumentOptions.names + capture).map { ("--report", "\(report)/\($0)") }) }
+        var files = try documents.prepare()
+        files.capture = captures.capture ?? report.map { $0 + "/capture.pcapng" }
+        files.scorecard = try DocumentOptions.outputs(scorecard, report, "scorecard.md")
+        return files
+    }
+}
+
+extension DocumentOptions {
+    /// What a report folder holds beside captures.
+    fileprivate static let names = ["results.json", "junit.xml", "index.html", "scorecard.md", "results.jsonl", "throughput.json"]
+
+    func prepare() throws -> ReportOptions.Files {
+        var files = ReportOptions.Files()
+        // Before anything is written: the folder may be that of this run.
         files.earlier = EarlierRuns(try baseline.map { try ResultsFile.read($0) }.map { ($0.result, $0.facts) })
         if let report {
             try? FileManager.default.createDirectory(atPath: report, withIntermediateDirectories: true)
@@ -108,39 +131,22 @@ struct ReportOptions: ParsableArguments {
             files.store = report + "/results.jsonl"
             files.throughputJSON = report + "/throughput.json"
         }
-        files.capture = capture ?? report.map { $0 + "/capture.pcapng" }
-        var paths = OutputPaths()
-        for (option, path) in [
-            ("--json", json), ("--junit", junit), ("--html", html), ("--scorecard", scorecard), ("--markdown", markdown),
-            ("--capture", files.capture), ("--air", air), ("--keylog", keylog),
-        ] {
-            try paths.add(option, path)
-        }
-        for name in report == nil ? [] : ["results.json", "junit.xml", "index.html", "scorecard.md", "results.jsonl", "throughput.json"] {
-            try paths.add("--report", report.map { "\($0)/\(name)" })
-        }
         files.json = try Self.outputs(json, report, "results.json")
         files.junit = try Self.outputs(junit, report, "junit.xml")
         files.html = try Self.outputs(html, report, "index.html")
-        files.scorecard = try Self.outputs(scorecard, report, "scorecard.md")
         files.markdown = try Self.outputs(markdown, nil, "")
         return files
     }
 
-    /// Returns only the documents of existing results.
-    static func documents(
-        json: String?, junit: String?, html: String?, markdown: String?, report: String?, baseline: [String]
-    ) throws -> Files {
-        var options = try Self.parse([])
-        (options.json, options.junit, options.html, options.markdown, options.report) = (json, junit, html, markdown, report)
-        options.baseline = baseline
-        var files = try options.prepare()
-        files.capture = nil
-        files.scorecard = []
-        return files
+    /// The same, refusing a path that is named twice.
+    func prepareAlone() throws -> ReportOptions.Files {
+        var paths = OutputPaths()
+        try paths.add(self.paths)
+        if let report { try paths.add(Self.names.map { ("--report", "\(report)/\($0)") }) }
+        return try prepare()
     }
 
-    private static func outputs(_ own: String?, _ folder: String?, _ name: String) throws -> [OutputFile] {
+    fileprivate static func outputs(_ own: String?, _ folder: String?, _ name: String) throws -> [OutputFile] {
         try [own, folder.map { "\($0)/\(name)" }].compactMap { $0 }.map { try OutputFile($0) }
     }
 }

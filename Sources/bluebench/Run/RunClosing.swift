@@ -12,13 +12,14 @@ struct RunClosing {
     var elapsed: Microseconds
     var folder: String?
     var isColoured: Bool
+    var isSimulated: Bool
 
     func tell() {
         let open = result.cases.count(where: \.isNotRun)
         var ran = result
         ran.cases.removeAll(where: \.isNotRun)
-        Console.line(ProgressLine.summary(ran, elapsed: elapsed))
-        if open > 0 { Console.line("\(open) case\(open == 1 ? " was" : "s were") not run: \(result.ending ?? "")") }
+        Console.line(ProgressLine.summary(ran, elapsed: elapsed, isSimulated: isSimulated))
+        if open > 0 { Console.line("\(Console.count(open, "case")) not run: \(result.ending ?? "")") }
         if let late = result.worstSchedulingDelayMilliseconds, late > slack.milliseconds / 2 {
             Console.line(
                 "the machine served the bench up to \(Int(late)) ms late; the slack of windows is \(Int(slack.milliseconds)) ms")

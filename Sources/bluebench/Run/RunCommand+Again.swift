@@ -7,16 +7,9 @@ extension RunCommand {
         func add(_ name: String, _ value: String?) {
             if let value { words += [name, value] }
         }
-        if cases != CaseFolder.standard { add("--cases", cases) }
-        if tester != "virtual" { add("--tester", tester) }
-        if subject != "virtual" { add("--subject", subject) }
-        for name in [
-            "--peer", "--device", "--tester-address", "--subject-address", "--subject-port", "--accessory", "--slack", "--profile",
-            "--bonds",
-        ] {
-            add(name, Arguments.value(of: name))
-        }
-        for value in values { add("--set", value) }
+        if selection.cases != CaseFolder.standard { add("--cases", selection.cases) }
+        for name in BenchOptions.optionNames + BondOptions.optionNames { add(name, Arguments.value(of: name)) }
+        for value in selection.set { add("--set", value) }
         return RunFacts.shell(words)
     }
 }

@@ -12,44 +12,44 @@ extension RunCommand {
     /// Runs the cases and writes the report as far as possible.
     func execute(_ plan: inout RunPlan, _ ends: BenchEnds) throws {
         let (signals, began) = (SignalHandler(), MonotonicClock.now())
-        var files = try outputs.prepare()
+        var files = try outputs.prepare(captures)
         var store = try openStore(files, ends)
-        if !resume { files.setCaptureAside() }
-        let secrets = outputs.keys ? nil : Secrets()
+        if !controls.resume { files.setCaptureAside() }
+        let secrets = captures.keys ? nil : Secrets()
         store?.secrets = secrets
-        plan.known = resume ? (store?.known ?? [:]).filter { $0.value.isFinal } : [:]
+        plan.known = controls.resume ? (store?.known ?? [:]).filter { $0.value.isFinal } : [:]
         let port = try openPort(ends, signals)
-        let devices = try realDevices(plan.setup)
-        let recorder = try makeRecorder(files, devices, hasAir: ends.areVirtual || port != nil)
+        let held = try realDevices(plan.setup)
+        let recorder = try makeRecorder(files, held, hasAir: ends.areVirtual || port != nil)
         recorder.secrets = secrets
-        let keys = try outputs.keylog.map { try KeyLog($0) }
+        let keys = try captures.keylog.map { try KeyLog($0) }
         if let keys { recorder.onKey = { keys.add($0, $1) } }
         if let port { port.logAir(to: recorder) }
         let progress = ProgressLine(
-            total: plan.cases.count, done: plan.cases.count { plan.known[$0.id] != nil }, isQuiet: controls.quiet,
-            isColoured: controls.colour.isOn)
-        let runner = Runner(plan, recorder: recorder, observer: progress, port: port, devices: devices)
+            total: plan.cases.count, done: plan.cases.count { plan.known[$0.id] != nil }, isQuiet: terminal.quiet,
+            isColoured: terminal.colour.isOn)
+        let runner = Runner(plan, recorder: recorder, observer: progress, port: port, devices: held)
         signals.onStop { [stopping = runner.stopping] in stopping.raise() }
         controls.limit(runner)
         let reports = runner.open()
-        let keepsFormer = reports == nil && files.formerCaptures != nil && !resume
+        let keepsFormer = reports == nil && files.formerCaptures != nil && !controls.resume
         if keepsFormer {
             store = nil
             files.keepFormerReport()
         } else {
-            files.removeRemains(isContinued: resume)
+            files.removeRemains(isContinued: controls.resume)
         }
         do { try store?.begin() } catch { throw CommandFailure(error) }
-        for line in RunHeader.lines(reports ?? [], plan.setup, isWall: reports != nil && (devices != nil || port != nil)) {
-            if !controls.quiet { Console.line(line) }
+        for line in RunHeader.lines(reports ?? [], plan.setup, isWall: reports != nil && (held != nil || port != nil)) {
+            if !terminal.quiet { Console.line(line) }
         }
-        if peer != nil || plan.device != nil, reports != nil { try look(with: runner, closing: devices) }
+        if devices.peer != nil || plan.device != nil, reports != nil { try look(with: runner, closing: held) }
         var troubles = Troubles()
         let facts = facts()
         var result = runAll(runner, (store, secrets), files, facts, progress, &troubles)
-        if let devices {
-            devices.close()
-            result.devices = devices.reports
+        if let held {
+            held.close()
+            result.devices = held.reports
             result.usb = USBTally.current
         }
         troubles.attempt { try recorder.finish() }
@@ -57,13 +57,13 @@ extension RunCommand {
         if let shortfall = recorder.shortfall { troubles.texts.append(shortfall) }
         troubles.attempt { try keys?.finish() }
         troubles.attempt { try restoreFolder(files, store) }
-        if throughput, !result.isInterrupted {
-            troubles.attempt { files.throughput = try StandardSweep.run(seed: seed, json: files.throughputJSON) }
+        if controls.throughput, !result.isInterrupted {
+            troubles.attempt { files.throughput = try StandardSweep.run(seed: selection.seed, json: files.throughputJSON) }
         }
         troubles.texts += try files.write(result, about: facts, hiding: secrets)
         let closing = RunClosing(
             result: result, slack: plan.setup.slack, elapsed: MonotonicClock.now() - began, folder: files.folder,
-            isColoured: controls.colour.isOn)
+            isColoured: terminal.colour.isOn, isSimulated: ends.areVirtual)
         if reports != nil { closing.tell() }
         closing.tellWhereToGoOn()
         if let lost = runner.lost { Console.complain(lost) }
@@ -103,27 +103,27 @@ extension RunCommand {
     private func makeRecorder(_ files: ReportOptions.Files, _ devices: HeldDevices?, hasAir: Bool) throws -> Recorder {
         do {
             return try Recorder(
-                path: files.capture, airPath: outputs.air, hasAir: hasAir, keepsIdleAir: outputs.idleAir, isContinued: resume,
+                path: files.capture, airPath: captures.air, hasAir: hasAir, isContinued: controls.resume,
                 devices: devices)
         } catch { throw CommandFailure(error) }
     }
 
     /// Reports a missing device at the start instead of in each case.
-    private func look(with runner: Runner, closing devices: HeldDevices?) throws {
+    private func look(with runner: Runner, closing held: HeldDevices?) throws {
         do {
             let found = try runner.describeDevice()
             Console.line("subject  \(found.line)")
             for remark in found.remarks { Console.line("         \(remark)") }
             if let change = runner.product?.change { Console.line("device   \(change)") }
-            if let profile { Console.line("profile  " + (runner.profileLine ?? profile)) }
+            if let profile = devices.profile { Console.line("profile  " + (runner.profileLine ?? profile)) }
             guard let (cases, length) = runner.expectedLength(), cases > 0 else { return }
             Console.line(
-                "length   about \(Self.words(length)) for the \(cases) cases that are about it; longer where it does not answer"
+                "length   about \(Self.words(length)) for \(Console.count(cases, "case")); longer where the DUT does not answer"
             )
         } catch let failure as SurveyFailure {
             // The results contain the reason.
             if runner.stopping.isRaised { return }
-            devices?.close()
+            held?.close()
             throw CommandFailure(.bench, failure.description)
         }
     }
@@ -135,8 +135,9 @@ extension RunCommand {
 
     private func openStore(_ files: ReportOptions.Files, _ ends: BenchEnds) throws -> ResultStore? {
         guard let path = files.store else { return nil }
-        let header = ResultStore.Header(seed: seed, tester: ends.tester.description, subject: subjectPort ?? subject)
-        do { return try ResultStore(path: path, header: header, isResumed: resume) } catch { throw CommandFailure(error) }
+        let header = ResultStore.Header(
+            seed: selection.seed, tester: ends.tester.description, subject: devices.subjectPort ?? devices.subject ?? "virtual")
+        do { return try ResultStore(path: path, header: header, isResumed: controls.resume) } catch { throw CommandFailure(error) }
     }
 
     /// Creates the report folder again if it was removed during the run.
@@ -151,20 +152,20 @@ extension RunCommand {
 
     /// Returns the real devices, which remain open for the whole run.
     func realDevices(_ setup: BenchSetup) throws -> HeldDevices? {
-        guard waitForReplug == nil || setup.tester != .virtual || setup.isAlone else {
+        guard devices.waitForReplug == nil || setup.tester != .virtual || setup.isAlone else {
             throw CommandFailure(.usage, "--wait-for-replug needs real devices: a virtual one is never unplugged")
         }
         guard setup.tester != .virtual || setup.isAlone else { return nil }
-        return HeldDevices(setup, timeOut: waitForReplug.map { .seconds($0) })
+        return HeldDevices(setup, timeOut: devices.waitForReplug.map { .seconds($0) })
     }
 
     func openPort(_ ends: BenchEnds, _ signals: SignalHandler) throws -> SubjectPort? {
         guard case .port(let address) = ends.subject else { return nil }
         do {
-            let port = try SubjectPort(address, seed: seed)
+            let port = try SubjectPort(address, seed: selection.seed)
             signals.onStop(on: port.loop) { [weak port] in port?.stop() }
             Console.line("waiting for an accessory's host on \(port.address)")
-            try port.waitForHost(.seconds(timeOut))
+            try port.waitForHost(.seconds(devices.hostTimeout))
             return port
         } catch is CancellationError {
             throw CommandFailure(.bench, "stopped while it waited for an accessory's host")

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Cases
 import Conformance
 import Foundation
 import Timing
@@ -6,77 +7,35 @@ import Timing
 /// The options that limit a run.
 struct RunControls: ParsableArguments {
     @Option(
-        help: ArgumentHelp("End the run after so many cases that FAIL or end in ERROR.", valueName: "n"),
+        help: ArgumentHelp(
+            "Repeat a case that neither passes nor is N/A up to n times with new seeds; a later PASS is marked flaky.", valueName: "n"),
+        transform: Arguments.whole(0...100))
+    var retry = 0
+    @Flag(help: "With --retry: exit code 1 for a flaky case.") var failOnFlaky = false
+    @Option(
+        help: ArgumentHelp("Stop after n cases that end in FAIL or ERROR.", valueName: "n"),
         transform: Arguments.whole(1...1_000_000))
     var maxFailures: Int?
     @Option(
-        help: ArgumentHelp(
-            "Try a case that neither passes nor is N/A again, up to so many times, with other random choices. A PASS after a FAIL is marked flaky.",
-            valueName: "n"), transform: Arguments.whole(0...100))
-    var retry = 0
-    @Flag(help: "With --retry: a flaky case is a failure, exit code 1.") var failOnFlaky = false
-    @Option(
-        help: ArgumentHelp("End the whole run after so many seconds; cases that have not run by then are INCONC.", valueName: "s"),
+        help: ArgumentHelp("Timeout of the whole run; cases that have not run by then are INCONC.", valueName: "seconds"),
         transform: Arguments.whole(1...31_536_000))
     var timeout: Int?
-    @Option(help: ArgumentHelp("Run the i-th of n parts of the cases: 2/4.", valueName: "i/n"), transform: Self.shard) var shard: Shard?
-    @Option(
-        help: ArgumentHelp(
-            "With --shard: results of an earlier run, by whose durations the parts are made equally long. Without it they have as many cases.",
-            valueName: "results"), completion: .file())
-    var durations: String?
-    @Option(
-        defaultAsFlag: "",
-        help: ArgumentHelp(
-            "Run only what did not pass in these results, results.json or a report folder; the folder of --report without a value.",
-            valueName: "results"), completion: .file())
-    var lastFailed: String?
-    @Flag(help: "Print only cases that need attention, and the last lines.") var quiet = false
-    @OptionGroup var colour: ColourOption
+    @Flag(help: "Continue the interrupted run in the folder of --report.") var resume = false
+    @Flag(help: "Repeat each FAIL with the two dongles exchanged, and say whether it stays with the dongle.") var swap = false
+    @Flag(help: "Also measure throughput and chart it in the page; two virtual devices only.") var throughput = false
 
-    private static let shard: @Sendable (String) throws -> Shard = { text in
-        guard let shard = Shard(text) else { throw ValidationError("i/n with i from 1 to n: 2/4") }
-        return shard
-    }
-
-    /// Rejects options without effect.
-    func check(report: String?) throws {
-        if durations != nil, shard == nil { throw CommandFailure(.usage, "--durations is for --shard") }
+    /// Refuses options that have no effect.
+    func check(report: String?, page: String?) throws {
         if failOnFlaky, retry == 0 { throw CommandFailure(.usage, "--fail-on-flaky is for --retry: without it nothing is flaky") }
-        if lastFailed == "", report == nil {
-            throw CommandFailure(.usage, "--last-failed needs results: name a file or a report folder, or --report")
+        if resume, report == nil {
+            throw CommandFailure(.usage, "--resume continues the run of a report folder: name it with --report")
+        }
+        if throughput, report == nil, page == nil {
+            throw CommandFailure(.usage, "--throughput is drawn into a page: name one with --html or --report")
         }
     }
 
-    /// Removes the cases from the plan that are not to be run.
-    ///
-    /// - Returns: false if no cases remain because all have passed.
-    func narrow(_ plan: inout RunPlan, report: String?) throws -> Bool {
-        (plan.retries, plan.mostFailures, plan.shard) = (retry, maxFailures, shard?.description)
-        if let lastFailed {
-            let (path, before) = try ResultsFile.read(lastFailed.isEmpty ? report ?? "" : lastFailed).named
-            let wanted = Set(before.cases.filter { $0.verdict != .pass && $0.verdict != .notApplicable }.map(\.id))
-            guard !wanted.isEmpty else {
-                Console.line("everything in \(path) has passed")
-                return false
-            }
-            plan.cases.removeAll { !wanted.contains($0.id) }
-            guard !plan.cases.isEmpty else {
-                throw CommandFailure(.usage, "none of what failed in \(path) is among the cases that would run: \(wanted.sorted()[0])")
-            }
-        }
-        guard let shard else { return true }
-        var known: [String: Double] = [:]
-        if let durations {
-            for result in try ResultsFile.read(durations).result.cases where !result.isNotRun {
-                known[result.id] = result.durationMilliseconds
-            }
-        }
-        let part = shard.part(of: plan.cases.map(\.id), durations: known)
-        plan.cases.removeAll { !part.contains($0.id) }
-        guard !plan.cases.isEmpty else { throw CommandFailure(.usage, "--shard \(shard): there are fewer cases than parts") }
-        return true
-    }
+    func apply(to plan: inout RunPlan) { (plan.retries, plan.mostFailures) = (retry, maxFailures) }
 
     /// Stops the run at its time limit.
     func limit(_ runner: Runner) {

@@ -8,16 +8,16 @@ import Synchronization
 /// `bluebench variants`: runs the suites with conforming devices that differ from the default.
 struct VariantsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "variants", abstract: "Run every case against conforming devices and surroundings that behave unlike ours.",
-        discussion: "A case that FAILs against one of them is wrong: exit code 1.")
+        commandName: "variants", abstract: "Run every case against conforming devices and conditions that differ from ours.",
+        discussion: "Exit code 1 if a case FAILs against one of them: the case is wrong.")
 
-    @Argument(help: "Variants to try. All by default.") var ids: [String] = []
-    @Option(help: ArgumentHelp("Where the cases are.", valueName: "folder")) var cases = CaseFolder.standard
-    @Option(help: ArgumentHelp("Run only this case or suite; may be repeated.", valueName: "case")) var only: [String] = []
-    @Option(help: ArgumentHelp("The first seed.", valueName: "n"), transform: Arguments.seed) var seed: UInt64 = 1
-    @Option(help: ArgumentHelp("How many seeds to try, one after another.", valueName: "n"), transform: Arguments.whole(1...10_000))
+    @Argument(help: "Variants. Default: all.") var ids: [String] = []
+    @Option(help: ArgumentHelp("Folder of the cases.", valueName: "folder")) var cases = CaseFolder.standard
+    @Option(help: ArgumentHelp("Only this case or suite. Repeatable.", valueName: "case")) var only: [String] = []
+    @Option(help: ArgumentHelp("First seed.", valueName: "n"), transform: Arguments.seed) var seed: UInt64 = 1
+    @Option(help: ArgumentHelp("Number of consecutive seeds.", valueName: "n"), transform: Arguments.whole(1...10_000))
     var seeds = 1
-    @Flag(help: "List what was INCONC, and why.") var inconclusive = false
+    @Flag(help: "List INCONC verdicts with their reasons.") var inconclusive = false
     @Option(help: ArgumentHelp("Write the results as JSON.", valueName: "file")) var json: String?
 
     func run() throws {

@@ -8,7 +8,8 @@ struct ColourOption: ParsableArguments {
         case auto, always, never
     }
 
-    @Option(help: ArgumentHelp("Colour verdicts: on a terminal unless NO_COLOR is set, always or never.", valueName: "when")) var color =
+    @Option(help: ArgumentHelp("Colour of verdicts: auto (on a terminal, unless NO_COLOR is set), always or never.", valueName: "when"))
+    var color =
         Choice.auto
 
     var isOn: Bool {

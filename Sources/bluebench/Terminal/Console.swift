@@ -10,6 +10,9 @@ import Transport
 
 /// The process's standard streams, unbuffered, and its exit.
 enum Console {
+    /// `1 case`, `2 cases`.
+    static func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+
     /// True if the standard output is a terminal.
     static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 

@@ -9,24 +9,24 @@ struct CompareCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compare", abstract: "Compare two files of results: figures of throughput, or verdicts.",
         discussion: """
-            BASE and NEW are files that `bluebench throughput --json` or `bluebench run --json` has written, or report folders. A difference of figures counts where it \
-            is beyond the noise that the repetitions of both show (--repeat) and beyond a threshold. Exit code 1: a regression, a row or a case that \
-            fails now, or one that is gone; 2: the files cannot be compared.
+            BASE and NEW are files that `bluebench throughput --json` or `bluebench run --json` has written, or report folders. A change of a figure counts if it \
+            exceeds a threshold and the noise of the repetitions (--repeat). Exit code 1: a regression, a row or a case that fails now, or one that is \
+            missing; 2: the files cannot be compared.
             """)
 
-    @Argument(help: "Results of before.", completion: .file()) var base: String
-    @Argument(help: "Results of now.", completion: .file()) var new: String
-    @Option(help: ArgumentHelp("Tell of figures that fell by so many per cent.", valueName: "percent")) var warn = 1.5
-    @Option(help: ArgumentHelp("Fail at figures that fell by so many per cent.", valueName: "percent")) var fail = 2.5
+    @Argument(help: "Earlier results.", completion: .file()) var base: String
+    @Argument(help: "New results.", completion: .file()) var new: String
+    @Option(help: ArgumentHelp("Report figures that fell by this much.", valueName: "percent")) var warn = 1.5
+    @Option(help: ArgumentHelp("Exit code 1 for figures that fell by this much.", valueName: "percent")) var fail = 2.5
     @Option(
         help: ArgumentHelp(
-            "Another limit where a row's name holds a text: coded-s8=5 or 'notify from-subject 2m=1'.", valueName: "text=percent"))
+            "Own limit for rows whose name contains a text: coded-s8=5 or 'notify from-subject 2m=1'. Repeatable.",
+            valueName: "text=percent"))
     var row: [String] = []
     @Flag(help: "Compare although tester, subject, dongles or settings differ.") var unlike = false
-    @Flag(help: "Rows and cases that are gone do not fail.") var allowVanished = false
-    @Flag(help: "Show what has not changed, too.") var all = false
-    @Option(help: ArgumentHelp("Write the table as Markdown, for a pull request.", valueName: "file"), completion: .file()) var markdown:
-        String?
+    @Flag(help: "Accept rows and cases that are missing in the new results.") var allowVanished = false
+    @Flag(help: "Also show what has not changed.") var all = false
+    @Option(help: ArgumentHelp("Write the table as Markdown.", valueName: "file"), completion: .file()) var markdown: String?
     @Option(help: ArgumentHelp("Write the findings as JSON.", valueName: "file"), completion: .file()) var json: String?
 
     func validate() throws {

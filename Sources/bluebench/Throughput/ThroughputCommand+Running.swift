@@ -13,7 +13,7 @@ extension ThroughputCommand {
         _ plan: SweepPlan, _ settings: VirtualPair.Settings, _ loop: RunLoop, _ captures: Captures, _ output: inout ThroughputOutput
     ) throws {
         let pair = try VirtualPair(settings, loop: loop, capture: captures.packets)
-        if html != nil { pair.bench.watch = EventWatch() }
+        if files.html != nil { pair.bench.watch = EventWatch() }
         try captures.logAir(of: pair.simulation, beside: pair.bench.watch)
         output.watch(pair)
         try loop.run { try await pair.bench.start() }
@@ -36,12 +36,12 @@ extension ThroughputCommand {
         }
         let tester = try end("tester", on: ends.tester, loop, captures)
         let subject = try ends.subjectDevice.map { try end("subject", on: $0, loop, captures) }
-        let further = try also.enumerated().map { try end("subject-\($0 + 2)", on: DeviceSelector($1), loop, captures) }
+        let further = try devices.also.enumerated().map { try end("subject-\($0 + 2)", on: DeviceSelector($1), loop, captures) }
         let hosts = ([tester, subject] + further).compactMap(\.?.host)
         defer { try? loop.run { try await loop.runTogether(hosts.map { host in { await host.leave() } }) } }
         let bench = ThroughputBench(loop: loop, tester: tester, subject: subject)
         for end in further { bench.add(subject: end) }
-        bench.product = product
+        bench.product = productFlow
         let isReady = try begin(on: loop, output) { try await bench.start() }
         output.note(
             tester: Self.chip(of: tester.host),
@@ -55,9 +55,9 @@ extension ThroughputCommand {
         return true
     }
 
-    /// The product that is measured by its own characteristic, if one is given.
-    private var product: ProductFlow? {
-        guard let peer, let uuid = notify ?? write else { return nil }
+    /// The product that is measured by a characteristic of its own, if one is.
+    private var productFlow: ProductFlow? {
+        guard let peer = product.peer, let uuid = product.notify ?? product.write else { return nil }
         let selector = PeerSelector(peer)
         return ProductFlow(characteristic: uuid) { host in
             do { return try await selector.find(with: host) } catch let failure as SurveyFailure {
@@ -77,7 +77,7 @@ extension ThroughputCommand {
     private func end(_ role: String, on device: DeviceSelector, _ loop: RunLoop, _ captures: Captures) throws -> ThroughputBench.End {
         let pipe = try firmware.open(device, on: loop)
         let transport = try pipe.captured(into: captures.packets, as: role, on: loop)
-        let host = Host(loop: loop, transport: transport, database: GATTDatabase(deviceName: "bluebench"), seed: seed)
+        let host = Host(loop: loop, transport: transport, database: GATTDatabase(deviceName: "bluebench"), seed: simulated.seed)
         try firmware.tell(host, about: pipe)
         return ThroughputBench.End(host: host)
     }
@@ -90,6 +90,7 @@ extension ThroughputCommand {
         output.begin(rows: plan.count)
         for request in requests {
             var measured: [[ThroughputRow]] = []
+            let repetitions = comparison.repeat
             for repetition in 1...repetitions {
                 output.announce(request, repetition: repetitions > 1 ? ", \(repetition) of \(repetitions)" : "")
                 let rows = try output.stop.run(on: loop, endsVirtualTime: true) {
@@ -118,7 +119,7 @@ extension ThroughputCommand {
                 own.tester.maxExchangesPerEvent = rung.exchangesPerEvent
                 own.subject.maxExchangesPerEvent = rung.exchangesPerEvent
                 let pair = try VirtualPair(own)
-                let (octets, seconds) = (rung.valueOctets, seconds)
+                let (octets, seconds) = (rung.valueOctets, flows.seconds)
                 try pair.loop.run { try await pair.bench.start() }
                 let row = try output.stop.run(on: pair.loop, endsVirtualTime: true) {
                     await pair.bench.measure(request, seconds: seconds, valueOctets: octets)

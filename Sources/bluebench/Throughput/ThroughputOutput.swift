@@ -7,14 +7,6 @@ import Timing
 
 /// The output of `bluebench throughput`, row by row.
 struct ThroughputOutput {
-    /// The output files besides the terminal.
-    struct Paths {
-        var json: String?
-        var csv: String?
-        var markdown: String?
-        var html: String?
-    }
-
     private let file: OutputFile?
     private let page: OutputFile?
     private let tables: [(file: OutputFile, text: ([ThroughputRow]) -> String)]
@@ -27,8 +19,8 @@ struct ThroughputOutput {
     /// Raised to end the sweep; the rows measured so far are kept.
     let stop: StopFlag
 
-    /// - Throws: an error if the file cannot be written, before the measurement.
-    init(_ paths: Paths, isExplaining: Bool, showsProgress: Bool, seed: UInt64, setup: ThroughputSetup, stop: StopFlag) throws {
+    /// - Throws: when the file cannot be written, before anything is measured.
+    init(_ paths: ThroughputFiles, isExplaining: Bool, showsProgress: Bool, seed: UInt64, setup: ThroughputSetup, stop: StopFlag) throws {
         self.stop = stop
         file = try paths.json.map { try OutputFile($0) }
         page = try paths.html.map { try OutputFile($0) }

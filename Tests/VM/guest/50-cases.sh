@@ -2,7 +2,7 @@
 bench=/share/bluebench
 adapters() { ls -d /sys/bus/usb/devices/1-[12]:1.0/bluetooth/hci* 2>/dev/null | wc -l; }
 output=$(timeout 100 $bench run --cases /share/Conformance --tester usb:1-1 --subject usb:1-2 --report /tmp/report \
-    --case hci/encrypt --case hci/reset-while-connected --case gap-adv/connectable-is-found --case gap-conn/data-both-ways 2>&1)
+    hci/encrypt hci/reset-while-connected gap-adv/connectable-is-found gap-conn/data-both-ways 2>&1)
 code=$?
 echo "$output"
 tail -1 <<<"$output" | sed 's/^/= /'

@@ -1,0 +1,68 @@
+import ArgumentParser
+import Host
+import Packets
+
+/// The peer of a pairing, and the role of this side.
+struct PairEnds: ParsableArguments {
+    @Option(help: "Peer: its address, C0:B1:BE:00:00:01/random, or over LE its name or the UUID of a service that it advertises.")
+    var peer: String?
+    @Option(help: ArgumentHelp("Advertise under this name and wait for a peer.", valueName: "name")) var advertise: String?
+    @Option(help: "Transport: le or bredr. CTKD makes the keys of the other where both sides want them.") var transport = LinkTransport.le
+    @Flag(help: "With --advertise: send a Security Request.") var request = false
+    @Flag(name: .customLong("private"), help: "Use resolvable private addresses, which bonded peers alone can resolve.") var isPrivate =
+        false
+    @Option(help: "Timeout for the peer, in seconds.", transform: Arguments.seconds) var seconds = 60.0
+}
+
+/// What a pairing has to achieve.
+struct SecurityOptions: ParsableArguments {
+    @Flag(inversion: .prefixedNo, help: "Request protection against a man in the middle (MITM).") var mitm = true
+    @Flag(help: "LE legacy pairing; over BR/EDR no Secure Connections.") var legacy = false
+    @Flag(name: .customLong("secure-connections-only"), help: "Secure Connections Only mode: refuse any other key.")
+    var secureConnectionsOnly = false
+    @Option(help: "Minimum encryption key size in octets.", transform: Arguments.whole(7...16)) var minKeySize = 7
+    @Option(help: "Maximum encryption key size in octets.", transform: Arguments.whole(7...16)) var maxKeySize = 16
+    @Flag(help: "Distribute and request signing keys (CSRK).") var signing = false
+    @Flag(help: "Use the public address and derive a BR/EDR link key from the LE pairing (CTKD).") var bredr = false
+    @Option(help: ArgumentHelp("Over BR/EDR: PIN for a peer without Secure Simple Pairing.", valueName: "digits")) var pin: String?
+}
+
+/// What the user of this side can do, and the answers that are given in advance.
+struct UserOptions: ParsableArguments {
+    enum Capability: String, ExpressibleByArgument, CaseIterable {
+        case none, display
+        case displayYesNo = "display-yes-no"
+        case keyboard
+        case keyboardDisplay = "keyboard-display"
+
+        var value: IOCapability {
+            switch self {
+            case .none: .noInputNoOutput
+            case .display: .displayOnly
+            case .displayYesNo: .displayYesNo
+            case .keyboard: .keyboardOnly
+            case .keyboardDisplay: .keyboardDisplay
+            }
+        }
+    }
+
+    @Option(help: "IO capability of this side.") var io = Capability.keyboardDisplay
+    @Flag(help: "Confirm every question.") var accept = false
+    @Option(help: "Passkey to display and to enter, 0 to 999999.", transform: Arguments.whole(0...999_999)) var passkey: UInt32?
+}
+
+/// Out-of-band data of a pairing.
+struct OutOfBandOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The peer's out-of-band data (docs/guide/bonds.md).", valueName: "file"), completion: .file()) var oob:
+        String?
+    @Option(help: ArgumentHelp("Write this side's out-of-band data for the peer.", valueName: "file"), completion: .file())
+    var oobOwn: String?
+}
+
+/// What becomes of the bond.
+struct PairBondOptions: ParsableArguments {
+    @OptionGroup var store: BondOptions
+    @Flag(inversion: .prefixedNo, help: "Keep the keys.") var bond = true
+    @Flag(help: "Pair again with a bonded peer.") var again = false
+    @Flag(help: "Let a pairing replace a bond of higher security.") var acceptWeaker = false
+}

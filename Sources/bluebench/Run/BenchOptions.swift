@@ -1,0 +1,109 @@
+import ArgumentParser
+import Cases
+import Conformance
+import HCI
+import Host
+
+/// The tester and the device under test of a run.
+struct BenchOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Tester device.", valueName: "device"), completion: Completions.devices) var tester = "virtual"
+    @Option(
+        help: ArgumentHelp(
+            "Device under test (DUT): a device, or air for one with its own host, which --peer finds. Default: virtual.",
+            valueName: "device"),
+        completion: Completions.devices)
+    var subject: String?
+    @Option(
+        help: ArgumentHelp(
+            "DUT over the air: its name, its address, or the UUID of a service that it advertises. Implies --subject air with a real tester.",
+            valueName: "peer"), transform: { PeerSelector($0) })
+    var peer: PeerSelector?
+    @Option(help: "Simulated accessory to test: reference, heart-rate, keyboard, thermometer or serial.")
+    var accessory = AccessoryKind.reference
+    @Option(
+        help: ArgumentHelp("Description of the DUT, as `bluebench survey` prints it. Default: survey it first.", valueName: "file"),
+        completion: .file())
+    var device: String?
+    @Option(
+        help: ArgumentHelp(
+            "Also apply the rules of a profile, a file in `profiles` beside the suites: adg-r31, adg-r17.", valueName: "name"))
+    var profile: String?
+    @OptionGroup var store: BondOptions
+    @Option(
+        help: ArgumentHelp(
+            "Tester's address: auto (public, or static where there is none), random (static) or a static address: C0:B1:BE:00:00:01.",
+            valueName: "address"), transform: Arguments.ownAddress)
+    var testerAddress: OwnAddress?
+    @Option(help: ArgumentHelp("DUT's address, likewise.", valueName: "address"), transform: Arguments.ownAddress)
+    var subjectAddress: OwnAddress?
+    @Option(
+        help: ArgumentHelp(
+            "Serve the DUT's virtual controller to a foreign host: tcp-listen:PORT, tcp-listen:HOST:PORT or unix-listen:PATH.",
+            valueName: "socket"))
+    var subjectPort: String?
+    @Option(
+        help: ArgumentHelp("With --subject-port: timeout for the host to connect. Default: \(defaultWait).", valueName: "seconds"),
+        transform: Arguments.whole(1...86_400))
+    var waitForHost: Int?
+    @Option(
+        help: ArgumentHelp(
+            "Timeout for a lost or missing device to come back; the interrupted case is then repeated.", valueName: "seconds"),
+        transform: Arguments.whole(1...86_400))
+    var waitForReplug: Int?
+    @Option(
+        help: ArgumentHelp(
+            "Tolerance for real devices, added to the end of each window in which something must come. Default: 100.", valueName: "ms"),
+        transform: Arguments.whole(0...10_000))
+    var slack: Int?
+
+    private static let defaultWait = 30
+
+    /// Both ends are in this program, and nothing of the subject is outside.
+    var areVirtual: Bool { tester == "virtual" && subject ?? "virtual" == "virtual" }
+
+    var hostTimeout: Int { waitForHost ?? Self.defaultWait }
+
+    /// The subject alone is named: cases for one device run.
+    var isForOne: Bool {
+        subject.map { $0 != "virtual" } == true && Arguments.value(of: "--tester") == nil && subjectName != BenchEnds.overTheAir
+            && subjectPort == nil
+    }
+
+    /// A peer is over the air unless --subject names its controller.
+    var subjectName: String { subject ?? (peer != nil && tester != "virtual" ? BenchEnds.overTheAir : "virtual") }
+
+    /// Refuses options that have no effect.
+    func check() throws {
+        if subjectPort == nil, waitForHost != nil {
+            throw CommandFailure(.usage, "--wait-for-host is the timeout of --subject-port")
+        }
+        if subjectAddress != nil, subjectPort != nil || subjectName == BenchEnds.overTheAir {
+            throw CommandFailure(.usage, "--subject-address is for a subject whose controller the bench drives; this one chooses its own")
+        }
+        if accessory != .reference, !areVirtual || subjectPort != nil {
+            throw CommandFailure(.usage, "--accessory is one in the simulation; a device over the air is named by --peer")
+        }
+        if subjectPort != nil, subject != nil { throw CommandFailure(.usage, "--subject and --subject-port are two subjects") }
+    }
+
+    func apply(to setup: inout BenchSetup, _ ends: BenchEnds) throws {
+        setup.peer = peer
+        setup.accessory = accessory
+        setup.profile = profile
+        if peer != nil { setup.known = try store.read().all.compactMap(Self.resolving) }
+        setup.ownAddresses = [.tester: testerAddress, .subject: subjectAddress].compactMapValues(\.self)
+        guard let slack else { return }
+        guard !ends.areVirtual else {
+            throw CommandFailure(.usage, "--slack is for wall time: nothing is late between two virtual devices")
+        }
+        setup.slack = .milliseconds(slack)
+    }
+
+    /// The key that resolves a bonded peer's private address, without those that would make the tester known to it.
+    private static func resolving(_ bond: Bond) -> Bond? {
+        guard let key = bond.identityResolvingKey else { return nil }
+        var known = Bond(bond.identity)
+        known.identityResolvingKey = key
+        return known
+    }
+}

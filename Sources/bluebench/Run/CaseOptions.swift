@@ -1,0 +1,76 @@
+import ArgumentParser
+import Cases
+import Conformance
+import Foundation
+
+/// The cases of a run, their order and their parameters.
+struct CaseOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Your own folder of cases. Named suites and cases are looked up in it first, then in ours.", valueName: "folder"),
+        completion: .directory)
+    var cases = CaseFolder.standard
+    @Option(help: ArgumentHelp("Only cases with this tag: usb. Repeatable.", valueName: "name"), completion: Completions.tags)
+    var tag: [String] = []
+    @Flag(help: "List the selected cases and exit.") var list = false
+    @Option(help: ArgumentHelp("Set a parameter: NAME=VALUE or SUITE/CASE.NAME=VALUE. Repeatable.", valueName: "name=value"))
+    var set: [String] = []
+    @Option(help: ArgumentHelp("Seed of every random choice.", valueName: "n"), transform: Arguments.seed) var seed: UInt64 = 1
+    @Option(help: ArgumentHelp("Run the cases in a random order with this seed.", valueName: "seed"), transform: Arguments.seed)
+    var shuffle: UInt64?
+    @Option(help: ArgumentHelp("Run part i of n: 2/4.", valueName: "i/n"), transform: Self.shard) var shard: Shard?
+    @Option(
+        help: ArgumentHelp(
+            "With --shard: results of an earlier run, whose durations balance the parts. Default: parts with equal numbers of cases.",
+            valueName: "results"), completion: .file())
+    var durations: String?
+    @Option(
+        defaultAsFlag: "",
+        help: ArgumentHelp(
+            "Run only what did not pass in these results: results.json or a report folder. Without a value: the folder of --report.",
+            valueName: "results"), completion: .file())
+    var lastFailed: String?
+
+    private static let shard: @Sendable (String) throws -> Shard = { text in
+        guard let shard = Shard(text) else { throw ValidationError("i/n with i from 1 to n: 2/4") }
+        return shard
+    }
+
+    /// Refuses options that have no effect.
+    func check(report: String?) throws {
+        if durations != nil, shard == nil { throw CommandFailure(.usage, "--durations is for --shard") }
+        if lastFailed == "", report == nil {
+            throw CommandFailure(.usage, "--last-failed needs results: name a file or a report folder, or --report")
+        }
+    }
+
+    /// Leaves those cases in the plan that are to be run.
+    ///
+    /// - Returns: false when there is nothing left to do, because everything had passed.
+    func narrow(_ plan: inout RunPlan, report: String?) throws -> Bool {
+        plan.shard = shard?.description
+        if let lastFailed {
+            let (path, before) = try ResultsFile.read(lastFailed.isEmpty ? report ?? "" : lastFailed).named
+            let wanted = Set(before.cases.filter { $0.verdict != .pass && $0.verdict != .notApplicable }.map(\.id))
+            guard !wanted.isEmpty else {
+                Console.line("everything in \(path) has passed")
+                return false
+            }
+            plan.cases.removeAll { !wanted.contains($0.id) }
+            guard !plan.cases.isEmpty else {
+                throw CommandFailure(.usage, "none of what failed in \(path) is among the cases that would run: \(wanted.sorted()[0])")
+            }
+        }
+        guard let shard else { return true }
+        var known: [String: Double] = [:]
+        if let durations {
+            for result in try ResultsFile.read(durations).result.cases where !result.isNotRun {
+                known[result.id] = result.durationMilliseconds
+            }
+        }
+        let part = shard.part(of: plan.cases.map(\.id), durations: known)
+        plan.cases.removeAll { !part.contains($0.id) }
+        guard !plan.cases.isEmpty else { throw CommandFailure(.usage, "--shard \(shard): there are fewer cases than parts") }
+        return true
+    }
+}

@@ -1,0 +1,91 @@
+import ArgumentParser
+import Foundation
+import Packets
+import Simulation
+import Throughput
+import Timing
+
+/// The flows that are measured, and the links that carry them.
+struct FlowOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("List of notify, write, request, ping (round trips); over BR/EDR l2cap, rfcomm.", valueName: "flows"))
+    var over = "notify"
+    @Option(help: ArgumentHelp("List of from-subject, to-subject.", valueName: "directions")) var direction: String?
+    @Option(help: ArgumentHelp("List of 1m, 2m, coded-s2, coded-s8.", valueName: "phys")) var phy = "2m"
+    @Option(help: ArgumentHelp("Octets in a link layer PDU, 27 to 251.", valueName: "octets")) var dataLength = "251"
+    @Option(help: ArgumentHelp("ATT_MTU, 23 to 517.", valueName: "octets")) var mtu = "247"
+    @Option(help: ArgumentHelp("Connection interval, 7.5 to 4000 in steps of 1.25.", valueName: "ms")) var interval = "15"
+    @Flag(help: "Encrypt the links; the devices pair first.") var encrypted = false
+    @Option(help: ArgumentHelp("Over BR/EDR: the longest packet type, dm1 to 3-dh5.", valueName: "types")) var packets = "3-dh5"
+    @Option(help: ArgumentHelp("Over BR/EDR: octets in an SDU. Default: as many as fill a packet.", valueName: "octets")) var sdu: String?
+    @Flag(help: "Measure each row over LE together with a flow over BR/EDR on the same radios.") var beside = false
+    @Option(
+        help: ArgumentHelp("Number of links at once, each to a simulated DUT; rows for each and for their sum.", valueName: "n"),
+        transform: Arguments.whole(1...20))
+    var links = 1
+    @Flag(help: "Notifications and writes at once on each link; rows for each and for their sum.") var both = false
+    @Option(help: ArgumentHelp("Length of the measurement of a row.", valueName: "seconds"), transform: Arguments.seconds) var seconds = 5.0
+    @Flag(help: "Measure the ladder of WWDC 2017, session 712, instead of a sweep.") var ladder = false
+
+    /// Options of flows over BR/EDR alone.
+    static var givenOfBREDR: String? { ["--packets", "--sdu"].first(where: Arguments.given) }
+
+    /// The first option that chooses another flow than a product's own, or further links.
+    static var givenBesidePeer: String? {
+        ["--over", "--direction", "--beside", "--links", "--both", "--ladder"].first(where: Arguments.given)
+    }
+
+    static var givenBesideLadder: String? {
+        optionNames.first { !["--seconds", "--ladder"].contains($0) && Arguments.given($0) }
+    }
+
+    /// - Parameters:
+    ///   - isProduct: the flow is a product's characteristic that is written.
+    ///   - further: the number of subjects beyond the first.
+    func plan(isProduct: Bool, further: Int) throws -> SweepPlan {
+        var plan = SweepPlan()
+        plan.over = try Self.list(isProduct ? FlowKind.write.rawValue : over, "--over", FlowKind.allCases)
+        plan.directions = try direction.map { try Self.list($0, "--direction", FlowDirection.allCases) }
+        plan.phys = try Self.list(phy, "--phy", LinkPHY.allCases)
+        plan.dataLengths = try Self.numbers(dataLength, "--data-length")
+        plan.mtus = try Self.numbers(mtu, "--mtu")
+        plan.intervals = try interval.split(separator: ",").map { text in
+            guard let milliseconds = Double(text), milliseconds > 0, milliseconds < 100_000 else {
+                throw CommandFailure(.usage, "--interval \(text) is no time in ms")
+            }
+            return Microseconds(Int64((milliseconds * 1_000).rounded()))
+        }
+        plan.packets = try Self.packetTypes(packets)
+        plan.sdus = try sdu.map { try Self.numbers($0, "--sdu") } ?? [nil]
+        plan.encryption = [encrypted]
+        plan.isShared = beside
+        (plan.links, plan.isBothWays) = (links + further, both)
+        plan.seconds = seconds
+        return plan
+    }
+
+    private static func list<Item: RawRepresentable<String>>(_ text: String, _ option: String, _ all: [Item]) throws -> [Item] {
+        try text.split(separator: ",").map { name in
+            guard let item = all.first(where: { $0.rawValue == name }) else {
+                throw CommandFailure(.usage, "\(option) \(name): use " + all.map(\.rawValue).joined(separator: ", "))
+            }
+            return item
+        }
+    }
+
+    private static func packetTypes(_ text: String) throws -> [BREDRPacketType] {
+        let all = PacketFamily.allCases.flatMap(\.types)
+        return try text.split(separator: ",").map { name in
+            guard let type = all.first(where: { $0.rawValue.lowercased() == name }) else {
+                throw CommandFailure(.usage, "--packets \(name): use " + all.map { $0.rawValue.lowercased() }.joined(separator: ", "))
+            }
+            return type
+        }
+    }
+
+    private static func numbers(_ text: String, _ option: String) throws -> [Int] {
+        try text.split(separator: ",").map { part in
+            guard let number = Int(part) else { throw CommandFailure(.usage, "\(option) \(part) is no number") }
+            return number
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import ArgumentParser
+import Packets
+import Simulation
+import Throughput
+import Timing
+
+/// The two ends of the links that are measured.
+struct ThroughputDevices: ParsableArguments {
+    @Option(help: ArgumentHelp("Tester device.", valueName: "device"), completion: Completions.devices) var tester = "virtual"
+    @Option(
+        help: ArgumentHelp("Device under test (DUT), or air for one that advertises the throughput service.", valueName: "device"),
+        completion: Completions.devices)
+    var subject = "virtual"
+    @Option(
+        help: ArgumentHelp(
+            "Serve the DUT's virtual controller to its host: tcp-listen:PORT, tcp-listen:HOST:PORT or unix-listen:PATH.",
+            valueName: "socket"))
+    var subjectPort: String?
+    @Option(
+        help: ArgumentHelp("A further DUT, on its own link at the same time. Repeatable.", valueName: "device"),
+        completion: Completions.devices)
+    var also: [String] = []
+
+    static var givenSubject: String? { optionNames.dropFirst().first(where: Arguments.given) }
+}
+
+/// A product that is measured by one of its own characteristics.
+struct ProductOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Its name, its address, or the UUID of a service that it advertises.", valueName: "peer"))
+    var peer: String?
+    @Option(help: ArgumentHelp("Count the notifications of this characteristic.", valueName: "uuid"), transform: Arguments.uuid)
+    var notify: BluetoothUUID?
+    @Option(
+        help: ArgumentHelp("Write to this characteristic without response, as fast as the link takes it.", valueName: "uuid"),
+        transform: Arguments.uuid)
+    var write: BluetoothUUID?
+}
+
+/// What the simulated controllers and their air do.
+struct SimulatedOptions: ParsableArguments {
+    enum Filling: String, ExpressibleByArgument, CaseIterable {
+        case actual
+        case reserveMax = "reserve-max"
+    }
+
+    @Option(help: ArgumentHelp("Seed of every random choice.", valueName: "n"), transform: Arguments.seed) var seed: UInt64 = 1
+    @Option(help: ArgumentHelp("Packet error rate, 0 to 1.", valueName: "rate"), transform: Arguments.rate) var packetErrorRate = 0.0
+    @Option(help: "Length of the reply that a connection event reserves time for.") var eventFilling = Filling.actual
+    @Option(
+        help: ArgumentHelp("Maximum number of exchanges in a connection event.", valueName: "n"), transform: Arguments.whole(1...1_000))
+    var exchanges: Int?
+    @Option(help: ArgumentHelp("Number of ACL buffers of each controller.", valueName: "n"), transform: Arguments.whole(1...255))
+    var buffers: UInt8?
+    @Option(help: ArgumentHelp("A fault of both controllers: t-ifs=US, crc-octets=N, extra-exchanges=N.", visibility: .hidden))
+    var quirk: [String] = []
+
+    static var givenBesideSeed: String? { optionNames.dropFirst().first(where: Arguments.given) }
+
+    func apply(to configuration: inout ControllerConfiguration) throws {
+        configuration.maxExchangesPerEvent = exchanges
+        configuration.eventFilling = eventFilling == .actual ? .actual : .reserveMax
+        configuration.quirks = try Self.quirks(quirk)
+        if let buffers { configuration.aclCount = buffers }
+    }
+
+    private static func quirks(_ texts: [String]) throws -> ControllerQuirks {
+        var quirks = ControllerQuirks()
+        for text in texts {
+            let parts = text.split(separator: "=")
+            guard parts.count == 2, let number = Int(parts[1]) else { throw CommandFailure(.usage, "--quirk \(text): write NAME=NUMBER") }
+            switch parts[0] {
+            case "t-ifs": quirks.interFrameSpace = Microseconds(number)
+            case "crc-octets": quirks.crcOctets = number
+            case "extra-exchanges": quirks.extraExchangesPerEvent = number
+            default: throw CommandFailure(.usage, "--quirk \(parts[0]): use t-ifs, crc-octets or extra-exchanges")
+            }
+        }
+        return quirks
+    }
+}
+
+/// What figures are compared with.
+struct ComparisonOptions: ParsableArguments {
+    @Option(
+        name: .customLong("repeat"), help: ArgumentHelp("Number of measurements of each row; the median is shown.", valueName: "n"),
+        transform: Arguments.whole(1...1_000))
+    var `repeat` = 1
+    @Option(
+        help: ArgumentHelp(
+            "Label of the set-up, kept with the figures. Different labels are not compared. Repeatable.", valueName: "name=value"))
+    var label: [String] = []
+    @Option(
+        help: ArgumentHelp("Earlier figures. Exit code 1 where a row is below --at-least.", valueName: "file"),
+        completion: .file())
+    var baseline: String?
+    @Option(help: ArgumentHelp("With --baseline: the smallest share that passes. Default: 95%.", valueName: "percent")) var atLeast: String?
+}
+
+/// Where the rows and the packets go.
+struct ThroughputFiles: ParsableArguments {
+    @Option(help: ArgumentHelp("Write the rows as JSON.", valueName: "file"), completion: .file()) var json: String?
+    @Option(help: ArgumentHelp("Write the rows as comma-separated values.", valueName: "file"), completion: .file()) var csv: String?
+    @Option(help: ArgumentHelp("Write the rows as a Markdown table.", valueName: "file"), completion: .file()) var markdown: String?
+    @Option(
+        help: ArgumentHelp(
+            "Write an HTML page with the rows, and in simulated time with their first connection events.", valueName: "file"),
+        completion: .file())
+    var html: String?
+    @Option(help: ArgumentHelp("Write the HCI packets of tester and DUT to a capture.", valueName: "file"), completion: .file())
+    var capture: String?
+    @Option(help: ArgumentHelp("Write every transmission on the simulated air as pcapng.", valueName: "file"), completion: .file())
+    var air: String?
+    @Option(
+        help: ArgumentHelp("Write the keys that decrypt --air, one line per session: access address, long term key.", valueName: "file"),
+        completion: .file())
+    var keylog: String?
+
+    /// The ladder writes JSON and tables alone.
+    static var givenBesideLadder: String? { optionNames.drop { $0 != "--html" }.first(where: Arguments.given) }
+}
