@@ -43,6 +43,54 @@ struct PredicateTests {
         #expect((mismatch == nil) == holds, "\(mismatch?.text ?? "it holds")")
     }
 
+    /// A field of a PDU, a predicate on it, a value, and the words of the message.
+    @Test(
+        arguments: [
+            (
+                "ATT_ERROR_RSP", "Error_Code", "{anyOf: [1, 3, 6]}", .number(10),
+                "Invalid_Handle, Write_Not_Permitted or Request_Not_Supported"
+            ),
+            ("ATT_ERROR_RSP", "Error_Code", "{not: 10}", .number(10), "not Attribute_Not_Found"),
+            ("ATT_ERROR_RSP", "Request_Opcode_In_Error", "22", .number(8), "ATT_PREPARE_WRITE_REQ"),
+            ("ATT_ERROR_RSP", "Attribute_Handle_In_Error", "{atLeast: 22}", .number(8), "at least 22"),
+            (
+                "Disconnection_Complete", "Reason", "{anyOf: [0x13, 0x16]}", .number(8),
+                "Remote_User_Terminated_Connection or Connection_Terminated_By_Local_Host"
+            ),
+            (
+                "listen to device", "allTypes", "{some: 10}", .list([.number(1), .number(9), .number(0x19)]),
+                "an element that is TX_Power_Level"
+            ),
+            ("ATT_EXCHANGE_MTU_RSP", "Server_Rx_MTU", "{range: [23, 517]}", .number(22), "23 octets to 517 octets"),
+        ] as [(String, String, String, CaseValue, String)])
+    func valuesGoByTheNamesOfTheirFields(_ pdu: String, _ field: String, _ text: String, _ value: CaseValue, _ expected: String) throws {
+        let predicate = try Self.predicate(text)
+        let record = CaseValue.record(CaseRecord([(field, value)]))
+        let parts = Predicate.parts([FieldPredicate(name: field, predicate: predicate, position: Position(file: "x", line: 1, column: 1))])
+        let mismatch = try #require(try parts.mismatch(record, Variables()))
+        let worded = mismatch.worded(ValueNames(pdu: pdu))
+        #expect(worded.path == field && worded.expected == expected)
+        #expect(!worded.actual.contains("(0x"), "\(worded.actual)")
+        #expect(
+            [FieldPredicate(name: field, predicate: predicate, position: Position(file: "x", line: 1, column: 1))].words(of: pdu) == [
+                "\(field) \(expected)"
+            ])
+    }
+
+    @Test func aFaultThatShouldNotBeIsTheMessage() throws {
+        let mismatch = try #require(try Self.predicate("{length: 0}").mismatch(.text("the level is 101"), Variables()))
+        #expect(mismatch.fault == "the level is 101" && mismatch.worded().expected == "nothing")
+        #expect(ExpectationDiff(mismatch, of: "check value").got == "the level is 101")
+    }
+
+    private static func predicate(_ text: String) throws -> Predicate {
+        var reader = SourceReader(file: "x", vocabulary: Samples.vocabulary)
+        let composed = reader.compose(text)
+        let predicate = reader.predicate(try #require(composed))
+        #expect(reader.problems.isEmpty, "\(reader.problems)")
+        return predicate
+    }
+
     @Test func aMismatchNamesTheWayToTheField() throws {
         var reader = SourceReader(file: "x", vocabulary: Samples.vocabulary)
         let composed = reader.compose("{Reports: {some: {Event_Type: 0, RSSI: {atLeast: -50}}}}")

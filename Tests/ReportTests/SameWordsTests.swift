@@ -124,7 +124,8 @@ struct SameWordsTests {
         #expect(evidence.text == row.line)
         try reports(evidence, row)
 
-        let value = Mismatch(path: row.path, expected: CaseValue.number(row.wanted).description, actual: "")
+        let steps = row.path.split(separator: ".").map(String.init).reversed()
+        let value = steps.reduce(Mismatch(.equals(.literal(.number(row.wanted))), .number(-1), Variables())) { $0.inside($1) }
         let said = PDUCodec.spoken(value, in: observation.decoded.pdu)
         #expect(said == row.mismatch)
         let field = row.path.split(separator: ".").last.map(String.init) ?? ""

@@ -1,24 +1,5 @@
 import Packets
 
-/// The reason why a value does not satisfy a predicate.
-package struct Mismatch: Equatable {
-    package var path: String
-    package var expected: String
-    package var actual: String
-
-    package var text: String { path.isEmpty ? "expected \(expected), got \(actual)" : "\(path): expected \(expected), got \(actual)" }
-
-    package init(path: String, expected: String, actual: String) {
-        self.path = path
-        self.expected = expected
-        self.actual = actual
-    }
-
-    func inside(_ part: String) -> Mismatch {
-        Mismatch(path: path.isEmpty ? part : part + "." + path, expected: expected, actual: actual)
-    }
-}
-
 extension Predicate {
     /// Returns the mismatch; nil if the value satisfies the predicate.
     package func mismatch(_ value: CaseValue, _ variables: Variables) throws(BadReference) -> Mismatch? {
@@ -26,13 +7,13 @@ extension Predicate {
         case .any: return nil
         case .equals(let operand):
             let wanted = try variables.resolve(operand)
-            return value.isSame(as: wanted) ? nil : Mismatch(path: "", expected: wanted.description, actual: value.description)
+            return value.isSame(as: wanted) ? nil : Mismatch(self, value, variables)
         case .not(let inner):
             return try inner.mismatch(value, variables) != nil
-                ? nil : Mismatch(path: "", expected: "not " + inner.text(variables), actual: value.description)
+                ? nil : Mismatch(self, value, variables)
         case .anyOf(let choices):
             for choice in choices where try choice.mismatch(value, variables) == nil { return nil }
-            return Mismatch(path: "", expected: text(variables), actual: value.description)
+            return Mismatch(self, value, variables)
         case .allOf(let all):
             for inner in all { if let mismatch = try inner.mismatch(value, variables) { return mismatch } }
             return nil
@@ -43,7 +24,7 @@ extension Predicate {
             return try integerMismatch(
                 inner, Self.integer(in: value.asOctets ?? [], at, octets, isSigned), at, octets, isSigned, value, variables)
         case .range, .masked, .bits, .length, .starts, .ends, .contains:
-            return try satisfiesScalar(value, variables) ? nil : Mismatch(path: "", expected: text(variables), actual: value.description)
+            return try satisfiesScalar(value, variables) ? nil : Mismatch(self, value, variables)
         }
     }
 
@@ -73,11 +54,11 @@ extension Predicate {
     private func integerMismatch(
         _ inner: Predicate, _ number: Int?, _ at: Int, _ octets: Int, _ isSigned: Bool, _ value: CaseValue, _ variables: Variables
     ) throws(BadReference) -> Mismatch? {
-        guard let number else { return Mismatch(path: "", expected: text(variables), actual: value.description) }
+        guard let number else { return Mismatch(self, value, variables) }
         return try inner.mismatch(.number(number), variables)?.inside(Self.name(octets, isSigned) + (at > 0 ? " at \(at)" : ""))
     }
 
-    private static func name(_ octets: Int, _ isSigned: Bool) -> String { (isSigned ? "int" : "uint") + "\(octets * 8)" }
+    static func name(_ octets: Int, _ isSigned: Bool) -> String { (isSigned ? "int" : "uint") + "\(octets * 8)" }
 
     /// Returns the integer at an offset; nil if there are too few octets.
     private static func integer(in all: [UInt8], _ at: Int, _ count: Int, _ isSigned: Bool) -> Int? {
@@ -93,18 +74,17 @@ extension Predicate {
     }
 
     private func someMismatch(_ inner: Predicate, _ value: CaseValue, _ variables: Variables) throws(BadReference) -> Mismatch? {
-        guard case .list(let list) = value else { return Mismatch(path: "", expected: "a list", actual: value.description) }
+        guard case .list(let list) = value else { return Mismatch("a list", value) }
         var last: Mismatch?
         for (index, element) in list.enumerated() {
             guard let mismatch = try inner.mismatch(element, variables) else { return nil }
             last = mismatch.inside("\(index)")
         }
-        return list.count == 1
-            ? last : Mismatch(path: "", expected: "an element that is " + inner.text(variables), actual: value.description)
+        return list.count == 1 ? last : Mismatch(self, value, variables)
     }
 
     private func eachMismatch(_ inner: Predicate, _ value: CaseValue, _ variables: Variables) throws(BadReference) -> Mismatch? {
-        guard case .list(let list) = value else { return Mismatch(path: "", expected: "a list", actual: value.description) }
+        guard case .list(let list) = value else { return Mismatch("a list", value) }
         for (index, element) in list.enumerated() {
             if let mismatch = try inner.mismatch(element, variables) { return mismatch.inside("\(index)") }
         }
@@ -112,46 +92,12 @@ extension Predicate {
     }
 
     private func partsMismatch(_ parts: [FieldPredicate], _ value: CaseValue, _ variables: Variables) throws(BadReference) -> Mismatch? {
-        guard case .record(let record) = value else { return Mismatch(path: "", expected: "named fields", actual: value.description) }
+        guard case .record(let record) = value else { return Mismatch("named fields", value) }
         for part in parts {
-            guard let field = record[part.name] else { return Mismatch(path: part.name, expected: "a value", actual: "no such field") }
+            guard let field = record[part.name] else { return Mismatch(path: part.name, expected: part.predicate, actual: "no such field", variables) }
             if let mismatch = try part.predicate.mismatch(field, variables) { return mismatch.inside(part.name) }
         }
         return nil
-    }
-}
-
-extension Predicate {
-    /// Describes the predicate, with references replaced by their values if possible.
-    package func text(_ variables: Variables) -> String {
-        switch self {
-        case .any: "anything"
-        case .equals(let operand): Self.text(operand, variables)
-        case .not(let inner): "not " + inner.text(variables)
-        case .anyOf(let choices): choices.map { $0.text(variables) }.joined(separator: " or ")
-        case .allOf(let all): all.map { $0.text(variables) }.joined(separator: " and ")
-        case .range(let low?, let high?): "\(Self.text(low, variables)) to \(Self.text(high, variables))"
-        case .range(let low?, nil): "at least \(Self.text(low, variables))"
-        case .range(nil, let high?): "at most \(Self.text(high, variables))"
-        case .range(nil, nil): "a number"
-        case .masked(let mask, let inner): "bits 0x\(String(mask, radix: 16, uppercase: true)) that are \(inner.text(variables))"
-        case .bits(let operand): "no other bits than \(Self.text(operand, variables))"
-        case .integer(let at, let octets, let isSigned, let inner):
-            "\(Self.name(octets, isSigned))\(at > 0 ? " at \(at)" : "") of \(inner.text(variables))"
-        case .length(let inner): "a length of \(inner.text(variables))"
-        case .starts(let operand): "a start of \(Self.text(operand, variables))"
-        case .ends(let operand): "an end of \(Self.text(operand, variables))"
-        case .contains(let operand): "\(Self.text(operand, variables)) in it"
-        case .anyElement(let inner): "one that is \(inner.text(variables))"
-        case .everyElement(let inner): "each \(inner.text(variables))"
-        case .parts(let parts): "{" + parts.map { "\($0.name): \($0.predicate.text(variables))" }.joined(separator: ", ") + "}"
-        }
-    }
-
-    private static func text(_ operand: Operand, _ variables: Variables) -> String {
-        if let value = try? variables.resolve(operand) { return value.description }
-        if case .reference(let reference) = operand { return reference.description }
-        return "?"
     }
 }
 

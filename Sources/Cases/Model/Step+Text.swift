@@ -43,15 +43,12 @@ extension Step {
     /// The description of the step with its conditions on fields.
     package var words: String {
         switch kind {
-        case .expect(let expectation) where !expectation.fields.isEmpty: summary + " with " + Self.words(expectation.fields)
+        case .expect(let expectation) where !expectation.fields.isEmpty:
+            summary + " with " + expectation.fields.words(of: expectation.name).joined(separator: ", ")
         case .check(let operand, let predicate): "check that \(operand.text) is \(predicate.text(Variables()))"
         case .wait(let length): "wait \(length.text)"
         default: summary
         }
-    }
-
-    private static func words(_ fields: [FieldPredicate]) -> String {
-        fields.map { "\($0.name) \($0.predicate.text(Variables()))" }.joined(separator: ", ")
     }
 }
 

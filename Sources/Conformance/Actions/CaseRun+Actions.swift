@@ -46,8 +46,10 @@ extension CaseRun {
         save(.record(result), of: place, in: scope, from: origin)
         guard let mismatch = try Predicate.parts(step.result).mismatch(.record(result), scope.frame.variables) else { return }
         let numbers = seen.isEmpty ? origin.map { ", \($0)" } ?? "" : Self.numbers(seen)
+        let worded = mismatch.worded(ValueNames(pdu: step.name))
         throw StepFailure(
-            .subject, place.stating("\(step.name): \(mismatch.text)\(numbers)"), evidence: recent(at: place.side, from: scope.searchStart)
+            .subject, place.stating("\(step.name): \(mismatch.fault ?? worded.text)\(numbers)"),
+            evidence: recent(at: place.side, from: scope.searchStart)
         ).comparing(ExpectationDiff(mismatch, of: step.name, packet: seen.last?.number))
     }
 
@@ -64,7 +66,11 @@ extension CaseRun {
     private func lastHeard(at side: Side, from start: Int) -> String {
         let seen = log.observations.dropFirst(start).filter { $0.side == side && !$0.isAir }
         let pdu = seen.last { if case .upper = $0.content { true } else { false } }
-        return (pdu ?? seen.last).map { "; the last there was \($0.name) (\($0.place))" } ?? ""
+        return (pdu ?? seen.last).map { last in
+            let faults = (last.decoded.pdu?.fields ?? []).filter(\.isOutsideOfItsValues).map { "\($0.name) \($0.text)" }
+            let words = faults.isEmpty ? "" : " with the invalid \(faults.joined(separator: ", "))"
+            return "; the last there was \(last.name)\(words) (\(last.place))"
+        } ?? ""
     }
 
     /// Runs an operation that is cancelled at the deadline or at the end of the case.

@@ -1,3 +1,4 @@
+import Cases
 import Packets
 
 /// The events that a bench enables: all declared ones, so that cases can expect them, but of the later versions of an event only those that

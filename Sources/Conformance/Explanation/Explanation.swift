@@ -49,7 +49,7 @@ public enum Explanation {
         let indent = String(repeating: "  ", count: depth)
         var line = indent + "- " + step.summary
         if case .expect(let expectation) = step.kind, !expectation.fields.isEmpty {
-            line += " with " + expectation.fields.map { "\($0.name) \($0.predicate.text(Variables()))" }.joined(separator: ", ")
+            line += " with " + expectation.fields.words(of: expectation.name).joined(separator: ", ")
         }
         if case .action(let action) = step.kind, let named = NamedActions.named(action.name) { line += ": \(named.about)" }
         if let condition = step.condition { line += ", if \(condition)" }

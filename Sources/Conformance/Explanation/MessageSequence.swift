@@ -61,7 +61,7 @@ public struct MessageSequence: Sendable {
         case .send(let command): send(command, from: step.side)
         case .action(let action):
             rows.append(.note(host, Self.words(action.name, Self.values(action.arguments))))
-            if !action.result.isEmpty { rows.append(.note(host, Self.words("gives", Self.values(action.result)))) }
+            if !action.result.isEmpty { rows.append(.note(host, Self.words("gives", action.result.words(of: action.name)))) }
         case .expect(let expectation): rows.append(.message(Self.origin(of: expectation.name, step.side), host, Self.words(expectation)))
         case .expectNone(let expectation): rows.append(.note(host, "no " + Self.words(expectation)))
         case .measure(let measurement):
@@ -96,14 +96,15 @@ public struct MessageSequence: Sendable {
         let isAboveHCI = Self.isAboveHCI(command.name)
         rows.append(.message(.host(side), isAboveHCI ? .host(side.other) : .controller(side), Self.words(command.name, values)))
         switch command.answer {
-        case .fields(let fields): rows.append(.message(.controller(side), .host(side), Self.words("its answer", Self.values(fields))))
+        case .fields(let fields):
+            rows.append(.message(.controller(side), .host(side), Self.words("its answer", fields.words(of: command.name))))
         case .success where !isAboveHCI: rows.append(.message(.controller(side), .host(side), "its answer  Status Success"))
         case .success, .ignored: break
         }
     }
 
     private mutating func add(_ air: AirStep, _ own: Lane, _ other: Lane) {
-        let values = Self.values(air.fields) + Self.values(air.predicates)
+        let values = Self.values(air.fields) + air.predicates.words(of: air.name)
         switch air.operation {
         case .expect: rows.append(.message(own, other, Self.words(air.name, values)))
         case .expectNone: rows.append(.note(own, Self.words("no \(air.name)", values)))
@@ -122,14 +123,12 @@ public struct MessageSequence: Sendable {
 
     private static func values(_ entries: [Operand.Entry]) -> [String] { entries.map { "\($0.name) \($0.value.text)" } }
 
-    private static func values(_ fields: [FieldPredicate]) -> [String] { fields.map { "\($0.name) \($0.predicate.text(Variables()))" } }
-
     private static func words(_ name: String, _ values: [String]) -> String {
         values.isEmpty ? name : name + "  " + values.joined(separator: ", ")
     }
 
     private static func words(_ expectation: Expectation) -> String {
-        var values = values(expectation.fields)
+        var values = expectation.fields.words(of: expectation.name)
         if let least = expectation.window?.notBefore { values.append("not before \(least.text)") }
         if let most = expectation.window?.within { values.append("within \(most.text)") }
         return words(expectation.name, values)

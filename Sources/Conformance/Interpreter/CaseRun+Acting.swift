@@ -118,8 +118,21 @@ extension CaseRun {
         let value = try resolve(operand, scope)
         save(value, of: step, in: scope)
         guard let mismatch = try predicate.mismatch(value, scope.frame.variables) else { return }
-        throw StepFailure(.subject, step.stating(mismatch.text + origin(of: operand, mismatch, scope)))
-            .comparing(ExpectationDiff(mismatch, of: operand.text))
+        let source = source(of: operand, in: scope)
+        var worded = mismatch.worded(source?.names ?? .none)
+        if mismatch.isMissing, let source { worded.actual = "\(source.pdu), which has no such field" }
+        throw StepFailure(.subject, step.stating(worded.text + origin(of: operand, mismatch, scope)))
+            .comparing(ExpectationDiff(worded, of: operand.text))
+    }
+
+    /// The field of a PDU that a saved value came from.
+    func source(of operand: Operand, in scope: Scope) -> ValueSource? {
+        guard case .reference(let reference) = operand else { return nil }
+        let sources = scope.frame.sources
+        if let field = reference.path.first, let given = sources["\(reference.name).\(field)"] {
+            return given.inside(reference.path.dropFirst())
+        }
+        return sources[reference.name]?.inside(reference.path[...])
     }
 
     /// Returns the position of the packet with the mismatching value, as text.

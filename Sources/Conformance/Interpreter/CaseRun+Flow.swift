@@ -27,18 +27,19 @@ extension CaseRun {
             do {
                 try await run(steps, &scope)
             } catch var failure as StepFailure {
-                failure.message += Self.words(of: element).map { " (\(name): \($0))" } ?? ""
+                failure.message += Self.words(of: element).map { " (\($0))" } ?? ""
                 throw failure
             }
         }
     }
 
-    /// Describes an element by its UUID and its handle, if it has them.
+    /// The name or UUID and the handle of an element, if it has them.
     private static func words(of element: CaseValue) -> String? {
         guard case .record(let record) = element else { return nil }
         let uuid = record["uuid"]?.description
+        let name = uuid.flatMap { BluetoothUUID($0)?.short }.flatMap { AssignedNumbers.name(uuid: $0) }
         let handle = (record["handle"] ?? record["start"])?.asNumber.map { "handle \($0)" }
-        let words = [uuid, handle].compactMap(\.self)
+        let words = [name.map { "\($0) \(uuid ?? "")" } ?? uuid, handle].compactMap(\.self)
         return words.isEmpty ? nil : words.joined(separator: ", ")
     }
 
@@ -191,6 +192,7 @@ extension CaseRun {
             for name in procedure.names(of: entry, cast) {
                 result[name] = value
                 scope.frame.places["\(saved).\(name)"] = place(of: entry.value, in: inner)
+                scope.frame.sources["\(saved).\(name)"] = source(of: entry.value, in: inner)
             }
         }
         save(.record(result), of: step, in: scope)

@@ -201,7 +201,10 @@ extension CaseRun {
         let isOne = { (one: Observation) in
             one.side == search.side && one.isAir == search.isAir && !one.isTaken && AlternativeEvents.matches(search.name, one.name)
         }
-        return before.last(where: isOne).map { " in that time; one had come before (\($0.place))" } ?? ""
+        guard let found = before.last(where: isOne) else { return "" }
+        let mismatch = try? Predicate.parts(search.predicates).mismatch(.record(PDUCodec.record(of: found)), search.variables)
+        let fault = mismatch.map { ": \(PDUCodec.spoken($0, in: found.decoded.pdu))" } ?? ""
+        return " in that time; one had come before\(fault) (\(found.place))"
     }
 
     /// Returns the cause of a missing packet. A missing event of the tester's controller is not attributed to the subject, unless the step

@@ -16,7 +16,7 @@ extension CaseRun {
     private func leavesOwnAddress(_ fields: CaseRecord, of command: String) -> Bool {
         guard fields[Self.ownAddressType] == nil else { return false }
         let declaration = PDUCatalog.declaration(layer: "HCICommands", name: command)
-        return declaration.map { PDUCodec.flat($0.fields).contains { $0.name == Self.ownAddressType } } ?? false
+        return declaration.map { $0.fields.flat.contains { $0.name == Self.ownAddressType } } ?? false
     }
 
     /// Sets the random address again after a reset, and for a new advertising set, which has its own address.

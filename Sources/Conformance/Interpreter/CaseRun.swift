@@ -38,6 +38,8 @@ final class CaseRun {
             var variables = Variables()
             /// The packets from which the saved values came.
             var places: [String: String] = [:]
+            /// The fields that what was saved came from.
+            var sources: [String: ValueSource] = [:]
         }
 
         var frame = Frame()
@@ -273,6 +275,7 @@ final class CaseRun {
         guard let name = step.saveAs else { return }
         scope.frame.variables[name] = value
         scope.frame.places[name] = place
+        scope.frame.sources[name] = step.kind.pdu.map { ValueSource(pdu: $0) }
     }
 
     func resolve(_ operand: Operand, _ scope: Scope) throws -> CaseValue { try scope.frame.variables.resolve(operand) }

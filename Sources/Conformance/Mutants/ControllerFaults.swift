@@ -59,7 +59,7 @@ enum ControllerFaults {
         case .value(let operand):
             let steps = edit.path.split(separator: ".")
             var inner = fields
-            for step in steps.dropLast() { inner = PDUCodec.flat(inner).first { $0.name == step }?.inner ?? [] }
+            for step in steps.dropLast() { inner = inner.flat.first { $0.name == step }?.inner ?? [] }
             let name = String(steps.last ?? "")
             let resolved = try Variables().resolve(operand)
             // The identifier of a signalling PDU precedes its declared fields.

@@ -129,7 +129,7 @@ struct PDUChange: Sendable {
     func applied(to bytes: [UInt8]) -> [[UInt8]] {
         if !conditions.isEmpty {
             let record = PDUCodec.record(layer: layer, bytes: bytes)
-            guard (try? Predicate.parts(conditions).mismatch(.record(record), Variables())) == .some(nil) else { return [bytes] }
+            guard (try? Predicate.parts(conditions).mismatch(.record(record), Variables())) == nil else { return [bytes] }
         }
         switch effect {
         case .copies(let count): return Array(repeating: bytes, count: count)

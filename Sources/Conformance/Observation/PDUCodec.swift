@@ -132,17 +132,6 @@ enum PDUCodec {
         PDUCatalog.declaration(layer: "Structures", name: type)?.fields ?? []
     }
 
-    /// Returns the fields, including those inside words and blocks.
-    static func flat(_ fields: [FieldDeclaration]) -> [FieldDeclaration] {
-        fields.flatMap { field -> [FieldDeclaration] in
-            switch field.shape {
-            case .bits(_, let members): flat(members)
-            case .block(_, let inner): flat(inner)
-            default: [field]
-            }
-        }
-    }
-
     // MARK: Encoding
 
     /// Encodes the parameters of a command, or a complete PDU of a layer above HCI.
@@ -178,7 +167,7 @@ enum PDUCodec {
     }
 
     static func dynamic(_ record: CaseRecord, _ declarations: [FieldDeclaration]) throws(Failure) -> [DynamicField] {
-        let known = flat(declarations)
+        let known = declarations.flat
         var fields: [DynamicField] = []
         for (name, value) in zip(record.names, record.values) {
             fields.append(DynamicField(name, try dynamic(value, known.first { $0.name == name }?.shape, name)))

@@ -78,11 +78,11 @@ struct WindowLimits: Sendable {
     func violation(at time: Microseconds) -> Mismatch? {
         if time < notBefore {
             let limit = (notBefore - origin.earliest).text
-            return Mismatch(path: "", expected: "it no earlier than after \(limit)", actual: "it after \((time - origin.earliest).text)")
+            return Mismatch(expected: "it no earlier than after \(limit)", actual: "it after \((time - origin.earliest).text)")
         }
         guard time > notAfter else { return nil }
         let limit = (notAfter - origin.latest).text
-        return Mismatch(path: "", expected: "it no later than after \(limit)", actual: "it after \((time - origin.latest).text)")
+        return Mismatch(expected: "it no later than after \(limit)", actual: "it after \((time - origin.latest).text)")
     }
 }
 

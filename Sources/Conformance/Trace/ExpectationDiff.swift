@@ -14,11 +14,19 @@ public struct ExpectationDiff: Sendable, Hashable {
     }
 
     /// - Parameter name: the name of the PDU or of another source of the values.
-    init(_ mismatch: Mismatch, of name: String, packet: Int? = nil) {
+    init(_ mismatch: WordedMismatch, of name: String, packet: Int? = nil) {
         let path = [name, mismatch.path].filter { !$0.isEmpty }.joined(separator: " ")
         let isTime = mismatch.path.isEmpty && mismatch.expected.hasPrefix("it ")
         expected = isTime ? name + mismatch.expected.dropFirst(2) : "\(path): \(mismatch.expected)"
         got = isTime ? name + mismatch.actual.dropFirst(2) : "\(path): \(mismatch.actual)"
         self.packet = packet.flatMap { $0 > 0 ? $0 : nil }
+    }
+
+    init(_ mismatch: Mismatch, of name: String, packet: Int? = nil) {
+        guard let fault = mismatch.fault else {
+            self.init(mismatch.worded(), of: name, packet: packet)
+            return
+        }
+        self.init(expected: "\(name): no fault", got: fault, packet: packet)
     }
 }

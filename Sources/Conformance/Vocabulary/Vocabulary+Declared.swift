@@ -49,7 +49,7 @@ extension Vocabulary {
 
     private static func fields(_ declarations: [FieldDeclaration], isCommand: Bool = false) -> [Field] {
         let implied = FieldDeclaration.implied(in: declarations)
-        return PDUCodec.flat(declarations).map { declaration in
+        return declarations.flat.map { declaration in
             var field = Field(declaration, declaration.shape)
             field.label(declaration)
             field.isRequired = isCommand && declaration.isConnectionHandle
@@ -81,7 +81,7 @@ extension Vocabulary.Field {
     }
 
     private static func columns(_ declarations: [FieldDeclaration]) -> [Vocabulary.Field] {
-        PDUCodec.flat(declarations).map { declaration in
+        declarations.flat.map { declaration in
             var field = Vocabulary.Field(declaration, declaration.shape)
             field.label(declaration)
             field.initial = field.least(of: declaration.range)
@@ -172,17 +172,4 @@ enum LinkLayerData {
             ("LLID", .number(Int(frame.bytes[start] & 3))), ("Length", .number(payload.count)), ("Payload", .octets(Array(payload))),
         ])
     }
-}
-
-/// Events of which a controller sends one, depending on its version and the event mask. Core Vol 4, Part E, 7.7.65.10.
-enum AlternativeEvents {
-    static let connectionComplete = "Any_LE_Connection_Complete"
-
-    static let all: [String: [String]] = [
-        connectionComplete: ["LE_Connection_Complete", "LE_Enhanced_Connection_Complete", "LE_Enhanced_Connection_Complete [v2]"],
-        "Any_LE_Enhanced_Connection_Complete": ["LE_Enhanced_Connection_Complete", "LE_Enhanced_Connection_Complete [v2]"],
-    ]
-
-    /// Returns true if an expectation of `name` includes the event `event`.
-    static func matches(_ name: String, _ event: String) -> Bool { name == event || all[name]?.contains(event) == true }
 }

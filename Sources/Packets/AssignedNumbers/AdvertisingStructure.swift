@@ -85,6 +85,9 @@ enum AdvertisingStructure {
         return table
     }()
 
+    /// The AD types that have a name.
+    fileprivate static let types = declared.map { (value: Int($0.key), name: $0.value.raw.name) }.sorted { $0.value < $1.value }
+
     private static let plain: [(UInt8, String)] = [
         (0x10, "Security_Manager_TK_Value"), (0x11, "Security_Manager_Out_Of_Band_Flags"), (0x22, "LE_Secure_Connections_Confirmation"),
         (0x23, "LE_Secure_Connections_Random"), (0x24, "URI"), (0x25, "Indoor_Positioning"), (0x26, "Transport_Discovery_Data"),
@@ -118,5 +121,13 @@ enum AdvertisingStructure {
     }
     private static func milliseconds(_ name: String) -> FieldDeclaration {
         FieldDeclaration(name: name, shape: unsigned(2), unit: "ms", scale: "1.25")
+    }
+}
+
+extension FieldDeclaration {
+    /// A field, or a list, of AD types. Core Supplement, Part A, 1.
+    public static func advertisingType(named name: String) -> FieldDeclaration {
+        FieldDeclaration(
+            name: name, shape: .integer(octets: 1, signed: false, bigEndian: false, type: nil), labels: AdvertisingStructure.types)
     }
 }

@@ -1,0 +1,74 @@
+import Packets
+
+/// A value that does not satisfy a predicate.
+package struct Mismatch {
+    /// From the record that was looked at to the value.
+    package private(set) var path: String
+    private let expected: Side
+    private let actual: Side
+
+    private enum Side {
+        case words(String)
+        case predicate(Predicate, Variables)
+        case value(CaseValue)
+
+        func text(_ names: ValueNames) -> String {
+            switch self {
+            case .words(let words): words
+            case .predicate(let predicate, let variables): predicate.text(variables, names)
+            case .value(let value): names.text(value)
+            }
+        }
+    }
+
+    package init(_ expected: Predicate, _ actual: CaseValue, _ variables: Variables) {
+        (path, self.expected, self.actual) = ("", .predicate(expected, variables), .value(actual))
+    }
+
+    package init(_ expected: String, _ actual: CaseValue) { (path, self.expected, self.actual) = ("", .words(expected), .value(actual)) }
+
+    /// A value that is not there.
+    package init(path: String, expected: Predicate, actual: String, _ variables: Variables) {
+        (self.path, self.expected, self.actual) = (path, .predicate(expected, variables), .words(actual))
+    }
+
+    package init(expected: String, actual: String) { (path, self.expected, self.actual) = ("", .words(expected), .words(actual)) }
+
+    package func inside(_ part: String) -> Mismatch {
+        var outer = self
+        outer.path = path.isEmpty ? part : part + "." + path
+        return outer
+    }
+
+    /// - Parameters:
+    ///   - names: the declarations of the record that was looked at.
+    ///   - got: the value as a decoder shows it.
+    package func worded(_ names: ValueNames = .none, got: String? = nil) -> WordedMismatch {
+        let own = names.at(path.split(separator: "."))
+        return WordedMismatch(path: path, expected: expected.text(own), actual: got ?? actual.text(own))
+    }
+
+    package var text: String { worded().text }
+
+    /// The record has no such field.
+    package var isMissing: Bool { if case .words = actual { path.isEmpty == false } else { false } }
+
+    /// The fault that a list or a text of faults names first, where there should be none.
+    package var fault: String? {
+        guard case .predicate(.length(.equals(.literal(.number(0)))), _) = expected, case .value(let value) = actual else { return nil }
+        switch value {
+        case .text(let text) where !text.isEmpty: return text
+        case .list(let list): return list.first?.description
+        default: return nil
+        }
+    }
+}
+
+/// The same in words.
+package struct WordedMismatch: Equatable {
+    package var path: String
+    package var expected: String
+    package var actual: String
+
+    package var text: String { path.isEmpty ? "expected \(expected), got \(actual)" : "\(path): expected \(expected), got \(actual)" }
+}

@@ -1,0 +1,54 @@
+import Testing
+
+@testable import Conformance
+
+/// The words of FAILs: what was expected, what came instead, and in which packet.
+@Suite struct MessageTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        var id: String
+        /// The defect, as a mutant's file has it.
+        var fault: String
+        var parts: [String]
+        var absent: [String] = []
+        var testDescription: String { "\(id): \(fault)" }
+    }
+
+    static let rows = [
+        Row(
+            id: "ssp/just-works[secureConnections=Enabled]",
+            fault: "rewrites: [{pdu: Simple_Pairing_Complete, set: {Status: Authentication_Failure}}]",
+            parts: ["Status: expected Success, got Authentication_Failure", "packet"], absent: ["none came within"]),
+        Row(
+            id: "smp-sc/key-size",
+            fault: "rewrites: [{pdu: Pairing_Response, set: {Maximum_Encryption_Key_Size: 253}}]",
+            parts: ["Maximum_Encryption_Key_Size 253", "packet"]),
+        Row(
+            id: "accessory-link/signalling-unknown",
+            fault: "rewrites: [{pdu: L2CAP_COMMAND_REJECT_RSP, replace: L2CAP_CONNECTION_PARAMETER_UPDATE_RSP, with: {Result: Accepted}}]",
+            parts: ["L2CAP_COMMAND_REJECT_RSP", "L2CAP_CONNECTION_PARAMETER_UPDATE_RSP", "packet"], absent: ["no such field"]),
+        Row(
+            id: "accessory-att/write-handle-zero",
+            fault: "rewrites: [{pdu: ATT_ERROR_RSP, set: {Error_Code: Attribute_Not_Found}}]",
+            parts: ["Error_Code: expected Invalid_Handle", "got Attribute_Not_Found", "packet"], absent: ["(0x"]),
+        Row(
+            id: "accessory-att/write-handle-zero",
+            fault: "rewrites: [{pdu: ATT_ERROR_RSP, set: {Request_Opcode_In_Error: 8}}]",
+            parts: ["Request_Opcode_In_Error: expected ATT_WRITE_REQ, got ATT_READ_BY_TYPE_REQ"]),
+    ]
+
+    @Test(arguments: rows) func whatCameIsSaid(_ row: Row) throws {
+        let catalogue = try SuiteTests.catalogue()
+        var reader = SourceReader(file: "made.yaml", vocabulary: .declared(covers: []))
+        let composed = reader.compose("title: t\nbreaks: b\nviolates: Core Vol 1, Part A, 1\nend: host\n\(row.fault)\nkillers: []")
+        let mutant = reader.mutant(try #require(composed), id: "made", cases: [])
+        reader.problems.removeAll { $0.text.contains("killers") }
+        #expect(reader.problems.isEmpty, "\(reader.problems)")
+        let plan = try RunPlan(
+            catalogue: catalogue, setup: BenchSetup(tester: .virtual, subject: .virtual), filters: [row.id])
+        let run = try Runner(plan, recorder: try Recorder(path: nil), fault: try #require(mutant).fault).run()
+        let result = try #require(run.cases.first)
+        #expect(result.verdict == .fail, "\(result.message)")
+        for part in row.parts { #expect(result.message.contains(part), "\(part): \(result.message)") }
+        for part in row.absent { #expect(!result.message.contains(part), "\(result.message)") }
+    }
+}
