@@ -104,13 +104,21 @@ public struct Catalogue: Sendable {
     /// Returns the YAML files of a folder by relative path, in order.
     static func yamlFiles(below folder: String) -> [String] { files(below: folder).filter { $0.hasSuffix(".yaml") } }
 
+    /// A folder that is a link is entered; links below it are not.
     static func files(below folder: String, without skipped: Set<String> = []) -> [String] {
+<<<<<<< HEAD:Sources/Cases/Loading/Catalogue.swift
         // A folder that is a symbolic link is followed; links inside it are not.
         let root = URL(fileURLWithPath: folder).resolvingSymlinksInPath().path
         guard let found = FileManager.default.enumerator(atPath: root) else { return [] }
+=======
+>>>>>>> 44e7869a (cases: list folders and labels once at the start of a run):Sources/Conformance/Loading/Catalogue.swift
         var files: [String] = []
-        while let file = found.nextObject() as? String {
-            if skipped.contains(file) { found.skipDescendants() } else { files.append(file) }
+        var open = [""]
+        while let place = open.popLast() {
+            for entry in FolderEntry.all(in: folder + "/" + place) {
+                let path = place + entry.name
+                if !entry.isFolder { files.append(path) } else if !skipped.contains(path) { open.append(path + "/") }
+            }
         }
         return files.sorted()
     }

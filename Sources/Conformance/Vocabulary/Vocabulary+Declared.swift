@@ -96,12 +96,23 @@ extension Vocabulary.Field {
     }
 
     fileprivate mutating func label(_ declaration: FieldDeclaration) {
-        for label in declaration.labels { labels[label.name] = label.value }
-        guard let type = declaration.type else { return }
-        isFlags = type.isFlags
-        for value in type.values where !type.isFlags || value.value < 63 {
-            labels[value.name] = type.isFlags ? 1 << value.value : value.value
+        guard let type = declaration.type else {
+            labels = Self.labels(declaration.labels)
+            return
         }
+        isFlags = type.isFlags
+        let shared = Self.labels[type.name] ?? [:]
+        labels = declaration.labels.isEmpty ? shared : Self.labels(declaration.labels).merging(shared) { $1 }
+    }
+
+    private static func labels(_ values: [(value: Int, name: String)]) -> [String: Int] {
+        Dictionary(values.map { ($0.name, $0.value) }) { $1 }
+    }
+
+    /// The labels of each named type, which many fields share.
+    private static let labels: [String: [String: Int]] = PDUCatalog.types.reduce(into: [:]) { all, type in
+        let values = type.values.filter { !type.isFlags || $0.value < 63 }
+        all[type.name] = labels(values.map { (type.isFlags ? 1 << $0.value : $0.value, $0.name) })
     }
 
     /// Returns 0 if it is legal, otherwise the smallest legal value.
