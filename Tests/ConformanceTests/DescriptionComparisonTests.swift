@@ -140,4 +140,26 @@ import Testing
         #expect(result.virtualMilliseconds < 20_000)
         #expect((result.lostLink?.isJudged ?? true) && (result.lostLink != nil) == (row.verdict == .inconclusive))
     }
+
+    /// With a packet error rate of 0.3 some of these runs lose CONNECT_IND. The tester connects again, and the device has its verdict.
+    @Test func aLostConnectIndLeadsToAnotherAttempt() throws {
+        let catalogue = try SuiteTests.catalogue()
+        var lost = 0
+        for seed in UInt64(1)...12 {
+            var plan = try RunPlan(
+                catalogue: catalogue, setup: BenchSetup(tester: .virtual, subject: .virtual, seed: seed),
+                filters: ["accessory-att/write-handle-zero"])
+            plan.keepsTraces = true
+            var surroundings = World()
+            surroundings.packetErrorRate = 0.3
+            let run = try Runner(plan, recorder: try Recorder(path: nil), surroundings: surroundings).run()
+            let result = try #require(run.cases.first)
+            #expect(result.verdict == .pass, "seed \(seed): \(result.message)")
+            lost +=
+                result.trace?.packets.count {
+                    $0.name == "Disconnection_Complete" && $0.fields.contains("Reason=Connection_Failed_To_Be_Established")
+                } ?? 0
+        }
+        #expect(lost > 0)
+    }
 }

@@ -106,12 +106,6 @@ public struct Catalogue: Sendable {
 
     /// A folder that is a link is entered; links below it are not.
     static func files(below folder: String, without skipped: Set<String> = []) -> [String] {
-<<<<<<< HEAD:Sources/Cases/Loading/Catalogue.swift
-        // A folder that is a symbolic link is followed; links inside it are not.
-        let root = URL(fileURLWithPath: folder).resolvingSymlinksInPath().path
-        guard let found = FileManager.default.enumerator(atPath: root) else { return [] }
-=======
->>>>>>> 44e7869a (cases: list folders and labels once at the start of a run):Sources/Conformance/Loading/Catalogue.swift
         var files: [String] = []
         var open = [""]
         while let place = open.popLast() {

@@ -47,6 +47,7 @@ final class ProtectedService {
                 leave(link)
             }
         }
+        if conduct.leavesUnencrypted, link.bond != nil { leave(link) { link.security == .none } }
         guard conduct.asksForSecurity else { return }
         tasks.append(
             loop.start { [self] in
@@ -55,11 +56,11 @@ final class ProtectedService {
             })
     }
 
-    private func leave(_ link: Connection) {
+    private func leave(_ link: Connection, if holds: @escaping () -> Bool = { true }) {
         tasks.append(
             loop.start { [self] in
                 try await loop.sleep(for: conduct.delay)
-                _ = try? await link.disconnect(.authenticationFailure)
+                if holds() { _ = try? await link.disconnect(.authenticationFailure) }
             })
     }
 

@@ -95,6 +95,7 @@ final class ReferenceAccessory: Accessory {
             ServiceDefinition(
                 BluetoothUUID(0x180F),
                 characteristics: [CharacteristicDefinition(BluetoothUUID(0x2A19), properties: [.read, .notify], value: [0x64])]))
+        if conduct.hasSpareDeclarations { database.add(spareService) }
         let service = database.add(testService)
         protected.publish()
         addServices(conduct.servicesAfter, from: 0x0200)
@@ -102,6 +103,17 @@ final class ReferenceAccessory: Accessory {
         handles.short = service[Self.uuid(8)]?.value ?? 0
         handles.notifier = service[Self.uuid(4)]?.value ?? 0
         handles.indicator = service[Self.uuid(5)]?.value ?? 0
+    }
+
+    private var spareService: ServiceDefinition {
+        ServiceDefinition(
+            Self.uuid(0x0300),
+            characteristics: [
+                CharacteristicDefinition(
+                    Self.uuid(0x0301), properties: .read, value: [1],
+                    descriptors: [DescriptorDefinition(BluetoothUUID(0x2900), value: [0, 0])]),
+                CharacteristicDefinition(Self.uuid(0x0302), properties: [], value: [2]),
+            ])
     }
 
     /// Adds services that are not part of docs/guide/accessory.md.

@@ -30,6 +30,10 @@ struct AccessoryConduct: Sendable {
     var server = ServerChoices()
     /// True if it ends the link after a failed pairing.
     var leavesAfterFailure = false
+    /// Ends the link of a bonded central that has not encrypted it after `delay`.
+    var leavesUnencrypted = false
+    /// Has Characteristic Extended Properties where no property announces it, and a characteristic without any property.
+    var hasSpareDeclarations = false
     /// The delay of the user's answer.
     var userTakes = Microseconds.zero
     /// True if it has no private addresses, which an IRK of zeros indicates.
@@ -64,6 +68,8 @@ struct AccessoryConduct: Sendable {
         "tellsNotLong": (0...1, { $0.server.tellsNotLong = $1 != 0 }),
         "asksForEncryption": (0...1, { $0.server.asksForEncryption = $1 != 0 }),
         "leavesAfterFailure": (0...1, { $0.leavesAfterFailure = $1 != 0 }),
+        "leavesUnencrypted": (0...1, { $0.leavesUnencrypted = $1 != 0 }),
+        "hasSpareDeclarations": (0...1, { $0.hasSpareDeclarations = $1 != 0 }),
         "userTakes": (0...20_000_000, { $0.userTakes = Microseconds($1) }),
         "hasNoIRK": (0...1, { $0.hasNoIRK = $1 != 0 }),
         "mostListOctets": (7...65_535, { $0.classic.mostListOctets = $1 }),

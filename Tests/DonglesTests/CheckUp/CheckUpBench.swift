@@ -15,7 +15,10 @@ struct CheckUpBench {
 
     init(_ quirks: [String] = []) throws { conduct = try DongleConduct(quirks) }
 
-    func run() throws -> CheckUpReport {
+    func run() throws -> CheckUpReport { try timed().report }
+
+    /// The report, and the time that all checks took together.
+    func timed() throws -> (report: CheckUpReport, length: Microseconds) {
         let loop = RunLoop()
         let simulation = Simulation(loop: loop, seed: 1)
         var configuration = ControllerConfiguration(address: DeviceAddress(value: 0x00B1_BE00_0002))
@@ -30,6 +33,6 @@ struct CheckUpBench {
             try await checkUp.run()
             checkUp.close()
         }
-        return checkUp.report
+        return (checkUp.report, loop.now)
     }
 }

@@ -59,6 +59,18 @@ import VirtualDongle
         #expect(report.ended == nil && report.skipped.isEmpty, "\(report.ended ?? "") \(report.skipped)")
     }
 
+    /// A controller that answers each command in time, but late, has a limit for all checks together. What was not reached is named.
+    @Test(arguments: [1, 5, 20]) func allChecksTogetherHaveALimit(_ seconds: Int) throws {
+        var bench = try CheckUpBench(["answer-slow=800-900"])
+        bench.plan.listening = .seconds(1)
+        bench.plan.limit = .seconds(seconds)
+        let (report, length) = try bench.timed()
+        let most = Microseconds.seconds(1 + seconds)
+        #expect(length <= most + .seconds(1), "\(length)")
+        #expect(report.ended == "it took longer than \(most.seconds) s", "\(report.ended ?? "-"), \(length)")
+        #expect(report.skipped.contains { $0.reason == "the time for all checks was up" })
+    }
+
     @Test(arguments: [UInt8(6), 8, 9, 11]) func findsNothingInOlderVersions(_ version: UInt8) throws {
         var bench = try CheckUpBench()
         bench.change = { $0.limit(to: version) }
