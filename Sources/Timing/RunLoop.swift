@@ -45,15 +45,20 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     @exclusivity(unchecked) private var timers = DeadlineList()
     private let mailbox: Mailbox
     private let descriptors: SystemDescriptors?
+    /// Decides when virtual time moves, if other programs share it.
+    public var gate: (any TimeGate)?
+    /// Steps of virtual time since descriptors were last asked.
+    private var blindSteps = 0
     private let thread = pthread_self()
     private var isRunning = false
     private var foreignEnqueues = 0
     /// Monotonic time at which the loop was created: time zero in wall mode.
     public let origin = MonotonicClock.now()
 
-    public init(mode: Mode = .virtual) {
+    /// - Parameter watchesDescriptors: makes `watch(_:for:triggered:_:)` work in virtual mode; it always works in wall mode.
+    public init(mode: Mode = .virtual, watchesDescriptors: Bool = false) {
         self.mode = mode
-        let wakePipe = mode == .wall ? WakePipe() : nil
+        let wakePipe = mode == .wall || watchesDescriptors ? WakePipe() : nil
         descriptors = wakePipe.map { SystemDescriptors($0) }
         mailbox = Mailbox { wakePipe?.wake() }
     }
@@ -108,7 +113,10 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
         mailbox.put(action)
     }
 
-    /// Calls `action` on the loop when `descriptor` is ready, until `unwatch(_:)`. Wall mode only.
+    /// True if `watch(_:for:triggered:_:)` works on this loop.
+    public var watchesDescriptors: Bool { descriptors != nil }
+
+    /// Calls `action` on the loop when `descriptor` is ready, until `unwatch(_:)`. Ignored on a loop that watches no descriptors.
     ///
     /// The action must read or write the descriptor; `trigger` defines how far. A plain file is always ready.
     public func watch(
@@ -156,6 +164,7 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
         defer { isRunning = false }
         let activity = start(body)
         let progress = activity.progress
+        if gate != nil { lookAtDescriptors() }
         while !progress.isOver {
             if !turn() {
                 activity.cancel()
@@ -175,7 +184,8 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     public func end() {
         checkIsolated()
         // Actions are released last, because releasing them may call the loop.
-        let gone = (timers, mailbox.takeAll())
+        let gone = (timers, mailbox.takeAll(), gate)
+        gate = nil
         timers = DeadlineList()
         withExtendedLifetime(gone) {}
     }
@@ -191,11 +201,46 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
     private func turnVirtual() -> Bool {
         if mailbox.isFilled, takeMail() { return true }
+        if let gate, timers.earliest.map({ $0 > now }) ?? true { return turn(through: gate) }
+        return serveEarliest()
+    }
+
+    private func serveEarliest() -> Bool {
         guard let (deadline, action) = timers.popEarliest() else { return false }
         now = deadline
         steps &+= 1
         action()
         return true
+    }
+
+    private func turn(through gate: any TimeGate) -> Bool {
+        switch gate.settle(next: timers.earliest) {
+        case .again: return true
+        case .wait(let limit):
+            wait(until: limit)
+            return true
+        case .move(let limit):
+            blindSteps += 1
+            if blindSteps >= 1_024 { lookAtDescriptors() }
+            if let next = timers.earliest, next <= limit { return serveEarliest() }
+            guard limit < .never else { return false }
+            now = max(now, limit)
+            return true
+        }
+    }
+
+    /// Waits for descriptors and mail, at most until a time of the monotonic clock.
+    private func wait(until limit: Microseconds?) {
+        guard let descriptors, mailbox.beginSleep() else { return }
+        let isReady = descriptors.poll(until: limit)
+        mailbox.endSleep()
+        blindSteps = 0
+        if isReady { steps &+= descriptors.serve() }
+    }
+
+    private func lookAtDescriptors() {
+        blindSteps = 0
+        if let descriptors, descriptors.poll(until: .zero) { steps &+= descriptors.serve() }
     }
 
     private func turnWall() -> Bool {

@@ -24,7 +24,7 @@ public final class StopFlag: Sendable {
     ///
     /// - Parameter endsVirtualTime: also cancel a run in virtual time, which otherwise ends by itself soon enough.
     public func run<Value>(on loop: RunLoop, endsVirtualTime: Bool = false, _ body: @escaping () async throws -> Value) throws -> Value {
-        let isCancelled = endsVirtualTime || loop.mode == .wall
+        let isCancelled = endsVirtualTime || loop.watchesDescriptors
         defer { watched.withLock { $0 = nil } }
         return try loop.run { [self] in
             let activity = loop.start(body)
