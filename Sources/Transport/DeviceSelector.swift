@@ -7,6 +7,8 @@ public enum DeviceSelector: Sendable, Hashable {
     case socket(SocketAddress)
     /// `tcp:HOST:PORT,token`: a server that requires the token from the environment.
     case guarded(SocketAddress)
+    /// `tcp:HOST:PORT,virtual-time`: a server in virtual time, whose clock the program shares. With `,virtual-time=2` time stands still while there are fewer clients.
+    case virtualTime(SocketAddress, clients: UInt8)
     /// `serial:PATH` or `serial:PATH,SPEED`.
     case serial(path: String, speed: Int)
     case usb(USBSelector)
@@ -38,6 +40,7 @@ extension DeviceSelector {
         switch parts[0] {
         case "virtual" where parts.count == 1: self = .virtual
         case "tcp" where rest.hasSuffix(",token"): self = .guarded(try Self.tcp(String(rest.dropLast(6)), in: text))
+        case "tcp" where rest.contains(",virtual-time"): self = try Self.virtualTime(rest, in: text)
         case "tcp": self = .socket(try Self.tcp(rest, in: text))
         case "unix":
             guard !rest.isEmpty else { throw SelectorError(selector: text, reason: "name the socket: unix:PATH") }
@@ -58,6 +61,15 @@ extension DeviceSelector {
         return .tcp(host: host, port: port)
     }
 
+    private static func virtualTime(_ rest: String, in text: String) throws(SelectorError) -> DeviceSelector {
+        let end = rest.firstIndex(of: ",") ?? rest.endIndex
+        let option = rest[end...].dropFirst().split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard option.first == "virtual-time", let clients = option.count > 1 ? UInt8(option[1]) : 1, 1...64 ~= clients else {
+            throw SelectorError(selector: text, reason: "name the number of clients, 1...64: tcp:HOST:PORT,virtual-time=2")
+        }
+        return .virtualTime(try tcp(String(rest[..<end]), in: text), clients: clients)
+    }
+
     private static func serial(_ rest: String, in text: String) throws(SelectorError) -> DeviceSelector {
         let parts = rest.split(separator: ",", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let path = parts.first, !path.isEmpty else {
@@ -70,6 +82,11 @@ extension DeviceSelector {
         }
         return .serial(path: path, speed: speed)
     }
+}
+
+extension DeviceSelector {
+    /// True if the program shares the server's virtual time.
+    public var isInVirtualTime: Bool { if case .virtualTime = self { true } else { false } }
 }
 
 extension USBSelector {
@@ -114,6 +131,7 @@ extension DeviceSelector: CustomStringConvertible {
         case .virtual: "virtual"
         case .socket(let address): address.description
         case .guarded(let address): "\(address),token"
+        case .virtualTime(let address, let clients): "\(address),virtual-time" + (clients == 1 ? "" : "=\(clients)")
         case .serial(let path, let speed): speed == 115_200 ? "serial:\(path)" : "serial:\(path),\(speed)"
         case .usb(let selector): selector.description
         }

@@ -25,6 +25,12 @@ public struct DeviceOpener: Sendable {
         case .virtual: throw TransportError.unreachable("a virtual device from outside the simulation")
         case .socket(let address): pipe = try H4Transport.connect(to: address, on: loop)
         case .guarded(let address): pipe = try H4Transport.connectWithToken(to: address, on: loop)
+        case .virtualTime(let address, let clients):
+            guard loop.mode == .virtual, loop.watchesDescriptors, loop.gate == nil else {
+                throw TransportError.unreachable(
+                    "\(selector): only one device of a command can be in virtual time: the tester of run, or the device of a tool")
+            }
+            return try VirtualTimeClient(address, clients: clients, on: loop)
         case .serial(let path, let speed): pipe = try H4Transport.serial(path, speed: speed, on: loop)
         case .usb(let dongle): return FirmwareTransport(try USBTransport(dongle, options: usb, on: loop), folders: firmware, on: loop)
         }

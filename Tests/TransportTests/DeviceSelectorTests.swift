@@ -6,6 +6,8 @@ import Transport
         ("virtual", DeviceSelector.virtual),
         ("tcp:127.0.0.1:7001", .socket(.tcp(host: "127.0.0.1", port: 7001))),
         ("tcp:127.0.0.1:7001,token", .guarded(.tcp(host: "127.0.0.1", port: 7001))),
+        ("tcp:127.0.0.1:7001,virtual-time", .virtualTime(.tcp(host: "127.0.0.1", port: 7001), clients: 1)),
+        ("tcp:127.0.0.1:7001,virtual-time=2", .virtualTime(.tcp(host: "127.0.0.1", port: 7001), clients: 2)),
         ("tcp:[::1]:7001", .socket(.tcp(host: "::1", port: 7001))),
         ("unix:/run/a:b", .socket(.unix(path: "/run/a:b"))),
         ("serial:/dev/ttyACM0", .serial(path: "/dev/ttyACM0", speed: 115_200)),
@@ -21,7 +23,8 @@ import Transport
     }
 
     @Test(arguments: [
-        "", "hci0", "virtual:1", "tcp:", "tcp:host", "tcp:host:0", "tcp:host:70000", "tcp::1", "unix:", "serial:", "serial:/dev/x,1",
+        "", "hci0", "virtual:1", "tcp:", "tcp:host", "tcp:host:0", "tcp:host:70000", "tcp::1", "tcp:h:1,virtual-time=0",
+        "tcp:h:1,virtual-times", "tcp:,virtual-time", ",virtual-time", "unix:", "serial:", "serial:/dev/x,1",
         "usb:1-", "usb:0-1",
         "usb:1-2.x", "usb:12345:1", "usb:zz:1", "usb:0bda",
     ])

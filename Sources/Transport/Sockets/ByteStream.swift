@@ -91,7 +91,7 @@ public final class ByteStream {
     /// - Throws: `lost` if the stream has ended; `unreachable` on a loop in virtual time.
     public func open(_ sink: any Sink) throws(TransportError) {
         guard isOpen else { throw .lost(name) }
-        guard loop.mode == .wall else { throw .unreachable("\(name) in virtual time: it lives in wall time") }
+        guard loop.watchesDescriptors else { throw .unreachable("\(name) in virtual time: it lives in wall time") }
         self.sink = sink
         watch(queue.isEmpty ? .read : [.read, .write])
     }
