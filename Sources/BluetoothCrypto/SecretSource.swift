@@ -3,7 +3,8 @@ import Timing
 /// Generator of secret random numbers: keys, nonces, challenges, random addresses, tokens. Core Vol 2, Part H, 2.
 ///
 /// It uses the system's generator. The only exception is a loop in virtual time, where no real device takes part; there the numbers are
-/// seeded, so that runs are reproducible to the octet. Code that makes a secret uses this type and no other generator.
+/// seeded, so that runs are reproducible to the octet. A foreign host that shares virtual time gets seeded numbers, too. Code that makes a
+/// secret uses this type and no other generator.
 public struct SecretSource: RandomNumberGenerator, Sendable {
     private enum Generator: Sendable {
         case system(SystemRandomNumberGenerator)

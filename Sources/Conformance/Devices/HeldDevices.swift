@@ -8,7 +8,7 @@ import TransportUSB
 
 /// The devices of a run, which remain open between cases. A lost device may be awaited and reopened.
 public final class HeldDevices {
-    let loop = RunLoop(mode: .wall)
+    let loop: RunLoop
     /// The time to wait for a missing device; nil if a loss is permanent.
     public let timeOut: Microseconds?
     private let selectors: [(side: Side, selector: DeviceSelector)]
@@ -27,6 +27,7 @@ public final class HeldDevices {
     /// - Parameter timeOut: the time to wait for a device that is lost or not present yet.
     public init(_ setup: BenchSetup, timeOut: Microseconds? = nil) {
         self.timeOut = timeOut
+        loop = RunLoop(mode: setup.tester.isInVirtualTime ? .virtual : .wall, watchesDescriptors: true)
         opener = setup.opener
         knownDongles = setup.knownDongles
         selectors = [(Side.tester, setup.isAlone ? nil : setup.tester), (.subject, setup.subject)].compactMap { side, selector in

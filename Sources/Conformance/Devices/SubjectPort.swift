@@ -4,26 +4,35 @@ import Transport
 
 /// A virtual controller served to a foreign host: the accessory under test uses its own stack, and the tester reaches it on the simulated
 /// air.
-/// There is one world in real time for the whole run.
+/// There is one world for the whole run, in real time or in virtual time that the host shares.
 public final class SubjectPort {
-    public let loop = RunLoop(mode: .wall)
+    public let loop: RunLoop
     let world: SimulatedWorld
-    private let listener: H4Listener
+    private let door: any Door
     /// Monitors the foreign host.
     let watch: HostWatch
-    public var address: SocketAddress { listener.address }
+    public var address: SocketAddress { door.address }
+    /// Reason for which virtual time could not go on.
+    public var fault: String? { (door as? VirtualTimeDoor)?.server.fault }
 
     /// Listens for the foreign host.
     ///
+    /// - Parameter virtualTime: limits for a host that shares virtual time; nil for real time.
     /// - Throws: `TransportError.busy` if the port is in use.
-    public init(_ address: SocketAddress, seed: UInt64) throws(TransportError) {
+    public init(_ address: SocketAddress, seed: UInt64, virtualTime: VirtualTimeLimits? = nil) throws(TransportError) {
+        loop = RunLoop(mode: virtualTime == nil ? .wall : .virtual, watchesDescriptors: true)
         let world = SimulatedWorld(loop: loop, seed: seed)
         self.world = world
         let port = Named()
         let watch = HostWatch { port.name }
         self.watch = watch
-        listener = try H4Listener(address, on: loop) { try world.addController(.subject, settings: [], on: watch.watching($0)) }
-        port.name = "\(listener.address)"
+        let attach = { (pipe: any HCITransport) in try world.addController(.subject, settings: [], on: watch.watching(pipe)) }
+        if let virtualTime {
+            door = try VirtualTimeDoor(address, virtualTime, on: loop, attach)
+        } else {
+            door = try H4Listener(address, on: loop, attach: attach)
+        }
+        port.name = "\(door.address)"
     }
 
     /// The port's name, which is known after it starts listening.
@@ -35,12 +44,40 @@ public final class SubjectPort {
     public func logAir(to recorder: Recorder) { recorder.logAir(of: world) }
 
     /// Stops listening.
-    public func stop() { listener.stop() }
+    public func stop() { door.stop() }
 
     /// Waits until a host has connected.
     ///
     /// - Throws: `TransportError` if none connects in time, `CancellationError` after `stop()`.
     public func waitForHost(_ timeOut: Microseconds) throws {
-        try loop.run { [listener] in try await listener.waitForHost(as: "an accessory", within: timeOut) }
+        try loop.run { [door] in try await door.waitForHost(as: "an accessory", within: timeOut) }
     }
+}
+
+/// A listener for a foreign host.
+private protocol Door: AnyObject {
+    var address: SocketAddress { get }
+    func waitForHost(as role: String, within timeOut: Microseconds) async throws
+    func stop()
+}
+
+extension H4Listener: Door {}
+
+/// A port in virtual time.
+private final class VirtualTimeDoor: Door {
+    let server: VirtualTimeServer
+    var address: SocketAddress { server.addresses[0] }
+
+    init(_ address: SocketAddress, _ limits: VirtualTimeLimits, on loop: RunLoop, _ attach: @escaping (any HCITransport) throws -> Void)
+        throws(TransportError)
+    {
+        server = try VirtualTimeServer([address], on: loop, limits: limits, outlivesClients: true) { try attach($1) }
+    }
+
+    deinit { server.stop() }
+
+    func waitForHost(as role: String, within timeOut: Microseconds) async throws {
+        try await server.waitForClient(as: role, within: timeOut)
+    }
+    func stop() { server.stop() }
 }

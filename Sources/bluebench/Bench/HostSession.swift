@@ -19,9 +19,10 @@ enum HostSession {
     ) throws {
         // Threads inherit its signal mask.
         let signals = SignalHandler()
-        let loop = RunLoop(mode: .wall)
         do {
-            let transport = try firmware.open(DeviceSelector(device), on: loop)
+            let selector = try DeviceSelector(device)
+            let loop = RunLoop(mode: selector.isInVirtualTime ? .virtual : .wall, watchesDescriptors: true)
+            let transport = try firmware.open(selector, on: loop)
             let host = Host(loop: loop, transport: transport, database: database ?? GATTDatabase(deviceName: name))
             try firmware.tell(host, about: transport)
             prepare(host)
@@ -34,6 +35,8 @@ enum HostSession {
                 signals.onStop(on: loop) { work.cancel() }
                 await work.ended()
                 await host.leave()
+                // The server of virtual time takes a connection that ends without BYE for a fault.
+                if selector.isInVirtualTime { transport.close() }
                 try await work.value()
             }
         } catch {

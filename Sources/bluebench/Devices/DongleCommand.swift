@@ -33,7 +33,9 @@ struct DongleCommand: ParsableCommand {
     @Option(help: "Number of dongles.") var count = 1
     @Option(help: "Controller type: le, or dual for LE and BR/EDR.") var profile = Profile.le
     @Option(help: "The address to listen on.") var host = "127.0.0.1"
-    @Option(help: "Seed of every random choice on the air; keys and nonces are always random.") var seed: UInt64 = 1
+    @Option(help: "Seed of every random choice on the air, and of keys and nonces in virtual time; keys are always random otherwise.")
+    var seed: UInt64 = 1
+    @OptionGroup var sharing: VirtualTimeOptions
     @OptionGroup var surroundings: SurroundingsOptions
     @OptionGroup var kind: DongleKindOptions
     @Option(
@@ -62,6 +64,10 @@ struct DongleCommand: ParsableCommand {
         guard ways == 1 else {
             throw ValidationError("say how to offer the dongles: --tcp PORT, --unix PATH, --usbip PORT or --usbfs FOLDER")
         }
+        try sharing.check()
+        if sharing.virtualTime, tcp == nil && unix == nil || kind.profile?.boot != nil || boot != nil {
+            throw ValidationError("--virtual-time goes with --tcp or --unix, and with no chip that waits for firmware")
+        }
         guard boot == nil || kind.chip == nil else { throw ValidationError("--boot and --chip are two names of a chip") }
         guard writeFirmware == nil || model != nil else {
             throw ValidationError("--write-firmware goes with --boot, or with a --chip that waits for firmware")
@@ -84,7 +90,7 @@ struct DongleCommand: ParsableCommand {
 
     func run() throws {
         guard !kind.lists else { return kind.printLists() }
-        let loop = Timing.RunLoop(mode: .wall)
+        let loop = sharing.makeLoop()
         let signals = SignalHandler()
         let ended = Promise<Void>(on: loop)
         if let model, let writeFirmware { try write(model.madeFirmware, below: writeFirmware) }
@@ -95,18 +101,21 @@ struct DongleCommand: ParsableCommand {
         try captures.logAir(of: simulation)
         try surroundings.settle(in: simulation)
         signals.onStop(on: loop) { ended.fulfil(()) }
-        let servers = try start(simulation, captures.packets, loop)
+        let servers = try start(simulation, captures.packets, ended, loop)
         if tcp != nil || usbip != nil, !ShareCommand.isLoopback(host) {
             Console.complain("others reach \(host): whoever connects uses these virtual dongles, for nobody is asked for a token")
         }
-        captures.keepFlushing(on: loop)
-        try loop.run { try await ended.value() }
+        // In virtual time, this timer would only slow the simulation down.
+        if !sharing.virtualTime { captures.keepFlushing(on: loop) }
+        let outcome = Result { try loop.run { try await ended.value() } }
         for stop in servers { stop() }
         do { try captures.finish() } catch { throw CommandFailure(.bench, "\(error)") }
+        do { try outcome.get() } catch { throw CommandFailure(error) }
     }
 
     /// Starts the servers and prints their addresses; returns the functions that stop them.
-    private func start(_ simulation: Simulation, _ log: CaptureLog?, _ loop: Timing.RunLoop) throws -> [() -> Void] {
+    private func start(_ simulation: Simulation, _ log: CaptureLog?, _ ended: Promise<Void>, _ loop: Timing.RunLoop) throws -> [() -> Void]
+    {
         let configurations = (0..<count).map { index in
             var configuration = ControllerConfiguration(address: DeviceAddress(value: 0x02BB_0000_0001 + UInt64(index)))
             configuration.profile = profile == .dual ? .dual : .le
@@ -123,6 +132,7 @@ struct DongleCommand: ParsableCommand {
             }
             if let usbip { return [try offerUSB(backend, addresses, conduct, port: usbip, loop)] }
             if let usbfs { return [try offerFolder(backend, addresses, conduct, usbfs, loop)] }
+            if sharing.virtualTime { return [try offerVirtualTime(backend, addresses, ended, loop)] }
             let server = H4DongleServer(backend: backend, on: loop)
             server.onEvent = { Self.report($0) }
             for (index, own) in addresses.enumerated() {
@@ -133,6 +143,23 @@ struct DongleCommand: ParsableCommand {
         } catch {
             throw CommandFailure(error)
         }
+    }
+
+    private func offerVirtualTime(
+        _ backend: any DongleBackend, _ own: [DeviceAddress], _ ended: Promise<Void>, _ loop: Timing.RunLoop
+    ) throws -> () -> Void {
+        let server = try VirtualTimeServer(own.indices.map(socketAddress), on: loop, limits: sharing.limits) {
+            try backend.attach($0, to: $1)
+        }
+        server.onEvent = { event in
+            switch event {
+            case .attached, .left: break
+            case .refused(let port, let reason): Console.complain("controller \(port): \(reason)")
+            case .fault(let text): ended.fail(CommandFailure(.bench, text))
+            }
+        }
+        for (address, own) in zip(server.addresses, own) { Console.line("\(address) \(own)") }
+        return { server.stop() }
     }
 
     /// Adds a notice about BR/EDR commands, for hosts that fail because the default profile is LE only.

@@ -9,6 +9,8 @@ extension RunCommand {
         }
         if selection.cases != CaseFolder.standard { add("--cases", selection.cases) }
         for name in BenchOptions.optionNames + BondOptions.optionNames { add(name, Arguments.value(of: name)) }
+        if sharing.virtualTime { words.append("--virtual-time") }
+        add("--client-timeout", sharing.clientTimeout.map(String.init))
         for value in selection.set { add("--set", value) }
         return RunFacts.shell(words)
     }

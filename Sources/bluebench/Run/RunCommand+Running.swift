@@ -40,7 +40,7 @@ extension RunCommand {
             files.removeRemains(isContinued: controls.resume)
         }
         do { try store?.begin() } catch { throw CommandFailure(error) }
-        for line in RunHeader.lines(reports ?? [], plan.setup, isWall: reports != nil && (held != nil || port != nil)) {
+        for line in RunHeader.lines(reports ?? [], plan.setup, isWall: reports != nil && (held != nil || port?.loop.mode == .wall)) {
             if !terminal.quiet { Console.line(line) }
         }
         if devices.peer != nil || plan.device != nil, reports != nil { try look(with: runner, closing: held) }
@@ -66,6 +66,7 @@ extension RunCommand {
             isColoured: terminal.colour.isOn, isSimulated: ends.areVirtual)
         if reports != nil { closing.tell() }
         closing.tellWhereToGoOn()
+        if let fault = port?.fault { troubles.texts.append(fault) }
         if let lost = runner.lost { Console.complain(lost) }
         for text in troubles.texts { Console.complain(text) }
         if !troubles.texts.isEmpty { throw ExitCode.bench }
@@ -162,7 +163,7 @@ extension RunCommand {
     func openPort(_ ends: BenchEnds, _ signals: SignalHandler) throws -> SubjectPort? {
         guard case .port(let address) = ends.subject else { return nil }
         do {
-            let port = try SubjectPort(address, seed: selection.seed)
+            let port = try SubjectPort(address, seed: selection.seed, virtualTime: sharing.virtualTime ? sharing.limits : nil)
             signals.onStop(on: port.loop) { [weak port] in port?.stop() }
             Console.line("waiting for an accessory's host on \(port.address)")
             try port.waitForHost(.seconds(devices.hostTimeout))

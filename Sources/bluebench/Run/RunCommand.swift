@@ -27,6 +27,7 @@ struct RunCommand: ParsableCommand {
     var filters: [String] = []
     @OptionGroup(title: "Cases") var selection: CaseOptions
     @OptionGroup(title: "Devices") var devices: BenchOptions
+    @OptionGroup(title: "Virtual time of a foreign host") var sharing: VirtualTimeOptions
     @OptionGroup(title: "Dongles on USB") var firmware: FirmwareOptions
     @OptionGroup(title: "Course of the run") var controls: RunControls
     @OptionGroup(title: "Report") var outputs: ReportOptions
@@ -75,6 +76,10 @@ struct RunCommand: ParsableCommand {
             throw CommandFailure(.usage, "--swap exchanges two dongles of the bench: the subject here has its own")
         }
         try devices.check()
+        try sharing.check()
+        if sharing.virtualTime, devices.subjectPort == nil {
+            throw CommandFailure(.usage, "--virtual-time needs --subject-port: two virtual devices are in virtual time anyway")
+        }
     }
 
     private func setup(_ ends: BenchEnds) throws -> BenchSetup {

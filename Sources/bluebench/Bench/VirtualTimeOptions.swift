@@ -1,0 +1,26 @@
+import ArgumentParser
+import Timing
+import Transport
+
+/// Options for virtual time that foreign hosts share.
+struct VirtualTimeOptions: ParsableArguments {
+    @Flag(help: "Share virtual time with the hosts that connect: docs/design/virtual-time.md.") var virtualTime = false
+    @Option(
+        help: ArgumentHelp(
+            "With --virtual-time: end the run if a host is neither idle nor sends anything for this time: 60. 10 by default.",
+            valueName: "s"),
+        transform: Arguments.whole(1...86_400))
+    var clientTimeout: Int?
+
+    var limits: VirtualTimeLimits {
+        var limits = VirtualTimeLimits()
+        if let clientTimeout { limits.clientTimeout = .seconds(clientTimeout) }
+        return limits
+    }
+
+    func check() throws {
+        guard clientTimeout == nil || virtualTime else { throw CommandFailure(.usage, "--client-timeout is for --virtual-time") }
+    }
+
+    func makeLoop() -> Timing.RunLoop { Timing.RunLoop(mode: virtualTime ? .virtual : .wall, watchesDescriptors: true) }
+}
