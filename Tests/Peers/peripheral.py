@@ -1,6 +1,44 @@
 """What the Bumble peripherals share."""
 
 import asyncio
+import signal
+import sys
+
+import virtualtime
+from bumble.transport import open_transport
+
+VIRTUAL = "virtual:"
+
+
+async def open_controller(target):
+    """HOST:PORT, `virtual:HOST:PORT` for one in virtual time, or a USB device by Bumble's name."""
+    if target.startswith(VIRTUAL):
+        return await virtualtime.open_transport(target.removeprefix(VIRTUAL))
+    return await open_transport(target if target.startswith("usb:") else f"tcp-client:{target}")
+
+
+def run(serve, target, *arguments):
+    """Serves on a controller until it is gone."""
+    if not target.startswith(VIRTUAL):
+        return asyncio.run(serve(target, *arguments))
+    # A client that ends without BYE would end the run.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    loop = virtualtime.VirtualTimeLoop()
+    try:
+        with virtualtime.seeded(1):
+            loop.run_until_complete(serve(target, *arguments))
+    except virtualtime.VirtualTimeError as reason:
+        print(reason, flush=True)
+    finally:
+        # Without cancelling tasks: their clean-up may wait for time, which stands still when the tester has left.
+        loop.close()
+
+
+def expect_a_tester():
+    """In virtual time nothing happens while nobody tests the peripheral."""
+    loop = asyncio.get_running_loop()
+    if isinstance(loop, virtualtime.VirtualTimeLoop):
+        loop.expect(2)
 
 
 async def advertise_again(transport, ended, advertise):

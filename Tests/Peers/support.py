@@ -16,12 +16,18 @@ from bumble.device import Device
 from bumble.hci import Address
 from bumble.transport.tcp_client import open_tcp_client_transport
 
+import virtualtime
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 NO_SUITES = {"mutants", "procedures", "profiles", "variants"}
 """Folders beside the suites that hold something else."""
 TIMEOUT = 60
 """Seconds after which something that should have happened never will. A guard against hanging, never a measure."""
+VIRTUAL_TIMEOUT = 1800
+"""The same in virtual time, where waiting costs nothing."""
+SEED = 7
+"""Of Bumble's random numbers in virtual time."""
 
 
 def bluebench():
@@ -40,6 +46,31 @@ def run_bench(*arguments, expected=0, timeout=TIMEOUT * 5, cwd=ROOT):
     if expected is not None:
         assert result.returncode == expected, f"exit {result.returncode}\n{result.stdout}\n{result.stderr}"
     return result
+
+
+def virtual_loop():
+    """The running event loop, if its time is virtual."""
+    loop = asyncio.get_running_loop()
+    return loop if isinstance(loop, virtualtime.VirtualTimeLoop) else None
+
+
+async def run_beside(command, port, *arguments, expected=0):
+    """As `run_bench` for a command on the dongle of a port, while the event loop goes on; in virtual time the command shares the loop's world."""
+    loop = virtual_loop()
+    if loop:
+        loop.expect(2)
+    device = f"tcp:127.0.0.1:{port}" + (",virtual-time" if loop else "")
+    process = await asyncio.create_subprocess_exec(
+        bluebench(), command, device, *map(str, arguments), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        out, err = (text.decode() for text in await process.communicate())
+    finally:
+        if process.returncode is None:
+            process.kill()
+    if loop:
+        loop.expect(1)
+    assert expected in (None, process.returncode), f"exit {process.returncode}\n{out}\n{err}"
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
 class Process:
@@ -113,9 +144,17 @@ class Process:
         self.stop()
 
 
+def in_virtual_time(scenario):
+    """Runs a coroutine in virtual time, with seeded random numbers."""
+    with virtualtime.seeded(SEED):
+        return virtualtime.run(asyncio.wait_for(scenario, VIRTUAL_TIMEOUT))
+
+
 @contextlib.contextmanager
-def dongles(count=2, *options):
-    """Virtual dongles of one simulated air, served in real time; yields their TCP ports."""
+def dongles(count=2, *options, virtual_time=False):
+    """Virtual dongles of one simulated air, in real time, or in virtual time for `in_virtual_time`; yields their TCP ports."""
+    if virtual_time:
+        options += ("--virtual-time", "--client-timeout", str(TIMEOUT))
     with Process(bluebench(), "dongle", "--tcp", "0", "--count", str(count), *options) as server:
         yield [int(match.group(1)) for match in server.wait_for(r"\btcp\D*127\.0\.0\.1:(\d+)", count)]
         assert server.running(), f"the server ended:\n{server.text}"
@@ -166,7 +205,7 @@ def rootcanal(count=2):
 @contextlib.asynccontextmanager
 async def host(port, name, address, power_on=True):
     """A Bumble host on the controller that listens on `port`."""
-    transport = await open_tcp_client_transport(f"127.0.0.1:{port}")
+    transport = await (virtualtime.open_transport if virtual_loop() else open_tcp_client_transport)(f"127.0.0.1:{port}")
     try:
         device = Device.with_hci(name, Address(address), transport.source, transport.sink)
         if power_on:

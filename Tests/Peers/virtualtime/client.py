@@ -1,0 +1,175 @@
+"""The client's half of the protocol: connections of one client, which are idle and awake together."""
+
+import socket
+import struct
+
+VERSION = 1
+INDICATOR = 0x54
+HELLO, IDLE, WAKE, BYE, EXPECT = 0x01, 0x02, 0x03, 0x04, 0x05
+WELCOME, TIME, FAULT = 0x81, 0x82, 0x83
+FOR_EVER = 0xFFFF_FFFF_FFFF_FFFF
+# The octets of a packet's header after its indicator, and where in them its length stands.
+PACKETS = {0x01: (3, "<2xB"), 0x02: (4, "<2xH"), 0x03: (3, "<2xB"), 0x04: (2, "<xB"), 0x05: (4, "<2xH")}
+# A guard against a server that hangs, never a measure.
+GUARD = 120
+
+
+class VirtualTimeError(Exception):
+    """The server ended the run, or went away."""
+
+
+def message(code, payload=b""):
+    return struct.pack("<BBH", INDICATOR, code, len(payload)) + payload
+
+
+class Framer:
+    """Cuts a stream into (code, payload) of messages and (None, octets) of packets with their indicator."""
+
+    def __init__(self):
+        self._octets = bytearray()
+
+    def feed(self, octets):
+        self._octets += octets
+
+    def next(self):
+        """The next item, or None while there is not all of it."""
+        have = self._octets
+        if not have:
+            return None
+        if have[0] == INDICATOR:
+            if len(have) < 4:
+                return None
+            _, code, length = struct.unpack_from("<BBH", have)
+            return self._cut(4 + length, lambda item: (code, item[4:]))
+        if have[0] not in PACKETS:
+            raise VirtualTimeError(f"the server sent the indicator 0x{have[0]:02X}")
+        header, form = PACKETS[have[0]]
+        if len(have) < 1 + header:
+            return None
+        # An isochronous packet has 14 bits of length.
+        [length] = struct.unpack_from(form, have, 1)
+        return self._cut(1 + header + (length & 0x3FFF if have[0] == 0x05 else length), lambda item: (None, item))
+
+    def _cut(self, count, item):
+        if len(self._octets) < count:
+            return None
+        octets = bytes(self._octets[:count])
+        del self._octets[:count]
+        return item(octets)
+
+
+class Connection:
+    """One controller's connection, read and written without an event loop."""
+
+    def __init__(self, where, name, clients):
+        if "/" in where:
+            self.socket = socket.socket(socket.AF_UNIX)
+            self.socket.settimeout(GUARD)
+            self.socket.connect(where)
+        else:
+            host, port = where.rsplit(":", 1)
+            self.socket = socket.create_connection((host, int(port)), GUARD)
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.where = where
+        self.unsent = bytearray()
+        self._framer = Framer()
+        self.socket.sendall(message(HELLO, bytes([VERSION, clients]) + name.encode()))
+        code, payload = self.receive()
+        if code != WELCOME:
+            raise VirtualTimeError(f"{where} did not answer to hello")
+        [self.now] = struct.unpack_from("<Q", payload, 1)
+
+    def send(self, packet):
+        """Keeps a packet until the client is idle."""
+        self.unsent += packet
+
+    def flush(self, more=b""):
+        try:
+            self.socket.sendall(self.unsent + more)
+        except OSError:
+            self._fail_with_fault()
+        self.unsent.clear()
+
+    def receive(self):
+        """The next item: (code, payload) or (None, packet)."""
+        while (item := self._framer.next()) is None:
+            try:
+                octets = self.socket.recv(1 << 16)
+            except TimeoutError:
+                raise VirtualTimeError(f"{self.where} has said nothing for {GUARD} s") from None
+            except OSError:
+                octets = b""
+            if not octets:
+                raise VirtualTimeError(f"{self.where} went away")
+            self._framer.feed(octets)
+        code, payload = item
+        if code == FAULT:
+            raise VirtualTimeError(payload.decode(errors="replace"))
+        return item
+
+    def _fail_with_fault(self):
+        """The server hung up; what it said before tells why."""
+        while True:
+            self.receive()
+
+    def close(self):
+        """Says goodbye, and waits until the port is free for the next."""
+        try:
+            self.flush(message(BYE))
+            while self.socket.recv(1 << 16):
+                pass
+        except (OSError, VirtualTimeError):
+            pass
+        self.socket.close()
+
+
+class Client:
+    """All connections of one program. Times are whole nanoseconds of the simulation."""
+
+    def __init__(self, name, clients=1):
+        self.name, self.clients = name, clients
+        self.connections = []
+        self.now = 0
+        # True from `idle` until `receive`, with the time of the former.
+        self.is_idle, self.until, self._has_asked = False, None, False
+
+    def connect(self, where):
+        connection = Connection(where, self.name, self.clients)
+        self.now = max(self.now, connection.now)
+        self.connections.append(connection)
+        return connection
+
+    def disconnect(self, connection):
+        self.connections.remove(connection)
+        connection.close()
+
+    def idle(self, until=None):
+        """Sends what is unsent and says that there is nothing to do before a time; `receive` has what comes."""
+        self.is_idle, self.until, self._has_asked = True, until, False
+        saying = message(IDLE, struct.pack("<Q", FOR_EVER if until is None else until))
+        for connection in self.connections:
+            connection.flush(saying)
+
+    def wake(self):
+        """Asks the server, once, to end the idle time early."""
+        if not self._has_asked:
+            self._has_asked = True
+            self.connections[0].socket.sendall(message(WAKE))
+
+    def expect(self, clients):
+        """Lets time stand still while there are fewer clients."""
+        self.connections[0].flush(message(EXPECT, bytes([clients])))
+
+    def receive(self):
+        """Waits until the client is awake again. Returns pairs of a connection and a packet, in an order that depends on no one's speed."""
+        packets = []
+        for connection in self.connections:
+            while True:
+                code, payload = connection.receive()
+                if code is None:
+                    packets.append((connection, payload))
+                elif code == TIME:
+                    [self.now] = struct.unpack("<Q", payload)
+                    break
+        self.is_idle = False
+        return packets

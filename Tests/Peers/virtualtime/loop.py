@@ -1,0 +1,145 @@
+"""An asyncio event loop whose time is the simulation's."""
+
+import asyncio
+import itertools
+import os
+import selectors
+
+from .client import FOR_EVER, GUARD, Client, VirtualTimeError
+
+NANOSECONDS = 1_000_000_000
+_numbers = itertools.count(1)
+
+
+class _Selector(selectors.DefaultSelector):
+    """Where the loop would sleep, the client is idle."""
+
+    loop = None
+
+    def select(self, timeout=None):
+        events = super().select(0)
+        if events or (timeout is not None and timeout <= 0):
+            return events
+        if self.loop.threads_at_work:
+            # A thread works for the loop: time stands still until it is done.
+            return super().select(None)
+        return self.loop.pass_time(timeout, super().select)
+
+
+class VirtualTimeLoop(asyncio.SelectorEventLoop):
+    """A loop that is one client, with as many connections as are opened on it.
+
+    - While a callback runs, time stands still; when there is nothing left to run, the client is idle until the next timer.
+    - Work in threads (`run_in_executor`, `asyncio.to_thread`) takes no virtual time.
+    - Events from elsewhere, other sockets or `call_soon_threadsafe`, are served while the loop is idle. If their callbacks send packets or set earlier timers, the loop asks the server for time.
+    - Without a connection, a sleep ends at once, with the loop's time where it should be, when nothing but time can end it.
+    """
+
+    def __init__(self, clients=1):
+        """clients: how many clients the world has, this one included."""
+        selector = _Selector()
+        super().__init__(selector)
+        selector.loop = self
+        # Timers that are due within this time run together: nothing is finer than the protocol's unit.
+        self._clock_resolution = 1 / NANOSECONDS
+        self.client = Client(f"asyncio {os.getpid()}.{next(_numbers)}", clients)
+        self.threads_at_work = 0
+        # The loop's time never goes back, whatever the time of the world is that it joins.
+        self._offset = 0
+        self._receivers = {}
+
+    def time(self):
+        return (self.client.now + self._offset) / NANOSECONDS
+
+    # Connections
+
+    def open_connection_to(self, where, receive):
+        """A connection to a controller: an object with `send(packet)`; `receive(packet)` is called for each packet that comes."""
+        self._stay_awake()
+        before = self.client.now
+        connection = self.client.connect(where)
+        self._offset -= self.client.now - before
+        self._receivers[connection] = receive
+        return connection
+
+    def close_connection(self, connection):
+        if self._receivers.pop(connection, None) is not None:
+            self._stay_awake()
+            self.client.disconnect(connection)
+
+    def close(self):
+        for connection in list(self._receivers):
+            self.close_connection(connection)
+        super().close()
+
+    # Time
+
+    def pass_time(self, timeout, select):
+        """Called when no callback is left to run: waits for `timeout` of virtual time, packets, or what `select` finds."""
+        client = self.client
+        if not client.connections:
+            if timeout is None:
+                return select(None)
+            self._offset += round(timeout * NANOSECONDS)
+            return []
+        until = None if timeout is None else client.now + max(1, round(timeout * NANOSECONDS))
+        if not client.is_idle:
+            client.idle(until)
+        elif any(connection.unsent for connection in client.connections) or (until or FOR_EVER) < (client.until or FOR_EVER):
+            client.wake()
+        server = client.connections[0].socket
+        key = self._selector.register(server, selectors.EVENT_READ)
+        try:
+            found = select(GUARD)
+        finally:
+            self._selector.unregister(server)
+        if not found:
+            raise VirtualTimeError(f"the server has said nothing for {GUARD} s")
+        others = [event for event in found if event[0].fd != key.fd]
+        if len(others) < len(found):
+            self._wake_up()
+        return others
+
+    def _wake_up(self):
+        for connection, packet in self.client.receive():
+            self.call_soon(self._deliver, connection, packet)
+
+    def _stay_awake(self):
+        """Ends an idle time that something from outside of the world has interrupted."""
+        if self.client.is_idle:
+            self.client.wake()
+            self._wake_up()
+
+    def expect(self, clients):
+        """Lets time stand still while the world has fewer clients: before a program that is started, and after its end."""
+        self._stay_awake()
+        self.client.expect(clients)
+
+    def _deliver(self, connection, packet):
+        if (receive := self._receivers.get(connection)) is not None:
+            receive(packet)
+
+    # Threads
+
+    def run_in_executor(self, executor, function, *arguments):
+        future = super().run_in_executor(executor, function, *arguments)
+        self.threads_at_work += 1
+
+        def done(_):
+            self.threads_at_work -= 1
+        future.add_done_callback(done)
+        return future
+
+
+async def sleep(seconds):
+    """Lets virtual time pass. In real time it is refused: a test does not wait there."""
+    loop = asyncio.get_running_loop()
+    if not isinstance(loop, VirtualTimeLoop):
+        raise VirtualTimeError("this loop is in real time")
+    await asyncio.wait([loop.create_future()], timeout=seconds)
+
+
+def run(main, clients=1, debug=None):
+    """As `asyncio.run`, in virtual time."""
+    with asyncio.Runner(debug=debug, loop_factory=lambda: VirtualTimeLoop(clients)) as runner:
+        return runner.run(main)
