@@ -1,4 +1,4 @@
-"""The reference accessory of docs/guide/accessory.md as a Bumble peripheral: `accessory.py HOST:PORT`, or a transport by Bumble's name.
+"""The reference accessory of docs/guide/accessory.md as a Bumble peripheral: `accessory.py HOST:PORT|virtual:HOST:PORT|usb:VID:PID/SERIAL`.
 
 Takes the controller that listens there, advertises, and serves one central after another until it is ended.
 """
@@ -12,9 +12,8 @@ from bumble.core import AdvertisingData, UUID
 from bumble.device import Device, DeviceConfiguration
 from bumble.gatt import Characteristic, CharacteristicValue, Descriptor, Service
 from bumble.hci import Address, OwnAddressType
-from bumble.transport import open_transport
 
-from peripheral import advertise_again
+from peripheral import advertise_again, open_controller, run
 
 NAME = "Bluebench Reference"
 COMPANY = 0xFFFF
@@ -148,7 +147,7 @@ def scan_response():
 
 
 async def serve(target):
-    transport = await open_transport(target if target.startswith("usb:") else f"tcp-client:{target}")
+    transport = await open_controller(target)
     accessory = Accessory()
     configuration = DeviceConfiguration(name=NAME, address=Address("C0:B1:BE:00:00:01"))
     device = accessory.device = Device.from_config_with_hci(configuration, transport.source, transport.sink)
@@ -173,4 +172,4 @@ async def serve(target):
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(sys.argv[1]))
+    run(serve, sys.argv[1])

@@ -8,9 +8,8 @@ from bumble.gatt import Characteristic, Service
 from bumble.hci import Address, OwnAddressType
 from bumble.keys import MemoryKeyStore
 from bumble.pairing import PairingConfig, PairingDelegate
-from bumble.transport import open_transport
 
-from peripheral import advertise_again
+from peripheral import advertise_again, expect_a_tester, open_controller, run
 
 ADDRESS = "F5:F4:F3:F2:F1:F0"
 KEYS = PairingDelegate.KeyDistribution
@@ -46,7 +45,7 @@ def ask_after_mtu(device):
 
 
 async def serve(target, kind):
-    transport = await open_transport(f"tcp-client:{target}")
+    transport = await open_controller(target)
     settings = DeviceConfiguration(name="Asking", address=Address(ADDRESS), classic_enabled=kind == "dual")
     if kind == "irk":
         settings.irk = bytes(range(1, 17))
@@ -72,9 +71,10 @@ async def serve(target, kind):
     async def advertise():
         await device.start_advertising(own_address_type=OwnAddressType.RANDOM, advertising_interval_min=20, advertising_interval_max=20)
     await advertise()
+    expect_a_tester()
     print("advertising", flush=True)
     await advertise_again(transport, ended, advertise)
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(*sys.argv[1:]))
+    run(serve, *sys.argv[1:])

@@ -1,4 +1,4 @@
-"""Small Bumble peripherals that know nothing of the bench: `products.py HOST:PORT|usb:VID:PID/SERIAL KIND [FAULT]`. A fault is one defect that a product could have."""
+"""Small Bumble peripherals that know nothing of the bench: `products.py HOST:PORT|virtual:HOST:PORT|usb:VID:PID/SERIAL KIND [FAULT]`. A fault is one defect that a product could have."""
 
 import asyncio
 import struct
@@ -12,9 +12,8 @@ from bumble.hci import Address, OwnAddressType
 from bumble.keys import MemoryKeyStore
 from bumble.l2cap import LeCreditBasedChannelSpec
 from bumble.pairing import PairingConfig, PairingDelegate
-from bumble.transport import open_transport
 
-from peripheral import advertise_again
+from peripheral import advertise_again, expect_a_tester, open_controller, run
 
 P = Characteristic.Properties
 READABLE, WRITEABLE = Characteristic.READABLE, Characteristic.WRITEABLE
@@ -239,7 +238,7 @@ class Product:
 
 async def serve(target, kind, fault=""):
     product = Product(kind, fault)
-    transport = await open_transport(target if target.startswith("usb:") else f"tcp-client:{target}")
+    transport = await open_controller(target)
     name = "Another" if fault == "name-differs" else (NAMES | DUAL)[kind]
     device = Device.from_config_with_hci(
         DeviceConfiguration(name=name, address=Address(ADDRESS)), transport.source, transport.sink)
@@ -274,9 +273,10 @@ async def serve(target, kind, fault=""):
             await advertise(152.5)
 
     await advertise()
+    expect_a_tester()
     print("advertising", flush=True)
     await advertise_again(transport, ended, advertise)
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(*sys.argv[1:]))
+    run(serve, *sys.argv[1:])

@@ -1,4 +1,4 @@
-"""A Bumble peripheral is the accessory under test: its own stack, met over the simulated air only."""
+"""A Bumble peripheral is the accessory under test: its own stack, met over the simulated air only, in virtual time."""
 
 import json
 import sys
@@ -16,9 +16,10 @@ KNOWN_FAULTS = {"gatt/unsupported-request"}
 
 def test_a_bumble_peripheral_passes_the_accessory_cases(tmp_path):
     results = tmp_path / "results.json"
-    with Process(bluebench(), "run", *(f"gatt/{name}" for name in CASES), "--subject-port", "tcp-listen:0", "--json", results) as bench:
+    cases = [f"gatt/{name}" for name in CASES]
+    with Process(bluebench(), "run", *cases, "--subject-port", "tcp-listen:0", "--virtual-time", "--json", results) as bench:
         [port] = bench.wait_for(r"waiting .*127\.0\.0\.1:(\d+)")
-        with Process(sys.executable, HERE / "accessory.py", f"127.0.0.1:{port.group(1)}"):
+        with Process(sys.executable, HERE / "accessory.py", f"virtual:127.0.0.1:{port.group(1)}"):
             code = bench.wait()
     cases = {case["id"]: case["verdict"] for case in json.loads(results.read_text())["cases"]}
     assert code in (0, 1), f"{cases}\n{bench.text}"

@@ -12,11 +12,13 @@ PEER = f"{ADDRESS}/random"
 
 
 @contextlib.contextmanager
-def accessory(kind, *options):
-    """The tester's port, and the accessory on the other one."""
-    with dongles(2, *options) as ports, Process(sys.executable, HERE / "asking.py", f"127.0.0.1:{ports[1]}", kind) as device:
-        device.wait_for("advertising")
-        yield ports[0], device
+def accessory(kind, *options, virtual_time=True):
+    """The tester's selector, or in real time its port, and the accessory on the other one."""
+    with dongles(2, *options, virtual_time=virtual_time) as ports:
+        target = f"{'virtual:' if virtual_time else ''}127.0.0.1:{ports[1]}"
+        with Process(sys.executable, HERE / "asking.py", target, kind) as device:
+            device.wait_for("advertising")
+            yield f"tcp:127.0.0.1:{ports[0]},virtual-time" if virtual_time else ports[0], device
 
 
 def events(result):
@@ -24,7 +26,7 @@ def events(result):
 
 
 def test_a_pairing_that_the_accessory_asks_for_is_the_one_that_was_wanted(tmp_path):
-    with accessory("security") as (port, device), slow_pipe(port, late=0.3) as slow:
+    with accessory("security", virtual_time=False) as (port, device), slow_pipe(port, late=0.3) as slow:
         told = events(run_bench(
             "pair", f"tcp:127.0.0.1:{slow}", "--peer", PEER, "--no-mitm", "--json", "--bonds", tmp_path / "bonds.json"))
         assert told[-1]["event"] == "paired" and not [event for event in told if event["event"] == "consent"], told
@@ -33,7 +35,7 @@ def test_a_pairing_that_the_accessory_asks_for_is_the_one_that_was_wanted(tmp_pa
 
 
 def test_a_request_behind_the_mtu_response_is_within_the_new_mtu():
-    with accessory("mtu") as (port, device), slow_pipe(port, batch=0.2) as slow:
+    with accessory("mtu", virtual_time=False) as (port, device), slow_pipe(port, batch=0.2) as slow:
         run_bench("gatt", f"tcp:127.0.0.1:{slow}", "--peer", PEER, "--mtu", 100, "--bonds", "none")
         [answer] = device.wait_for("answered (.*)")
     # Attribute Not Found, and not Invalid PDU.
@@ -42,8 +44,7 @@ def test_a_request_behind_the_mtu_response_is_within_the_new_mtu():
 
 def test_an_accessory_with_a_public_identity_is_found_again(tmp_path):
     bonds = tmp_path / "bonds.json"
-    with accessory("public-identity") as (port, device):
-        tester = f"tcp:127.0.0.1:{port}"
+    with accessory("public-identity") as (tester, device):
         pair = ["pair", tester, "--no-mitm", "--json", "--bonds", bonds]
         first, again = (events(run_bench(*pair, "--peer", PEER))[-1] for _ in range(2))
         assert (first["event"], again["event"]) == ("paired", "encrypted") and first["peer"] == again["peer"]
@@ -61,39 +62,39 @@ def test_an_accessory_with_a_public_identity_is_found_again(tmp_path):
 
 
 def test_an_accessory_that_gives_an_irk_and_keeps_its_address_stays_known(tmp_path):
-    with accessory("irk") as (port, _):
+    with accessory("irk") as (tester, _):
         pair = [
-            "pair", f"tcp:127.0.0.1:{port}", "--peer", PEER, "--private", "--no-mitm", "--json", "--seconds", 30, "--bonds", tmp_path / "bonds.json"]
+            "pair", tester, "--peer", PEER, "--private", "--no-mitm", "--json", "--seconds", 30, "--bonds", tmp_path / "bonds.json"]
         assert [events(run_bench(*pair))[-1]["event"] for _ in range(2)] == ["paired", "encrypted"]
 
 
 def test_a_bridge_needs_no_public_address_on_the_air(tmp_path):
     bonds = tmp_path / "bonds.json"
-    with accessory("dual", "--profile", "dual") as (port, _):
+    with accessory("dual", "--profile", "dual") as (tester, _):
         told = events(run_bench(
-            "bridge", f"tcp:127.0.0.1:{port}", "--peer", PEER, "--json", "--bonds", bonds, "--wait", 30, expected=None))
+            "bridge", tester, "--peer", PEER, "--json", "--bonds", bonds, "--wait", 30, expected=None))
         names = [event["event"] for event in told]
         assert names[:3] == ["connected", "paired", "link_key"], told
     assert json.loads(bonds.read_text())["bonds"][0]["link_key"]["type"] == 7
 
 
 def test_a_bridge_says_why_there_is_no_link_key(tmp_path):
-    with accessory("public-identity", "--profile", "dual") as (port, _):
+    with accessory("public-identity", "--profile", "dual") as (tester, _):
         result = run_bench(
-            "bridge", f"tcp:127.0.0.1:{port}", "--peer", PEER, "--json", "--bonds", tmp_path / "bonds.json", "--wait", 30, expected=1)
+            "bridge", tester, "--peer", PEER, "--json", "--bonds", tmp_path / "bonds.json", "--wait", 30, expected=1)
     assert "LinkKey in its key distribution" in result.stderr and events(result)[-1]["event"] == "failed", result
 
 
 def test_gatt_and_pair_take_a_name(tmp_path):
     bonds = ["--bonds", tmp_path / "bonds.json"]
-    with dongles(2) as ports, Process(
-            bluebench(), "advertise", f"tcp:127.0.0.1:{ports[1]}", "--as", "keyboard", "--seconds", 120) as device:
+    with dongles(2, virtual_time=True) as ports, Process(
+            bluebench(), "advertise", f"tcp:127.0.0.1:{ports[1]},virtual-time=2", "--as", "keyboard", "--seconds", 120) as device:
         device.wait_for("advertising 'Bluebench")
-        tester = f"tcp:127.0.0.1:{ports[0]}"
+        tester = f"tcp:127.0.0.1:{ports[0]},virtual-time"
         assert "service 0x1812" in run_bench("gatt", tester, "--peer", "Bluebench Keyboard", "--bonds", "none").stdout
         refused = run_bench("gatt", tester, "--peer", "1812", "--read", "2A4D", "--bonds", "none", expected=1)
         assert "the peer refused to read 0x2A4D: Insufficient_" in refused.stderr, refused
         assert events(run_bench("pair", tester, "--peer", "Bluebench Keyboard", "--no-mitm", "--json", *bonds))[-1]["event"] == "paired"
         assert "encrypted with the key" in run_bench("gatt", tester, "--peer", "Bluebench Keyboard", *bonds).stdout
-    with dongles(1) as ports:
-        assert "'Nobody' was not found" in run_bench("gatt", f"tcp:127.0.0.1:{ports[0]}", "--peer", "Nobody", "--bonds", "none", expected=1).stderr
+    with dongles(1, virtual_time=True) as ports:
+        assert "'Nobody' was not found" in run_bench("gatt", f"tcp:127.0.0.1:{ports[0]},virtual-time", "--peer", "Nobody", "--bonds", "none", expected=1).stderr

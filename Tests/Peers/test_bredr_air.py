@@ -10,7 +10,7 @@ from bumble import l2cap
 from bumble.hci import HCI_REFRESH_ENCRYPTION_KEY_COMMAND, HCI_Write_Default_Link_Policy_Settings_Command, Role
 
 from bredr import Bench
-from support import ROOT, Inbox, dongles
+from support import ROOT, Inbox, dongles, in_virtual_time
 from test_bredr_channels import PSM, answers, echo, secured
 
 sys.path.insert(0, str(ROOT / "Tests" / "Reference"))
@@ -78,8 +78,8 @@ def rules(check):
 def test_encryption_and_its_authentication(tmp_path, kind, switches, refreshes):
     """With the link key each SRES comes out, and each packet opens: CRC or MIC, lengths and sequence are those of the data in clear."""
     path, is_secure = tmp_path / "air.pcapng", kind is SecureLinkSecrets
-    with dongles(2, "--profile", "dual", "--air", path) as ports:
-        key, *addresses = asyncio.run(conversation(ports, is_secure, switches, refreshes))
+    with dongles(2, "--profile", "dual", "--air", path, virtual_time=True) as ports:
+        key, *addresses = in_virtual_time(conversation(ports, is_secure, switches, refreshes))
     sessions = Sessions(kind, key, addresses)
     check = piconet_check.load(path, sessions)
     assert check.violations == [] and check.pages == 2 + 4 * switches
@@ -91,8 +91,8 @@ def test_encryption_and_its_authentication(tmp_path, kind, switches, refreshes):
 
 def test_a_changed_octet_under_aes_ccm_has_a_wrong_mic(tmp_path):
     path = tmp_path / "air.pcapng"
-    with dongles(2, "--profile", "dual", "--air", path) as ports:
-        key, *addresses = asyncio.run(conversation(ports, True))
+    with dongles(2, "--profile", "dual", "--air", path, virtual_time=True) as ports:
+        key, *addresses = in_virtual_time(conversation(ports, True))
     check = piconet_check.PiconetCheck(Sessions(SecureLinkSecrets, key, addresses))
     packets = list(piconet_check.read(path))
     sealed = next(packet for packet in reversed(packets) if packet.name == "3-DH3" or len(packet.payload) > 100)

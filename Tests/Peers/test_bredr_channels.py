@@ -8,6 +8,8 @@ from bredr import Bench, User, config
 from support import Inbox
 from test_bredr_pairing import COMPARE
 
+pytestmark = pytest.mark.virtual_time
+
 PSM = 0x1001
 SERVICE = UUID("E6D55659-C8B4-4B85-96BB-B1143AF6D3AE")
 LENGTHS = [1, 26, 27, 47, 48, 671, 672]

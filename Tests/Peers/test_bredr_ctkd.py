@@ -11,6 +11,8 @@ from bredr import Bench, User
 from support import Inbox
 from test_bredr_pairing import AES_CCM, COMPARE, encrypts
 
+pytestmark = pytest.mark.virtual_time
+
 KEYS = PairingDelegate.KeyDistribution
 OVER_LE = KEYS.DISTRIBUTE_ENCRYPTION_KEY | KEYS.DISTRIBUTE_IDENTITY_KEY | KEYS.DISTRIBUTE_LINK_KEY
 OVER_BREDR = KEYS.DISTRIBUTE_ENCRYPTION_KEY | KEYS.DISTRIBUTE_IDENTITY_KEY

@@ -20,6 +20,8 @@ from bumble.hci import (
 from bredr import BR_EDR, RANDOM_ADDRESSES, Bench, classic_host
 from support import Inbox
 
+pytestmark = pytest.mark.virtual_time
+
 
 async def test_an_inquiry_finds_who_is_discoverable(dual_ports):
     async with (

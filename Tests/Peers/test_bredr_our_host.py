@@ -1,6 +1,5 @@
 """Our host and Bumble's over BR/EDR: found by inquiry, paired in both roles, back after a power cycle, and keys of LE that follow from the link key."""
 
-import asyncio
 import contextlib
 import json
 
@@ -11,7 +10,7 @@ from bumble.keys import MemoryKeyStore
 from bumble.pairing import PairingConfig, PairingDelegate
 
 from bredr import BR_EDR, RANDOM_ADDRESSES, classic_host
-from support import Inbox, run_bench
+from support import Inbox, run_beside
 from test_bredr_ctkd import OVER_BREDR
 from test_pairing import Ours, User
 
@@ -135,8 +134,9 @@ async def test_a_pairing_over_bredr_serves_le(meeting):
     assert len(meeting.user.compared) == asked
 
 
+@pytest.mark.virtual_time
 async def test_an_inquiry_finds_bumble_and_its_name(dual_ports):
     async with classic_host(dual_ports[1], "sought", RANDOM_ADDRESSES[1], class_of_device=0x5A020C) as device:
         await device.set_discoverable(True)
-        result = await asyncio.to_thread(run_bench, "scan", f"tcp:127.0.0.1:{dual_ports[0]}", "--bredr", "--count", 1, "--seconds", 5)
+        result = await run_beside("scan", dual_ports[0], "--bredr", "--count", 1, "--seconds", 5)
         assert device.public_address.to_string(False) in result.stdout and "'sought'" in result.stdout

@@ -7,6 +7,8 @@ from bumble.pairing import PairingDelegate
 from bredr import Bench, User, config
 from support import Inbox
 
+pytestmark = pytest.mark.virtual_time
+
 CAPABILITIES = [
     PairingDelegate.DISPLAY_OUTPUT_ONLY, PairingDelegate.DISPLAY_OUTPUT_AND_YES_NO_INPUT, PairingDelegate.KEYBOARD_INPUT_ONLY,
     PairingDelegate.NO_OUTPUT_NO_INPUT,

@@ -10,7 +10,7 @@ from bumble.hci import (
 )
 
 from bredr import Bench
-from support import Inbox, dongles
+from support import Inbox, dongles, in_virtual_time
 from test_bredr_air import SecureLinkSecrets, Sessions, piconet_check
 from test_bredr_channels import PSM, answers, echo, secured
 from test_bridging import WIDE_BAND
@@ -76,8 +76,8 @@ async def call(ports):
 def test_voice_is_encrypted_under_aes_ccm(tmp_path):
     """The hosts say nothing, so each packet is silence, which is zeros as the hosts have it and something else on the air."""
     path = tmp_path / "air.pcapng"
-    with dongles(2, "--profile", "dual", "--air", path) as ports:
-        key, *addresses = asyncio.run(call(ports))
+    with dongles(2, "--profile", "dual", "--air", path, virtual_time=True) as ports:
+        key, *addresses = in_virtual_time(call(ports))
     check = piconet_check.PiconetCheck(Sessions(SecureLinkSecrets, key, addresses))
     voice = []
     for packet in piconet_check.read(path):

@@ -1,12 +1,11 @@
 """A capture of two Bumble hosts over BR/EDR, read by tshark and by us: the same PDUs in the same packets, with the same numbers in them."""
 
-import asyncio
 import re
 
 from bumble import avdtp, l2cap, rfcomm, sdp
 
 from bredr import Bench
-from support import Inbox, dongles, run_bench
+from support import Inbox, dongles, in_virtual_time, run_bench
 from test_bredr_air import piconet_check
 from test_bredr_channels import PSM, SERVICE, answers, echo, record, secured
 from test_wireshark import tshark
@@ -81,8 +80,8 @@ def expected(row):
 
 def test_tshark_and_we_read_the_same_pdus(tmp_path):
     path = tmp_path / "hosts.pcapng"
-    with dongles(2, "--profile", "dual", "--capture", path) as ports:
-        asyncio.run(conversation(ports))
+    with dongles(2, "--profile", "dual", "--capture", path, virtual_time=True) as ports:
+        in_virtual_time(conversation(ports))
     assert tshark(path, "-Y", f"_ws.malformed && !({ERTM_START})") == []
     ours = {int(found[1]): line for line in run_bench("show", path).stdout.splitlines() if (found := re.match(r" *(\d+) ", line))}
     wanted = "btsdp || btrfcomm || btavdtp || btl2cap.cmd_code"
@@ -107,8 +106,8 @@ ESCAPED = 127
 def test_tshark_reads_each_packet_on_the_air(tmp_path):
     """Channel, access code and header of every packet are those that the recheck takes from its octets; messages of the link managers are read."""
     path = tmp_path / "air.pcapng"
-    with dongles(2, "--profile", "dual", "--air", path) as ports:
-        asyncio.run(conversation(ports))
+    with dongles(2, "--profile", "dual", "--air", path, virtual_time=True) as ports:
+        in_virtual_time(conversation(ports))
     ours = [
         (packet.channel, packet.lap, packet.uap, packet.lt_addr, packet.flow, packet.arqn, packet.seqn, piconet_check.number(packet.header[10:]))
         for packet in piconet_check.read(path)
@@ -137,8 +136,8 @@ async def search(ports):
 
 def test_tshark_reads_l2cap_on_the_air(tmp_path):
     path = tmp_path / "air.pcapng"
-    with dongles(2, "--profile", "dual", "--air", path) as ports:
-        asyncio.run(search(ports))
+    with dongles(2, "--profile", "dual", "--air", path, virtual_time=True) as ports:
+        in_virtual_time(search(ports))
     whole, pieces = set(), set()
     for packet in piconet_check.read(path):
         if packet.logical_link == piconet_check.START:

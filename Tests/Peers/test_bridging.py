@@ -15,7 +15,7 @@ from bumble.keys import MemoryKeyStore
 from bumble.pairing import PairingConfig, PairingDelegate
 
 from bredr import User, classic_host
-from support import Process, bluebench, dongles, run_bench
+from support import Process, bluebench, dongles, run_bench, run_beside
 
 KEYS = PairingDelegate.KeyDistribution
 OVER_LE = KEYS.DISTRIBUTE_ENCRYPTION_KEY | KEYS.DISTRIBUTE_IDENTITY_KEY | KEYS.DISTRIBUTE_LINK_KEY
@@ -96,8 +96,8 @@ async def accessory(port, store, answers=True, **attributes):
 
 async def bridge(port, peer, bonds, *options, expected=0):
     """The steps that the phone tells, beside an event loop that plays the accessory."""
-    result = await asyncio.to_thread(
-        run_bench, "bridge", f"tcp:127.0.0.1:{port}", "--peer", f"{peer.public_address.to_string(False)}/public", "--bonds", bonds, "--compare",
+    result = await run_beside(
+        "bridge", port, "--peer", f"{peer.public_address.to_string(False)}/public", "--bonds", bonds, "--compare",
         "--accept", "--seconds", "2", "--json", *options, expected=expected)
     return [json.loads(line) for line in result.stdout.splitlines()]
 
@@ -106,6 +106,7 @@ def named(events, name):
     return [event for event in events if event["event"] == name]
 
 
+@pytest.mark.virtual_time
 @pytest.mark.parametrize("compares", [True, False], ids=["authenticated", "unauthenticated"])
 async def test_a_downgrade_to_e0_is_told(dual_ports, tmp_path, compares):
     """The accessory pairs by LE Secure Connections and has turned them off for BR/EDR: the link key is one of P-256, and E0 encrypts.
@@ -122,6 +123,7 @@ async def test_a_downgrade_to_e0_is_told(dual_ports, tmp_path, compares):
         assert bool(named(events, "failed")) == compares
 
 
+@pytest.mark.virtual_time
 async def test_a_phone_brings_up_the_profiles_of_an_accessory(dual_ports, tmp_path):
     store, bonds = MemoryKeyStore(), tmp_path / "bonds.json"
     async with accessory(dual_ports[1], store) as peer:
@@ -154,6 +156,7 @@ async def test_a_phone_brings_up_the_profiles_of_an_accessory(dual_ports, tmp_pa
         assert len(peer.user.compared) == 1 and len(peer.packets) == named(again, "media")[0]["packets"] > 0
 
 
+@pytest.mark.virtual_time
 async def test_who_does_not_answer_a_call_has_no_audio(dual_ports, tmp_path):
     async with accessory(dual_ports[1], MemoryKeyStore(), answers=False) as peer:
         events = await bridge(dual_ports[0], peer.device, tmp_path / "bonds.json", "--profiles", "hfp")
@@ -161,6 +164,7 @@ async def test_who_does_not_answer_a_call_has_no_audio(dual_ports, tmp_path):
         assert "has not answered" in refusal["reason"] and not named(events, "audio") and events[-1]["event"] == "ended"
 
 
+@pytest.mark.virtual_time
 async def test_a_corrupted_link_key_brings_up_nothing(dual_ports, tmp_path):
     store, bonds = MemoryKeyStore(), tmp_path / "bonds.json"
     async with accessory(dual_ports[1], store) as peer:

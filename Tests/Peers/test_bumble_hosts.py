@@ -13,6 +13,8 @@ from bumble.gatt import Characteristic, CharacteristicValue, Descriptor, Service
 
 from support import Inbox, host
 
+pytestmark = pytest.mark.virtual_time
+
 CENTRAL = "F0:F1:F2:F3:F4:F5"
 PERIPHERAL = "C0:C1:C2:C3:C4:C5"
 NAME = bytes(AdvertisingData([(AdvertisingData.FLAGS, b"\x06"), (AdvertisingData.COMPLETE_LOCAL_NAME, b"Foreign")]))

@@ -67,6 +67,7 @@ async def test_bumble_opens_channels_to_our_host(ports):
                 await link.create_l2cap_channel(l2cap.LeCreditBasedChannelSpec(psm=0x90, max_credits=2, mtu=300, mps=60))
 
 
+@pytest.mark.virtual_time
 async def test_two_bumble_hosts(ports):
     async with connected(ports) as (near, far):
         far.device.create_l2cap_server(l2cap.LeCreditBasedChannelSpec(psm=SPSM, max_credits=5, mtu=512, mps=100), handler=echo)

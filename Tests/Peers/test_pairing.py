@@ -138,6 +138,7 @@ def same_keys(keys, sc):
 
 @pytest.mark.parametrize("sc", [False, True], ids=["legacy", "secure-connections"])
 @pytest.mark.parametrize("responder", range(5), ids=[CAPABILITIES[index].name for index in range(5)])
+@pytest.mark.virtual_time
 async def test_every_association_model(ports, responder, sc):
     bench = Bench(ports)
     async with bench.powered():
@@ -155,6 +156,7 @@ async def test_every_association_model(ports, responder, sc):
 
 
 @pytest.mark.parametrize("sc", [False, True], ids=["legacy", "secure-connections"])
+@pytest.mark.virtual_time
 async def test_out_of_band(ports, sc):
     bench = Bench(ports)
     contexts, secret = [OobContext(), OobContext()], OobLegacyContext()
@@ -175,6 +177,7 @@ async def test_out_of_band(ports, sc):
 
 @pytest.mark.parametrize("by_request", [False, True], ids=["the central begins", "the peripheral asks"])
 @pytest.mark.parametrize("sc", [False, True], ids=["legacy", "secure-connections"])
+@pytest.mark.virtual_time
 async def test_a_bond_outlives_a_power_cycle(ports, sc, by_request):
     bench = Bench(ports)
     async with bench.powered():

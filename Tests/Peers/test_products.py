@@ -88,9 +88,10 @@ def judge(kind, folder, *cases, fault=(), options=()):
     """The verdicts of cases on a product, with their messages."""
     results = folder / "results.json"
     peer = ADDRESS if "colon-in-name" in fault else NAMES[kind]
-    with Process(bluebench(), "run", *cases, "--subject-port", "tcp-listen:0", "--peer", peer, "--json", results, *options) as bench:
+    arguments = [*cases, "--subject-port", "tcp-listen:0", "--virtual-time", "--peer", peer, "--json", results, *options]
+    with Process(bluebench(), "run", *arguments) as bench:
         [port] = bench.wait_for(r"waiting .*127\.0\.0\.1:(\d+)")
-        with Process(sys.executable, HERE / "products.py", f"127.0.0.1:{port.group(1)}", kind, *fault):
+        with Process(sys.executable, HERE / "products.py", f"virtual:127.0.0.1:{port.group(1)}", kind, *fault):
             code = bench.wait()
     assert code in (0, 1), bench.text
     return {case["id"]: (case["verdict"], case.get("message", "")) for case in json.loads(results.read_text())["cases"]}
@@ -124,11 +125,11 @@ def test_a_planted_fault_is_found_by_the_rule_of_a_profile(fault, kind, case, te
 ], ids=lambda value: value[0] if value else "")
 def test_a_product_with_both_transports_is_paired_once(fault, text, tmp_path):
     results = tmp_path / "results.json"
-    with dongles(2, "--profile", "dual") as ports, Process(
-            sys.executable, HERE / "products.py", f"127.0.0.1:{ports[1]}", "speaker", *fault) as product:
+    with dongles(2, "--profile", "dual", virtual_time=True) as ports, Process(
+            sys.executable, HERE / "products.py", f"virtual:127.0.0.1:{ports[1]}", "speaker", *fault) as product:
         product.wait_for("advertising")
         run_bench(
-            "run", "accessory-profile/one-pairing", "--profile", "adg-r31", "--tester", f"tcp:127.0.0.1:{ports[0]}", "--peer", DUAL["speaker"],
+            "run", "accessory-profile/one-pairing", "--profile", "adg-r31", "--tester", f"tcp:127.0.0.1:{ports[0]},virtual-time", "--peer", DUAL["speaker"],
             "--bonds", "none", "--json", results, expected=1 if fault else 0)
     [case] = json.loads(results.read_text())["cases"]
     assert case["verdict"] == ("FAIL" if fault else "PASS") and text in case.get("message", ""), case
@@ -137,9 +138,9 @@ def test_a_product_with_both_transports_is_paired_once(fault, text, tmp_path):
 def described(kind, folder, fault=()):
     """The description that a survey of the product has written."""
     path = folder / "wire.yaml"
-    with dongles(2) as ports, Process(sys.executable, HERE / "products.py", f"127.0.0.1:{ports[1]}", kind, *fault) as product:
+    with dongles(2, virtual_time=True) as ports, Process(sys.executable, HERE / "products.py", f"virtual:127.0.0.1:{ports[1]}", kind, *fault) as product:
         product.wait_for("advertising")
-        path.write_text(run_bench("survey", f"tcp:127.0.0.1:{ports[0]}", "--peer", NAMES[kind], "--bonds", "none").stdout)
+        path.write_text(run_bench("survey", f"tcp:127.0.0.1:{ports[0]},virtual-time", "--peer", NAMES[kind], "--bonds", "none").stdout)
     return path
 
 
@@ -147,10 +148,10 @@ def judge_by(description, kind, folder, *cases, fault=(), expected=0):
     """The results of a product by a stored description, what was printed, and what was written to the product."""
     results = folder / "results.json"
     results.unlink(missing_ok=True)
-    with dongles(2) as ports, Process(sys.executable, HERE / "products.py", f"127.0.0.1:{ports[1]}", kind, *fault) as product:
+    with dongles(2, virtual_time=True) as ports, Process(sys.executable, HERE / "products.py", f"virtual:127.0.0.1:{ports[1]}", kind, *fault) as product:
         product.wait_for("advertising")
         done = run_bench(
-            "run", *cases, "--tester", f"tcp:127.0.0.1:{ports[0]}", "--peer", NAMES[kind], "--device", description, "--bonds", "none",
+            "run", *cases, "--tester", f"tcp:127.0.0.1:{ports[0]},virtual-time", "--peer", NAMES[kind], "--device", description, "--bonds", "none",
             "--build", "nightly-7", "--label", "line=b", "--json", results, "--junit", folder / "junit.xml", expected=expected)
         writes = [line for line in product.lines if line.startswith(("write ", "written"))]
     return json.loads(results.read_text()) if results.exists() else None, done.stdout + done.stderr, writes
@@ -215,9 +216,9 @@ def test_a_profile_that_is_not_there_is_told():
 
 
 def test_a_product_that_is_not_there_is_told_at_once(tmp_path):
-    with Process(bluebench(), "run", "accessory", "--subject-port", "tcp-listen:0", "--peer", "Nobody") as bench:
+    with Process(bluebench(), "run", "accessory", "--subject-port", "tcp-listen:0", "--virtual-time", "--peer", "Nobody") as bench:
         [port] = bench.wait_for(r"waiting .*127\.0\.0\.1:(\d+)")
-        with Process(sys.executable, HERE / "products.py", f"127.0.0.1:{port.group(1)}", "serial"):
+        with Process(sys.executable, HERE / "products.py", f"virtual:127.0.0.1:{port.group(1)}", "serial"):
             assert bench.wait() == 3
     assert re.search(r"'Nobody' was not found within 10 s; seen instead: .*'Wire'", bench.text), bench.text
 
