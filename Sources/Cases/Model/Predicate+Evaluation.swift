@@ -94,7 +94,9 @@ extension Predicate {
     private func partsMismatch(_ parts: [FieldPredicate], _ value: CaseValue, _ variables: Variables) throws(BadReference) -> Mismatch? {
         guard case .record(let record) = value else { return Mismatch("named fields", value) }
         for part in parts {
-            guard let field = record[part.name] else { return Mismatch(path: part.name, expected: part.predicate, actual: "no such field", variables) }
+            guard let field = record[part.name] else {
+                return Mismatch(path: part.name, expected: part.predicate, actual: "no such field", variables)
+            }
             if let mismatch = try part.predicate.mismatch(field, variables) { return mismatch.inside(part.name) }
         }
         return nil

@@ -94,7 +94,7 @@ extension [FieldDeclaration] {
 }
 
 extension [FieldPredicate] {
-    /// What a step asks of the fields of a PDU.
+    /// The conditions of a step on the fields of a PDU, in words.
     package func words(of pdu: String) -> [String] {
         let names = ValueNames(pdu: pdu)
         return map { "\($0.name) \($0.predicate.text(Variables(), names.part($0.name)))" }

@@ -74,6 +74,6 @@ public class ACLLink {
     /// Fails what waits on the layers above L2CAP's basic frames.
     func closeLayers(_ error: HostError) {}
 
-    /// Notifies the listeners of the connection.
+    /// Reports the end to the listeners of the connection.
     func tellEnd(_ reason: ErrorCode) {}
 }
