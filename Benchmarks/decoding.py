@@ -27,7 +27,7 @@ def run(*command):
 
 
 def best(*commands):
-    """The shortest time of each command; they take turns, so that load meets all of them."""
+    """The shortest time of each command; the commands alternate, so that system load affects all of them."""
     shortest = [float("inf")] * len(commands)
     for _ in range(ROUNDS):
         for index, command in enumerate(commands):
@@ -50,14 +50,14 @@ def records(capture):
 
 
 def kind(record):
-    """What kind of packet it is: direction and packet type, then what its first octets tell; of data, the channel and the code."""
+    """The kind of a packet: direction and packet type, then its first octets; for data, the channel and the code."""
     packet = record[RECORD_HEADER:]
     is_event, is_data = packet[:1] == b"\x04", packet[:1] == b"\x02"
     return record[8:12] + (packet[:1] + packet[7:10] if is_data else packet[:2] + packet[3:4] if is_event else packet[:3])
 
 
 def readable_by_btmon(capture, file):
-    """Writes to the file what btmon reads; how many packets that are, of how many."""
+    """Writes the packets that btmon can read; returns their number and the total."""
     head, left = capture[:FILE_HEADER], records(capture)
     count = len(left)
 

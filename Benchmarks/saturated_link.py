@@ -14,7 +14,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PROGRAM = ROOT / os.environ.get("BLUEBENCH", ".build/release/bluebench")
 LE = ["--over", "notify", "--phy", "2m", "--data-length", "251", "--mtu", "247", "--interval", "15"]
-# Options, times real time, allocations per packet; a host's channels over BR/EDR hand SDUs over as arrays of their own.
+# Options, times real time, allocations per packet; a host's BR/EDR channels allocate an array for each SDU.
 KINDS = {
     "in clear": (LE, 100, 0.05),
     "encrypted": ([*LE, "--encrypted"], 150, 0.05),

@@ -33,7 +33,7 @@ def compile_exerciser(folder):
 
 
 class Dongle:
-    """A virtual dongle, usb:1-1, on a fake usbfs of its own."""
+    """A virtual dongle, usb:1-1, on its own fake usbfs."""
 
     def __init__(self, folder):
         self.folder = folder

@@ -21,7 +21,7 @@ def codec_program():
 
 
 class Codec:
-    """PDUTool: one line of JSON for each line asked."""
+    """PDUTool: one line of JSON for each request."""
 
     def __init__(self, program):
         self._process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

@@ -40,7 +40,7 @@ def constant(value):
 
 
 class Accessory:
-    """The attributes and the control point; `device` is given once it exists."""
+    """The attributes and the control point; `device` is set later."""
 
     def __init__(self):
         self.device = None

@@ -1,4 +1,4 @@
-"""A Bumble accessory that asks for something of its own, or goes by two addresses: `asking.py HOST:PORT KIND`."""
+"""A Bumble accessory that starts procedures of its own, or uses two addresses: `asking.py HOST:PORT KIND`."""
 
 import asyncio
 import sys
@@ -28,7 +28,7 @@ def pairing(kind):
 
 
 def ask_after_mtu(device):
-    """Sends a request as long as the new ATT_MTU allows right behind its own response."""
+    """Sends a request of the length of the new ATT_MTU immediately after its own response."""
     server = device.gatt_server
     answer = server.on_att_exchange_mtu_request
 

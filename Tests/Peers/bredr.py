@@ -1,4 +1,4 @@
-"""What the tests over BR/EDR share: Bumble hosts on dual-mode dongles, the user in front of them, and keys that last longer than they."""
+"""Shared by the tests over BR/EDR: Bumble hosts on dual-mode dongles, their simulated user, and persistent keys."""
 
 import asyncio
 import contextlib
@@ -13,13 +13,13 @@ from support import Inbox, host
 
 RANDOM_ADDRESSES = ["F0:F1:F2:F3:F4:F5", "C0:C1:C2:C3:C4:C5"]
 SCAN_INTERVAL, SCAN_WINDOW = 0x0040, 0x0012
-"""Of page scan, in slots: a page takes milliseconds where the default interval of 1.28 s has a test wait."""
+"""The page scan interval in slots: pages take milliseconds instead of the default interval of 1.28 s."""
 BR_EDR = PhysicalTransport.BR_EDR
 
 
 @contextlib.asynccontextmanager
 async def classic_host(port, name, random_address=RANDOM_ADDRESSES[0], **attributes):
-    """A Bumble host with BR/EDR, which can be connected to and is not discoverable."""
+    """A Bumble host with BR/EDR that is connectable and not discoverable."""
     async with host(port, name, random_address, power_on=False) as device:
         device.classic_enabled = True
         device.discoverable = False
@@ -31,7 +31,7 @@ async def classic_host(port, name, random_address=RANDOM_ADDRESSES[0], **attribu
 
 
 class User:
-    """Sits in front of both devices. With `answer` False the user says no."""
+    """The user of both devices. With `answer` False the user rejects."""
 
     def __init__(self, answer=True, shows=True):
         self.answer = answer
@@ -43,7 +43,7 @@ class User:
 
 
 class Delegate(PairingDelegate):
-    """Puts the questions of one device to the user."""
+    """Passes the questions of one device to the user."""
 
     def __init__(self, user, capability):
         super().__init__(capability)
@@ -97,7 +97,7 @@ class Bench:
 
     @contextlib.asynccontextmanager
     async def link(self, by_far=False):
-        """Both ends of a connection, first that of the side that makes it and, if it is still there, ends it; the other one alone can be connected to."""
+        """Both ends of a connection, first the end that initiates and, if the connection still exists, ends it; only the other end is connectable."""
         maker, taker = (self.far, self.near) if by_far else (self.near, self.far)
         await maker.set_connectable(False)
         await taker.set_connectable(True)
@@ -107,12 +107,12 @@ class Bench:
         gone = Inbox(other, other.EVENT_DISCONNECTION)
         yield link, other
         if link.handle in maker.connections:
-            with contextlib.suppress(HCI_Error):  # ended by the controllers in this moment
+            with contextlib.suppress(HCI_Error):  # already ended by the controllers
                 await link.disconnect()
         await gone.next()
 
     async def authenticated(self, link, other):
-        """Pairs on a connection without keys; what each side keeps about the other."""
+        """Pairs on a connection without keys; returns the keys that each side stores."""
         kept = [Inbox(side.device, Device.EVENT_KEY_STORE_UPDATE, lambda *_: None) for side in (link, other)]
         await link.authenticate()
         for inbox in kept:
@@ -120,5 +120,5 @@ class Bench:
         return await self.keys()
 
     async def keys(self):
-        """What each side keeps about the other."""
+        """The keys that each side stores."""
         return [await store.get(str(peer.public_address)) for store, peer in zip(self.stores, (self.far, self.near), strict=True)]

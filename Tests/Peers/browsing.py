@@ -1,4 +1,4 @@
-"""Debian's Chromium, without a screen and without a network, and reports to look at in it."""
+"""Debian's Chromium, headless and without a network, with reports to open in it."""
 
 import contextlib
 import pathlib
@@ -15,7 +15,7 @@ CASES = ROOT / "Conformance"
 
 @contextlib.contextmanager
 def chromium():
-    """A browser. Where there is none the test fails: a report that nobody looked at is not tested."""
+    """A browser. The test fails if there is none."""
     assert CHROMIUM.is_file(), "no Chromium to look at the report with: run .ci/setup"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
@@ -27,7 +27,7 @@ def chromium():
 
 @contextlib.contextmanager
 def opened(browser, report, fragment="", width=1280, **options):
-    """The report in a fresh tab. What its script complains of, and whatever it wants from elsewhere, fails the test."""
+    """The report in a new tab. Script errors and external requests fail the test."""
     context = browser.new_context(viewport={"width": width, "height": 900}, **options)
     page = context.new_page()
     faults, wanted = [], []
@@ -44,7 +44,7 @@ def opened(browser, report, fragment="", width=1280, **options):
 
 
 def serious(page):
-    """What axe calls serious or critical, each with its place."""
+    """The serious and critical findings of axe, each with its position."""
     return [
         f"{rule['id']}: {node['target']}" for rule in Axe().run(page).response["violations"] if rule["impact"] in ("serious", "critical")
         for node in rule["nodes"]
@@ -57,7 +57,7 @@ def altered(text, old, new):
 
 
 def cases_with_faults(folder):
-    """Cases of the bench, and beside them some that ask for what a good subject does not do."""
+    """Cases of the bench, and some that a correct subject fails."""
     folder.mkdir()
     for name in ("procedures", "phy", "dle"):
         shutil.copytree(CASES / name, folder / name)
@@ -75,7 +75,7 @@ def cases_with_faults(folder):
 
 
 def many_cases(folder, count):
-    """Short cases in twenty suites, of which each fiftieth fails."""
+    """Short cases in twenty suites, of which every 50th fails."""
     text = """\
 title: Case {number} reads the buffers
 purpose: LE_Read_Buffer_Size is answered.
@@ -97,6 +97,6 @@ steps:
 
 
 def report_of(folder, cases, *options):
-    """The page of a run that has FAILs."""
+    """The page of a run with FAILs."""
     run_bench("run", "--cases", cases, "--report", folder, *options, expected=1)
     return folder / "index.html"

@@ -30,7 +30,7 @@ def pytest_pyfunc_call(pyfuncitem):
 
 @pytest.fixture
 def ports(request):
-    """The TCP ports of two virtual dongles on one air, fresh for each test."""
+    """The TCP ports of two virtual dongles on one air, new for each test."""
     with support.dongles(2, virtual_time=is_virtual(request.node)) as found:
         yield found
 

@@ -1,4 +1,4 @@
-"""What the Bumble peripherals share."""
+"""Shared by the Bumble peripherals."""
 
 import asyncio
 import signal

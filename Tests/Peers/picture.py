@@ -16,7 +16,7 @@ def main(path):
     cases_with_faults(folder / "cases")
     report = report_of(folder / "report", "build/picture/cases")
     with chromium() as browser, opened(browser, report, "#?q=wrong-field", width=WIDTH, color_scheme="light") as page:
-        # The one case that is shown, from its verdict down to its first packets.
+        # The displayed case, from its verdict to its first packets.
         page.set_viewport_size({"width": WIDTH, "height": 4 * HEIGHT})
         top = page.locator('[id="phy/wrong-field"]').bounding_box()["y"] - 10
         page.screenshot(path=path, clip={"x": 0, "y": top, "width": WIDTH, "height": HEIGHT})

@@ -24,9 +24,9 @@ REPORT_MAP = bytes.fromhex("05010906A101050719E029E71500250175019508810295017508
 ADDRESS = "C0:B1:BE:00:00:0A"
 NAMES = {"heart-rate": "Pulse 2", "keyboard": "Keys 60", "serial": "Wire"}
 DUAL = {"speaker": "Box"}
-"""Kinds that have BR/EDR, too; their controllers are dual-mode ones."""
+"""Kinds that also have BR/EDR; their controllers are dual-mode."""
 
-# What each defect changes; the rule that finds it is in test_products.py.
+# The change of each defect; test_products.py has the rule that finds it.
 FAULTS = [
     "battery-187", "location-9", "model-no-text", "pnp-source-3", "report-map-cut", "appearance-of-three", "rate-cut",
     "declaration-moves", "handle-zero-read", "beyond-found", "group-of-any-type", "unknown-request-silent", "unknown-command-answered",
@@ -35,7 +35,7 @@ FAULTS = [
     "power-of-two", "name-twice", "response-flags", "parameters-accepted", "never-again",
 ]
 
-# Another firmware of the same product, which is no fault: a service before the others.
+# Another firmware of the same product, which is not a fault: an additional service before the others.
 UPDATES = ["service-before"]
 
 # Faults against the rules of Conformance/profiles. Connection parameters: interval in ms from and to, latency, supervision timeout in ms.
@@ -115,7 +115,7 @@ class Product:
             self.told, Characteristic(UUID("6E400004-0000-1000-8000-AABBCCDDEEFF"), P.READ | P.WRITE, READABLE | WRITEABLE, bytes(range(60))),
         ])
 
-    # What it advertises
+    # Advertising
 
     def data(self):
         name = (NAMES | DUAL)[self.kind].encode()
@@ -146,10 +146,10 @@ class Product:
             rows.insert(0, (AdvertisingData.FLAGS, b"\x06"))
         return bytes(AdvertisingData(rows))
 
-    # Faults of its server: what it receives is changed, or what it sends
+    # Faults of the server: changes of received or sent PDUs
 
     def spoil(self, device):
-        """Puts a defect between the attribute server and the link."""
+        """Adds a defect between the attribute server and the link."""
         server, receive = device.gatt_server, device.on_gatt_pdu
         send = server.send_gatt_pdu
 
@@ -196,7 +196,7 @@ class Product:
         server.send_gatt_pdu = sent
 
     def pair_for_both(self, device):
-        """One pairing gives the keys of both transports."""
+        """One pairing generates the keys of both transports."""
         keys = PairingDelegate.KeyDistribution
         given = keys.DISTRIBUTE_ENCRYPTION_KEY | keys.DISTRIBUTE_IDENTITY_KEY
         if self.fault != "no-link-key":
@@ -211,7 +211,7 @@ class Product:
             device.get_link_key = device.host.link_key_provider = no_key
 
     async def tell(self, connection):
-        """What it does by itself on a new connection."""
+        """The procedures that the product starts on a new connection."""
         self.connections += 1
         if self.fault == "notifies-unasked":
             await self.device.gatt_server.notify_subscriber(connection, self.battery, b"\x50", force=True)
@@ -229,7 +229,7 @@ class Product:
     async def ask(self, connection, least, most, latency, timeout):
         manager, frame = self.device.l2cap_channel_manager, (int(least / 1.25), int(most / 1.25), latency, timeout // 10)
         while True:
-            # What was asked on a connection that has ended is never answered.
+            # Requests on a connection that has ended are never answered.
             manager.connection_parameters_update_response = None
             granted = await manager.update_connection_parameters(connection, *frame) == 0
             if granted or self.fault != "asks-again-and-again":
@@ -250,7 +250,7 @@ async def serve(target, kind, fault=""):
     product.spoil(device)
     await device.power_on()
     if fault == "mtu-before-length":
-        # Its controller does not begin by itself.
+        # The controller does not start by itself.
         await device.send_sync_command(hci.HCI_LE_Write_Suggested_Default_Data_Length_Command(suggested_max_tx_octets=27, suggested_max_tx_time=328))
     ended, tasks, loop = asyncio.Queue(), set(), asyncio.get_running_loop()
 

@@ -1,11 +1,11 @@
-"""A pipe between a host and the controller on a port that is slow in a legal way."""
+"""A pipe between a host and the controller on a port with legal delays."""
 
 import asyncio
 import contextlib
 import threading
 
 LENGTH_OCTETS = {1: 3, 2: 4, 3: 3, 4: 2, 5: 4}
-"""Octets of the header of each H4 packet type."""
+"""The header length of each H4 packet type."""
 READ_REMOTE_FEATURES_COMPLETE = b"\x04\x3e"
 
 
@@ -17,7 +17,7 @@ async def packet(reader):
 
 
 class SlowPipe:
-    """Delivers LE_Read_Remote_Features_Complete late, or with `batch` all that comes within such a time at once."""
+    """Delays LE_Read_Remote_Features_Complete, or with `batch` delivers all packets of such a period together."""
 
     def __init__(self, port, late=0.0, batch=0.0):
         self.target, self.late, self.batch = port, late, batch
@@ -61,7 +61,7 @@ class SlowPipe:
 
 @contextlib.contextmanager
 def slow_pipe(port, **conduct):
-    """The port to use in place of `port`."""
+    """The port to use instead of `port`."""
     pipe, started, ports = SlowPipe(port, **conduct), threading.Event(), []
 
     def ready(own):

@@ -1,4 +1,4 @@
-"""What the tests share: the program under test as a process, waiting for conditions, and Bumble hosts on a port."""
+"""Shared by the tests: the program under test as a process, waiting for conditions, and Bumble hosts on a port."""
 
 import asyncio
 import collections
@@ -21,9 +21,9 @@ import virtualtime
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 NO_SUITES = {"mutants", "procedures", "profiles", "variants"}
-"""Folders beside the suites that hold something else."""
+"""Folders beside the suites without cases."""
 TIMEOUT = 60
-"""Seconds after which something that should have happened never will. A guard against hanging, never a measure."""
+"""The time limit in seconds of an expected event. It protects against hanging and is not a requirement."""
 VIRTUAL_TIMEOUT = 1800
 """The same in virtual time, where waiting costs nothing."""
 SEED = 7
@@ -41,7 +41,7 @@ def bluebench():
 
 
 def run_bench(*arguments, expected=0, timeout=TIMEOUT * 5, cwd=ROOT):
-    """Runs bluebench to its end and returns what it printed; `expected` is its exit code, or None for any."""
+    """Runs bluebench and returns its output; `expected` is its exit code, or None for any."""
     result = subprocess.run([bluebench(), *map(str, arguments)], capture_output=True, text=True, timeout=timeout, cwd=cwd)
     if expected is not None:
         assert result.returncode == expected, f"exit {result.returncode}\n{result.stdout}\n{result.stderr}"
@@ -74,7 +74,7 @@ async def run_beside(command, port, *arguments, expected=0):
 
 
 class Process:
-    """A running program whose lines can be waited for. It is ended by its own process id and reaped."""
+    """A running program whose output can be awaited. It is terminated by its process id and reaped."""
 
     def __init__(self, *command, **options):
         self.command = [str(part) for part in command]
@@ -105,7 +105,7 @@ class Process:
             self._changed.notify_all()
 
     def wait_for(self, pattern, count=1):
-        """The first `count` matches of `pattern` in the output so far and to come."""
+        """The first `count` matches of `pattern` in the output, waiting for them if necessary."""
         wanted = re.compile(pattern)
         deadline = time.monotonic() + TIMEOUT
         with self._changed:
@@ -119,7 +119,7 @@ class Process:
                 self._changed.wait(left)
 
     def wait(self):
-        """The exit code, once the program has ended by itself."""
+        """The exit code after the program has ended by itself."""
         code = self._process.wait(TIMEOUT * 5)
         self._reader.join(TIMEOUT)
         return code
@@ -161,7 +161,7 @@ def dongles(count=2, *options, virtual_time=False):
 
 
 class FakeUSB:
-    """A simulated USB bus with virtual dongles; programs started with its environment see nothing else."""
+    """A simulated USB bus with virtual dongles; programs started with its environment see only this bus."""
 
     Dongle = collections.namedtuple("Dongle", "path address serial")
 
@@ -176,7 +176,7 @@ class FakeUSB:
 
 @contextlib.contextmanager
 def fake_usb(count=2, *options):
-    """Virtual dongles of one air on a USB bus that unmodified libusb takes for the system's. The folder's name is short: a socket's path is."""
+    """Virtual dongles of one air on a USB bus that unmodified libusb uses as the system's. The folder's name is short because socket paths are limited."""
     with tempfile.TemporaryDirectory(prefix="bb") as folder:
         with Process(bluebench(), "dongle", "--usbfs", folder, "--count", str(count), *options) as server:
             yield FakeUSB(folder, server, count)
@@ -185,14 +185,14 @@ def fake_usb(count=2, *options):
 
 @contextlib.contextmanager
 def bumble_controllers(count=2):
-    """Bumble's own controllers; yields their addresses as host:port, and what to put before a command that wants to reach them."""
+    """Bumble's own controllers; yields their addresses as host:port, and the prefix of commands that connect to them."""
     with Process(sys.executable, HERE / "bumble_controllers.py", count) as server:
         yield [match.group(1) for match in server.wait_for(r"tcp (127\.0\.0\.1:\d+)", count)], []
 
 
 @contextlib.contextmanager
 def rootcanal(count=2):
-    """RootCanal in a network of its own, one controller for each that connects; yields as `bumble_controllers` does."""
+    """RootCanal in its own network, with a controller for each client; yields like `bumble_controllers`."""
     with Process(sys.executable, HERE / "rootcanal_net.py") as server:
         [ready] = server.wait_for(r"rootcanal (\S+) network (\d+)")
         enter = ["nsenter", "--target", ready.group(2), "--net"]
@@ -216,7 +216,7 @@ async def host(port, name, address, power_on=True):
 
 
 class Inbox:
-    """Collects what an event emitter says, and waits until enough was said."""
+    """Collects the events of an emitter, and waits until there are enough."""
 
     def __init__(self, emitter=None, event=None, select=lambda *arguments: arguments[0] if len(arguments) == 1 else arguments):
         self.items = collections.deque()
@@ -230,7 +230,7 @@ class Inbox:
         self._arrived.set()
 
     async def until(self, condition):
-        """The first item that meets the condition; those before it are dropped."""
+        """Returns the first item that satisfies the condition; items before it are dropped."""
         while True:
             while self.items:
                 item = self.items.popleft()

@@ -10,7 +10,7 @@ CASES = [
     "read-by-uuid", "read-not-permitted", "mtu-exchange", "notification", "notification-burst", "indication", "control-refuses", "leaves",
 ]
 
-# Cases that Bumble fails by a fault of its own, listed in docs/design/peers.md.
+# Cases that Bumble fails because of its own faults, listed in docs/design/peers.md.
 KNOWN_FAULTS = {"gatt/unsupported-request"}
 
 

@@ -1,4 +1,4 @@
-"""Accessories that ask for something of their own, or go by two addresses: Bumble peripherals against `pair`, `gatt` and `bridge`."""
+"""Accessories that start procedures of their own, or use two addresses: Bumble peripherals against `pair`, `gatt` and `bridge`."""
 
 import contextlib
 import json
@@ -38,7 +38,7 @@ def test_a_request_behind_the_mtu_response_is_within_the_new_mtu():
     with accessory("mtu", virtual_time=False) as (port, device), slow_pipe(port, batch=0.2) as slow:
         run_bench("gatt", f"tcp:127.0.0.1:{slow}", "--peer", PEER, "--mtu", 100, "--bonds", "none")
         [answer] = device.wait_for("answered (.*)")
-    # Attribute Not Found, and not Invalid PDU.
+    # Attribute Not Found, not Invalid PDU.
     assert answer.group(1) == "010601000a", device.text
 
 
@@ -50,7 +50,7 @@ def test_an_accessory_with_a_public_identity_is_found_again(tmp_path):
         assert (first["event"], again["event"]) == ("paired", "encrypted") and first["peer"] == again["peer"]
         assert first["peer"].endswith("/public")
         assert "encrypted with the key of the bond" in run_bench("gatt", tester, "--peer", PEER, "--bonds", bonds).stdout
-        # The identity leads to the address on the air.
+        # The identity resolves to the address on the air.
         assert events(run_bench(*pair, "--peer", first["peer"]))[-1]["event"] == "encrypted"
         [bond] = json.loads(bonds.read_text())["bonds"]
         assert (bond["peer"], bond["address"]) == (first["peer"], PEER)

@@ -31,7 +31,7 @@ reference: Core Vol 4, Part E, 7.3.2
 
 
 def one_line(result, *words):
-    """The single line of complaint, which holds each of the words."""
+    """The single line of the error message, which contains each of the words."""
     lines = [line for line in result.stderr.splitlines() if line.strip()]
     assert len(lines) == 1, f"{len(lines)} lines of complaint:\n{result.stderr}\n{result.stdout}"
     for word in words:
@@ -122,7 +122,7 @@ def test_a_wrong_case_file(folder, tmp_path, command, text, where, word):
 
 
 def test_a_damaged_file_elsewhere_does_not_stop_a_named_case(folder):
-    """Files that are not named are not opened; `check` reads them all."""
+    """Only named files are opened; `check` reads all files."""
     (folder / "hci" / "good.yaml").write_text(GOOD_CASE)
     (folder / "hci" / "damaged.yaml").write_text("title: [\n")
     (folder / "procedures").mkdir(exist_ok=True)
@@ -176,7 +176,7 @@ def test_a_report_that_cannot_be_written(tmp_path):
 
 
 class VanishingController:
-    """A proxy of a virtual dongle that closes for good after a number of octets from the host."""
+    """A proxy of a virtual dongle that closes permanently after a number of octets from the host."""
 
     def __init__(self, port, octets):
         self.target, self.octets = port, octets
@@ -201,7 +201,7 @@ class VanishingController:
 
 @pytest.mark.parametrize("octets", [1, 200, 2000])
 def test_a_controller_that_vanishes(tmp_path, octets):
-    """What ran before keeps its verdict, the rest is INCONC, the capture can be read."""
+    """Completed cases keep their verdicts, the others are INCONC, and the capture can be read."""
     results, capture = tmp_path / "results.json", tmp_path / "capture.btsnoop"
     with dongles(2) as (near, far):
         vanishing = VanishingController(far, octets)
@@ -218,7 +218,7 @@ def test_a_controller_that_vanishes(tmp_path, octets):
 
 
 def test_a_controller_that_cannot_tell_its_version():
-    """It answers every command with a status and nothing else."""
+    """It answers every command with only a status."""
 
     def serve(listener):
         client, _ = listener.accept()
@@ -235,7 +235,7 @@ def test_a_controller_that_cannot_tell_its_version():
 
 
 def test_an_interrupted_run_keeps_what_was_written(tmp_path):
-    """SIGINT after the first verdict: the results of the cases that ran are on disk and can be read."""
+    """SIGINT after the first verdict: the results of completed cases are on disk and can be read."""
     results = tmp_path / "results.json"
     with dongles(2) as (near, far):
         with Process(

@@ -1,4 +1,4 @@
-"""What two Bumble hosts make our controllers send over BR/EDR keeps the rules that `Tests/Reference` knows, encrypted or not."""
+"""The packets of our controllers between two Bumble hosts over BR/EDR satisfy the rules of `Tests/Reference`, encrypted or not."""
 
 import asyncio
 import itertools
@@ -19,7 +19,7 @@ from link_secrets import LinkSecrets, SecureLinkSecrets  # noqa: E402
 
 
 async def refresh(sides):
-    """Each side wants a fresh key, twice; the two hosts are told each time."""
+    """Each side changes the link key, twice; both hosts are notified each time."""
     for side in sides * 2:
         told = [Inbox(one, one.EVENT_CONNECTION_ENCRYPTION_KEY_REFRESH, lambda *_: None) for one in sides]
         side.device.host.hci_sink.on_packet(struct.pack("<BHBH", 1, HCI_REFRESH_ENCRYPTION_KEY_COMMAND, 2, side.handle))
@@ -28,7 +28,7 @@ async def refresh(sides):
 
 
 async def conversation(ports, secure, switches=False, refreshes=False):
-    """Two links, the second with the stored key; on request with roles switched there and back, or fresh keys, while they are encrypted."""
+    """Two links, the second with the stored key; optionally with role switches, or key refreshes, while they are encrypted."""
     bench, spec = Bench(ports), l2cap.ClassicChannelSpec(psm=PSM, mtu=2000)
     async with bench.powered(classic_sc_enabled=secure):
         for device in (bench.near, bench.far):
@@ -55,7 +55,7 @@ async def conversation(ports, secure, switches=False, refreshes=False):
 
 
 class Sessions:
-    """The secrets of each link of an air log: a page begins one, and after a role switch it goes on with the same offset under the other central."""
+    """The secrets of each link of an air log: a page starts one, and after a role switch it continues with the same offset under the other central."""
 
     def __init__(self, kind, key, addresses):
         self.kind, self.key, self.addresses, self.made = kind, key, addresses, []
@@ -76,7 +76,7 @@ def rules(check):
 @pytest.mark.parametrize(("switches", "refreshes"), [(False, False), (True, False), (False, True)], ids=["as it is", "roles switched", "refreshed"])
 @pytest.mark.parametrize("kind", [LinkSecrets, SecureLinkSecrets], ids=["E0", "AES-CCM"])
 def test_encryption_and_its_authentication(tmp_path, kind, switches, refreshes):
-    """With the link key each SRES comes out, and each packet opens: CRC or MIC, lengths and sequence are those of the data in clear."""
+    """With the link key each SRES is correct, and each packet can be decrypted: CRC or MIC, lengths and sequence are those of the plaintext."""
     path, is_secure = tmp_path / "air.pcapng", kind is SecureLinkSecrets
     with dongles(2, "--profile", "dual", "--air", path, virtual_time=True) as ports:
         key, *addresses = in_virtual_time(conversation(ports, is_secure, switches, refreshes))
@@ -127,7 +127,7 @@ def messages(path):
 
 
 def test_link_managers_say_what_those_of_chips_say(tmp_path):
-    """Order and transaction IDs of a connection with secure pairing, as recordings of two chips have them; none of the PDUs is refused."""
+    """Order and transaction IDs of a connection with secure pairing, as recorded from two chips; no PDU is refused."""
     path = tmp_path / "air.pcapng"
     with dongles(2, "--profile", "dual", "--air", path) as ports:
         asyncio.run(one_pairing(ports))
@@ -137,9 +137,9 @@ def test_link_managers_say_what_those_of_chips_say(tmp_path):
     setup = [FEATURES_REQ, FEATURES_RES, HOST_CONNECTION_REQ, SETUP_COMPLETE]
     first = [codes.index(code) for code in setup + PAIRING + [DETACH]]
     assert first == sorted(first)
-    # P-256: four payloads for each of the two keys, header with length 64.
+    # P-256: four payloads for each of the two keys, and a header with length 64.
     assert [data for code, _, data in said if code == HEADER] == [bytes([1, 2, 64])] * 2 and codes.count(PAYLOAD) == 8
-    # The central begins, so whatever belongs to its transaction has its ID.
+    # The central initiates, so all PDUs of its transaction have its ID.
     assert {tid for code, tid, _ in said if code in PAIRING} == {0}
-    # Both sides complete the set-up, each with its own ID.
+    # Both sides complete the set-up, each with its own transaction ID.
     assert sorted(tid for code, tid, _ in said if code == SETUP_COMPLETE) == [0, 1]

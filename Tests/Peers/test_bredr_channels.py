@@ -80,7 +80,7 @@ async def test_many_octets_keep_their_order(dual_ports):
 
 
 def record(handle, count):
-    """A record that needs more than one answer."""
+    """A record that needs several responses."""
     return [
         sdp.ServiceAttribute(sdp.SDP_SERVICE_RECORD_HANDLE_ATTRIBUTE_ID, sdp.DataElement.unsigned_integer_32(handle)),
         sdp.ServiceAttribute(sdp.SDP_SERVICE_CLASS_ID_LIST_ATTRIBUTE_ID, sdp.DataElement.sequence([sdp.DataElement.uuid(SERVICE)])),

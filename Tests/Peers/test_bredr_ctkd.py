@@ -1,4 +1,4 @@
-"""Two Bumble hosts pair once, on either transport, and come back encrypted on the other with the key that was derived, after a power cycle."""
+"""Two Bumble hosts pair once, on either transport, and reconnect encrypted on the other with the derived key, after a power cycle."""
 
 import asyncio
 
@@ -29,7 +29,7 @@ def configure(bench, given):
 
 
 async def le_link(bench):
-    """Both ends of a connection over LE between the public addresses."""
+    """Both ends of an LE connection between the public addresses."""
     accepted = Inbox(bench.far, Device.EVENT_CONNECTION)
     await bench.far.start_advertising(
         own_address_type=OwnAddressType.PUBLIC, advertising_interval_min=20, advertising_interval_max=20)
@@ -92,7 +92,7 @@ async def test_a_pairing_over_bredr_serves_le(dual_ports):
         await link.disconnect()
         corrupt(keys[1].ltk)
         link, other = await le_link(bench)
-        # Who hears the first encrypted PDU says why; the other side loses the link. Vol 6, Part B, 5.1.3.1.
+        # The device that receives the first encrypted PDU reports the reason; the other side loses the link. Vol 6, Part B, 5.1.3.1.
         gone = Inbox(other, other.EVENT_DISCONNECTION)
         with pytest.raises(asyncio.CancelledError):
             await link.encrypt()

@@ -1,4 +1,4 @@
-"""Two Bumble hosts on dual-mode dongles: one is found by an inquiry, gives its name and is connected to over BR/EDR."""
+"""Two Bumble hosts on dual-mode dongles: one is found by inquiry, sends its name and is connected over BR/EDR."""
 
 import asyncio
 import os
@@ -64,7 +64,7 @@ async def test_hosts_with_scans_of_their_own_find_and_page_each_other(dual_ports
 
 
 async def test_pages_that_cross_leave_one_link(dual_ports):
-    """A page ends once the other side's page has made the link, without a second link."""
+    """A page ends after the other side's page has established the link, without a second link."""
     bench = Bench(dual_ports)
     async with bench.powered():
         for device in (bench.near, bench.far):
@@ -78,7 +78,7 @@ async def test_pages_that_cross_leave_one_link(dual_ports):
         gone = Inbox(other, other.EVENT_DISCONNECTION)
         await link.disconnect()
         await gone.next()
-        # The controllers are free for pages that are asked for.
+        # The controllers can page again on request.
         async with bench.link(by_far=True) as (link, other):
             assert len(bench.near.connections) == len(bench.far.connections) == 1
 

@@ -1,4 +1,4 @@
-"""Our host and Bumble's over BR/EDR: found by inquiry, paired in both roles, back after a power cycle, and keys of LE that follow from the link key."""
+"""Our host and Bumble's over BR/EDR: inquiry, pairing in both roles, reconnection after a power cycle, and LE keys derived from the link key."""
 
 import contextlib
 import json
@@ -24,7 +24,7 @@ MODELS = {
 
 
 class Meeting:
-    """Our program and a Bumble host, one of which pages the other; both keep their bonds."""
+    """Our program and a Bumble host, one of which pages the other; both store their bonds."""
 
     def __init__(self, folder, ports, we_page):
         self.bonds, self.ports, self.we_page = folder / "bonds.json", ports, we_page
@@ -41,7 +41,7 @@ class Meeting:
             yield device
 
     async def meet(self, capability=COMPARE, io="display-yes-no", *options, code=0, **attributes):
-        """One link from power-on to power-off; the events that we told, and the cipher of the link as Bumble knows it."""
+        """A link from power-on to power-off; returns the events that we reported, and the cipher of the link in Bumble."""
         cipher = None
         async with self.bumble(capability, **attributes) as device:
             role = ["--peer", device.public_address.to_string(False)] if self.we_page else ["--advertise", "ours"]
@@ -65,7 +65,7 @@ class Meeting:
                 return ours.events, cipher
 
     async def begins(self, link, pairs):
-        """Bumble authenticates and encrypts, and after a pairing on P-256 has the keys of LE made."""
+        """Bumble authenticates and encrypts, and after a pairing with P-256 derives the LE keys."""
         try:
             await link.authenticate()
             await link.encrypt()
@@ -75,7 +75,7 @@ class Meeting:
         except HCI_Error:
             cipher = None
         if link.handle in link.device.connections:
-            with contextlib.suppress(HCI_Error):  # ended by the controllers in this moment
+            with contextlib.suppress(HCI_Error):  # already ended by the controllers
                 await link.disconnect()
         return cipher
 
@@ -103,7 +103,7 @@ async def test_our_host_pairs_and_comes_back(meeting, name, secure):
     theirs = await meeting.keys()
     assert meeting.bond()["link_key"]["key"] == theirs.link_key.value[::-1].hex().upper()
     kind = 4 + (model != "Just Works") + 3 * secure
-    # When Bumble files the keys of LE it leaves out the link key's type.
+    # Bumble omits the link key's type when it stores the LE keys.
     assert meeting.bond()["link_key"]["type"] == kind and theirs.link_key_type in (kind, None)
     asked = len(meeting.user.compared)
     meeting.we_page = not meeting.we_page

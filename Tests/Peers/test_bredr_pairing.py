@@ -1,4 +1,4 @@
-"""Two Bumble hosts pair over BR/EDR through our controllers: every association model on both curves and by PIN, both ciphers, bonds and what spoils them."""
+"""Two Bumble hosts pair over BR/EDR with our controllers: every association model on both curves and by PIN, both ciphers, bonds and their faults."""
 
 import pytest
 from bumble.hci import HCI_Error

@@ -1,4 +1,4 @@
-"""Synchronous connections between two Bumble hosts on a link that AES-CCM encrypts."""
+"""Synchronous connections between two Bumble hosts on a link encrypted with AES-CCM."""
 
 import asyncio
 import dataclasses
@@ -16,11 +16,11 @@ from test_bredr_channels import PSM, answers, echo, secured
 from test_bridging import WIDE_BAND
 
 HV1, HV3 = 0x03C1, 0x03C4
-"""The types that the host allows; bits 6 to 9 forbid those of the enhanced rate. Core Vol 4, Part E, 7.1.26."""
+"""The types that the host allows; bits 6 to 9 exclude enhanced data rate types. Core Vol 4, Part E, 7.1.26."""
 
 
 async def test_there_is_no_sco_under_aes_ccm(dual_ports):
-    """AES-CCM does not protect SCO: neither side's host gets it, and the other one is not asked."""
+    """AES-CCM does not protect SCO: neither host gets a connection, and the other one is not asked."""
     bench = Bench(dual_ports)
     terms = dataclasses.replace(
         hfp.ESCO_PARAMETERS[hfp.DefaultCodecParameters.SCO_CVSD_D1], packet_type=HV3, max_latency=0xFFFF, retransmission_effort=0xFF)
@@ -35,7 +35,7 @@ async def test_there_is_no_sco_under_aes_ccm(dual_ports):
 
 
 async def test_data_gets_through_beside_hv1(dual_ports):
-    """HV1 reserves every slot of the link (Core Vol 2, Part B, 6.5.2.1): data comes slowly, and all of it comes while the voice goes on."""
+    """HV1 reserves every slot of the link (Core Vol 2, Part B, 6.5.2.1): data is slow, but all of it arrives during the voice connection."""
     bench = Bench(dual_ports)
     terms = dataclasses.replace(
         hfp.ESCO_PARAMETERS[hfp.DefaultCodecParameters.SCO_CVSD_D1], packet_type=HV1, max_latency=0xFFFF, retransmission_effort=0xFF)
@@ -57,7 +57,7 @@ async def test_data_gets_through_beside_hv1(dual_ports):
 
 
 async def call(ports):
-    """Silence over eSCO on a link with AES-CCM; the link key, and the addresses of the two."""
+    """Silence over eSCO on a link with AES-CCM; returns the link key and both addresses."""
     bench = Bench(ports)
     async with bench.powered(classic_sc_enabled=True), bench.link() as (link, other):
         await secured(bench, link, other)
@@ -74,7 +74,7 @@ async def call(ports):
 
 
 def test_voice_is_encrypted_under_aes_ccm(tmp_path):
-    """The hosts say nothing, so each packet is silence, which is zeros as the hosts have it and something else on the air."""
+    """The hosts send nothing, so each packet contains silence, which is zeros at the host and another value on the air."""
     path = tmp_path / "air.pcapng"
     with dongles(2, "--profile", "dual", "--air", path, virtual_time=True) as ports:
         key, *addresses = in_virtual_time(call(ports))

@@ -1,4 +1,4 @@
-"""A capture of two Bumble hosts over BR/EDR, read by tshark and by us: the same PDUs in the same packets, with the same numbers in them."""
+"""A capture of two Bumble hosts over BR/EDR, decoded by tshark and by us: the same PDUs in the same packets, with the same numbers."""
 
 import re
 
@@ -19,16 +19,16 @@ SIGNALLING = {
     0x06: "L2CAP_DISCONNECTION_REQ", 0x07: "L2CAP_DISCONNECTION_RSP", 0x0A: "L2CAP_INFORMATION_REQ", 0x0B: "L2CAP_INFORMATION_RSP",
 }
 DISCOVERY = {0x06: "SDP_SERVICE_SEARCH_ATTRIBUTE_REQ", 0x07: "SDP_SERVICE_SEARCH_ATTRIBUTE_RSP"}
-# The type of frame without the P/F bit.
+# The frame type without the P/F bit.
 FRAMES = {0x2F: "SABM", 0x63: "UA", 0x0F: "DM", 0x43: "DISC", 0xEF: "UIH"}
 MULTIPLEXER = {0x20: "PN", 0x38: "MSC"}
 STREAMS = {0x01: "AVDTP_DISCOVER", 0x0C: "AVDTP_GET_ALL_CAPABILITIES", 0x02: "AVDTP_GET_CAPABILITIES"}
 ERTM_START = "btl2cap.control_sar == 1"
-"""tshark 4.0 reads a segmented SDU's whole length out of its first segment, and calls that malformed. Vol 3, Part A, 3.3.2 and 3.3.5."""
+"""tshark 4.0 reads the total length from an SDU's first segment, and reports it as malformed. Vol 3, Part A, 3.3.2 and 3.3.5."""
 
 
 async def conversation(ports):
-    """What two hosts say over each protocol that both readers know."""
+    """The PDUs of two hosts over each protocol that both decoders know."""
     bench = Bench(ports)
     reliable = l2cap.ClassicChannelSpec(
         psm=PSM, mtu=672, mps=200, tx_window_size=8, mode=l2cap.TransmissionMode.ENHANCED_RETRANSMISSION, fcs_enabled=True)
@@ -55,12 +55,12 @@ async def conversation(ports):
 
 
 def number(text):
-    """The first value of a field that may stand in a packet more than once."""
+    """The first value of a field that may occur several times in a packet."""
     return int(text.split(",")[0], 0) if text else None
 
 
 def expected(row):
-    """What our line of the packet must contain, by tshark's fields of it."""
+    """The required parts of our line for the packet, from tshark's fields."""
     _, code, source, destination, discovery, frame, dlci, multiplexer, command, signal, message = row
     if discovery:
         return [DISCOVERY[number(discovery)]]
@@ -99,12 +99,12 @@ HEADER = [
 ]
 
 
-# Opcode 127: the next octet has the opcode.
+# Opcode 127: the next octet contains the opcode.
 ESCAPED = 127
 
 
 def test_tshark_reads_each_packet_on_the_air(tmp_path):
-    """Channel, access code and header of every packet are those that the recheck takes from its octets; messages of the link managers are read."""
+    """Channel, access code and header of every packet agree with those recalculated from its octets; LMP messages are decoded."""
     path = tmp_path / "air.pcapng"
     with dongles(2, "--profile", "dual", "--air", path, virtual_time=True) as ports:
         in_virtual_time(conversation(ports))
@@ -125,7 +125,7 @@ def test_tshark_reads_each_packet_on_the_air(tmp_path):
 
 
 async def search(ports):
-    """In clear, as SDP may be: an answer of several packets."""
+    """In plaintext, which SDP allows: a response of several packets."""
     bench = Bench(ports)
     async with bench.powered():
         bench.far.sdp_service_records = {handle: record(handle, 5) for handle in range(0x10001, 0x10010)}
@@ -145,7 +145,7 @@ def test_tshark_reads_l2cap_on_the_air(tmp_path):
             is_whole = len(packet.body) == width + 4 + int.from_bytes(packet.body[width : width + 2], "little")
             (whole if is_whole else pieces).add(packet.number)
     frames = [int(frame) for frame in tshark(path, "-Y", "btbredr_rf && btl2cap", "-T", "fields", "-e", "frame.number")]
-    # The log does not offer it pieces of a message: 4.0 crashes when it begins to put them together.
+    # The log does not offer fragments of a message to tshark 4.0, which crashes when it reassembles them.
     assert set(frames) == whole and whole and pieces
     seen = {name for row in tshark(path, "-Y", "btsdp || btl2cap.cmd_code", "-T", "fields", "-e", "btsdp.pdu", "-e", "btl2cap.cmd_code") for name in row.split("\t")}
     assert {"0x06", "0x02", "0x03", "0x04", "0x05"} <= seen

@@ -1,4 +1,4 @@
-"""One pairing over LE brings up profiles over BR/EDR between `bluebench bridge` and an accessory of Bumble's own modules."""
+"""One pairing over LE opens profiles over BR/EDR between `bluebench bridge` and an accessory that uses Bumble's modules."""
 
 import asyncio
 import contextlib
@@ -28,7 +28,7 @@ TRANSPARENT = CodingFormat(CodecID.TRANSPARENT)
 WIDE_BAND = dataclasses.replace(
     hfp.ESCO_PARAMETERS[hfp.DefaultCodecParameters.ESCO_MSBC_T2], transmit_coding_format=TRANSPARENT, receive_coding_format=TRANSPARENT,
     input_coding_format=TRANSPARENT, output_coding_format=TRANSPARENT, input_bandwidth=8000, output_bandwidth=8000)
-"""Set T2 with frames that the host codes: the controllers have no mSBC."""
+"""Set T2 with frames coded by the host: the controllers have no mSBC."""
 MSBC_FRAMES = [bytes([1, number, 0xAD]) for number in (0x08, 0x38, 0xC8, 0xF8)]
 
 
@@ -39,13 +39,13 @@ def sbc(octets):
 
 
 def over_le(delegate):
-    """Asks for a link key, and gives one."""
+    """Requests a link key, and provides one."""
     delegate.local_initiator_key_distribution = delegate.local_responder_key_distribution = OVER_LE
     return delegate
 
 
 class Accessory:
-    """A loudspeaker with a hands-free unit: what it has seen and heard."""
+    """A loudspeaker with a hands-free unit, which records what it receives."""
 
     def __init__(self, device, answers=True):
         self.device, self.user = device, User()
@@ -95,7 +95,7 @@ async def accessory(port, store, answers=True, **attributes):
 
 
 async def bridge(port, peer, bonds, *options, expected=0):
-    """The steps that the phone tells, beside an event loop that plays the accessory."""
+    """The steps that the phone reports, beside an event loop that runs the accessory."""
     result = await run_beside(
         "bridge", port, "--peer", f"{peer.public_address.to_string(False)}/public", "--bonds", bonds, "--compare",
         "--accept", "--seconds", "2", "--json", *options, expected=expected)
@@ -135,20 +135,20 @@ async def test_a_phone_brings_up_the_profiles_of_an_accessory(dual_ports, tmp_pa
         assert named(events, "codec")[0]["codec"] == "mSBC" and peer.codecs == [hfp.AudioCodec.MSBC]
         assert named(events, "remote_control") and names[-1] == "ended"
         assert peer.steps == ["configuration", "open", "start", "suspend"]
-        # The call goes over eSCO beside the music: a frame of mSBC in each packet, every 7.5 ms.
+        # The call uses eSCO during the music: an mSBC frame in each packet, every 7.5 ms.
         [audio], [call] = named(events, "audio"), named(events, "audio_ended")
         assert (audio["codec"], audio["value"]) == ("mSBC", "eSCO") and names.index("audio_ended") < names.index("suspended")
         frames = [packet.data for packet in peer.voice if packet.data[:3] in MSBC_FRAMES]
         assert call["packets"] * 0.8 < len(frames) <= call["packets"] and 200 < call["packets"] < 700
         assert all(len(frame) == 60 for frame in frames)
-        # One question serves both transports.
+        # One question is sufficient for both transports.
         assert len(peer.user.compared) == 1
         [media] = named(events, "media")
         assert media["packets"] == len(peer.packets) and media["dropped"] == 0
-        # The tone plays for 2 s after the last profile has come up.
+        # The tone plays for 2 s after the last profile was opened.
         assert 2 <= sum(packet.payload[0] & 15 for packet in peer.packets) * 128 / 44_100 < 5
         assert [packet.sequence_number for packet in peer.packets] == list(range(len(peer.packets)))
-        # With the bond that is kept the two meet again, and nobody is asked.
+        # With the stored bond the devices reconnect without questions.
         peer.packets.clear()
         await peer.advertise()
         again = await bridge(dual_ports[0], peer.device, bonds)
@@ -179,21 +179,21 @@ async def test_a_corrupted_link_key_brings_up_nothing(dual_ports, tmp_path):
 
 
 def test_both_ends_on_the_simulated_air():
-    """The phone's packets are counted at the accessory, and equal seeds give equal lines."""
+    """The accessory counts the phone's packets, and equal seeds give equal lines."""
     run = [run_bench("bridge", "virtual", "--seconds", "3", "--json", "--seed", "7").stdout for _ in range(2)]
     assert run[0] == run[1]
     events = [json.loads(line) for line in run[0].splitlines()]
     assert [event["time"] for event in events] == sorted(event["time"] for event in events)
     sent, taken = [next(event for event in named(events, "media") if event["side"] == side) for side in ("phone", "accessory")]
     start, end = [next(event["time"] for event in named(events, name) if event["side"] == "phone") for name in ("streaming", "suspended")]
-    # 44,100 samples a second in packets of five frames of 128.
+    # 44,100 samples per second in packets of five frames of 128 samples.
     assert end - start > 3 and abs(sent["packets"] - (end - start) * 44_100 / 640) < 2
     assert sent["packets"] == taken["packets"] and sent["dropped"] == 0
     assert taken["frames"] == 5 * taken["packets"] and taken["lost"] == taken["malformed"] == 0
     calls = named(events, "audio_ended")
     assert {call["side"] for call in calls} == {"phone", "accessory"} and len(named(events, "audio")) == 2
     for one, other in (calls, calls[::-1]):
-        # A frame every 7.5 ms, of which the last few are on their way.
+        # A frame every 7.5 ms, of which the last few are still in transit.
         assert one["packets"] >= 398 and one["packets"] - 4 <= other["frames"] <= one["packets"]
         assert other["lost"] == other["malformed"] == other["doubtful"] == 0
     phone = [event["event"] for event in events if event["side"] == "phone"]

@@ -33,7 +33,7 @@ def silence():
 
 
 def source(protocol):
-    # What Bumble has gathered for a packet it sends with the next frame, so the last one stays.
+    # Bumble sends the packet that it has collected with the next frame, so the last one is not sent.
     frames = silence() * (FRAMES + 1)
     position = 0
 
@@ -51,7 +51,7 @@ def source(protocol):
 
 
 async def plays(link):
-    """Finds the loudspeaker's sink, sets a stream up, plays all frames and suspends."""
+    """Finds the loudspeaker's sink, configures a stream, plays all frames and suspends."""
     version = await avdtp.find_avdtp_service_with_connection(link)
     protocol = await avdtp.Protocol.connect(link, version)
     await protocol.discover_remote_endpoints()
@@ -64,7 +64,7 @@ async def plays(link):
 
 
 async def calls(link):
-    """The service level connection as a gateway, with a codec that is negotiated."""
+    """The service level connection as a gateway, with a negotiated codec."""
     channel, _, _ = await hfp.find_hf_sdp_record(link)
     gateway = hfp.AgProtocol(await (await rfcomm.Client(link).start()).open_dlc(channel), GATEWAY)
     ready = Inbox(gateway, gateway.EVENT_SLC_COMPLETE, lambda *_: None)
@@ -107,5 +107,5 @@ async def test_a_phone_brings_up_the_profiles_of_our_accessory(dual_ports, tmp_p
             assert (media["frames"], media["lost"], media["malformed"]) == (FRAMES, 0, 0)
             names = {event["event"] for event in events}
             assert {"configured", "streaming", "suspended", "service_level_connection"} <= names and "failed" not in names, events
-    # One question serves both transports, and the second meeting.
+    # One question is sufficient for both transports and for the reconnection.
     assert len(user.compared) == 1

@@ -1,4 +1,4 @@
-"""Two Bumble hosts meet through two virtual dongles: what a foreign stack expects from a controller."""
+"""Two Bumble hosts on two virtual dongles: the behaviour that a foreign stack expects from a controller."""
 
 import asyncio
 import contextlib
@@ -72,7 +72,7 @@ async def test_scan_finds_a_legacy_advertiser(ports, active, legacy_commands):
 
 
 async def test_duplicates_are_filtered(ports):
-    """With the filter, a second advertiser is the only further report that can come."""
+    """With the filter, a second advertiser is the only further report possible."""
     async with two_hosts(ports) as (central, peripheral):
         reports = Inbox(central.host, "advertising_report")
         await peripheral.start_advertising(
@@ -90,7 +90,7 @@ async def test_duplicates_are_filtered(ports):
 @pytest.mark.parametrize("length", [31, 229, 251])
 @pytest.mark.parametrize("secondary", [hci.Phy.LE_1M, hci.Phy.LE_2M])
 async def test_extended_advertising_data_arrives_whole(ports, length, secondary):
-    """Bumble does not put the parts of a report together, so the test does, by the data status of each part."""
+    """Bumble does not reassemble the parts of a report, so the test does, by the data status of each part."""
     data = bytes([length - 1, AdvertisingData.MANUFACTURER_SPECIFIC_DATA]) + bytes(number % 256 for number in range(length - 2))
     async with two_hosts(ports) as (central, peripheral):
         reports = Inbox(central.host, "advertising_report")
@@ -171,7 +171,7 @@ async def test_data_length(ports):
     async with connected(ports) as (link, other):
         near = Inbox(link, "connection_data_length_change", lambda: link.data_length)
         far = Inbox(other, "connection_data_length_change", lambda: other.data_length)
-        # The controllers ask of their own accord in the link's first event, which may have been before there was anybody to hear of it.
+        # The controllers start procedures in the link's first event, possibly before a listener was registered.
         near.put()
         far.put()
         await link.set_data_length(251, 2120)
@@ -224,7 +224,7 @@ async def test_the_peripheral_asks_for_parameters_by_link_layer(ports):
 
 
 class Store:
-    """A GATT service of one value and one stream, made new for each test."""
+    """A GATT service with one value and one stream, created for each test."""
 
     def __init__(self):
         self.value = bytes(range(20))
@@ -294,7 +294,7 @@ async def test_notifications_and_indications(ports, indicate):
 
 
 async def test_traffic_both_ways_keeps_order_while_the_link_changes(ports):
-    """A few hundred packets each way, with the PHY, the data length and the interval changing underneath."""
+    """A few hundred packets in each direction during changes of the PHY, the data length and the interval."""
     store, count = Store(), 300
     async with connected(ports, [store.service], interval_ms=7.5) as (link, other):
         peer, value, stream = await discovered(link)
@@ -321,14 +321,14 @@ async def test_traffic_both_ways_keeps_order_while_the_link_changes(ports):
 
 
 async def test_a_host_that_leaves_frees_its_controller(ports):
-    """The link of a vanished host is lost, and the port serves the next one a controller after reset."""
+    """The link of a lost host ends, and the port serves a reset controller to the next client."""
     async with host(ports[1], "peripheral", PERIPHERAL) as peripheral:
         accepted = Inbox(peripheral, Device.EVENT_CONNECTION)
         await peripheral.start_advertising(advertising_data=NAME, advertising_interval_min=20, advertising_interval_max=20)
         async with host(ports[0], "leaver", CENTRAL) as leaver:
             link = await leaver.connect(PERIPHERAL)
             lost = Inbox(await accepted.next(), "disconnection")
-            # An answered request: the link is established, so its loss is a time-out and not 0x3E.
+            # An answered request: the link is established, so the reason of its loss is a time-out instead of 0x3E.
             await Peer(link).request_mtu(64)
         assert await lost.next() in (hci.HCI_CONNECTION_TIMEOUT_ERROR, hci.HCI_REMOTE_USER_TERMINATED_CONNECTION_ERROR)
         await peripheral.start_advertising(advertising_data=NAME, advertising_interval_min=20, advertising_interval_max=20)

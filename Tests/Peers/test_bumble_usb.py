@@ -31,7 +31,7 @@ def bus():
 
 
 def client(bus, transport):
-    """What the client saw, by stage."""
+    """The client's observations by stage."""
     with bus.start(sys.executable, HERE / "usb_client.py", transport, PEER) as process:
         code = process.wait()
     assert code == 0, process.text
@@ -99,7 +99,7 @@ def test_the_end(seen):
 
 
 def test_bluebench_as_the_client_of_bumble_over_usb(bus):
-    """The other way round: our libusb transport here, Bumble's there."""
+    """Reversed: our libusb transport here, Bumble's there."""
     def value(number):
         return str(accessory.uuid(number))
 

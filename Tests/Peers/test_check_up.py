@@ -1,4 +1,4 @@
-"""The check-up of dongles: what it finds, what it recommends, and what it makes of mistakes."""
+"""The check-up of dongles: its findings, its recommendations, and its handling of errors."""
 
 import json
 import tempfile

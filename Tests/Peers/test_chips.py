@@ -1,4 +1,4 @@
-"""Virtual dongles that are like known chips: a foreign host starts on each of them, and reads what such a chip reports."""
+"""Virtual dongles that imitate known chips: a foreign host starts on each of them, and reads the chip's identification."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 
 from support import bluebench, dongles, fake_usb, host, run_bench
 
-# What each says: HCI version, company, LMP subversion.
+# HCI version, company and LMP subversion of each chip.
 RUNNING = [
     ("broadcom", 6, 15, 0x220E), ("apple-broadcom", 9, 15, 0x1111), ("qualcomm", 9, 29, 0x02BE), ("realtek", 10, 93, 0xD922),
     ("intel", 11, 2, 0x030C), ("csr8510", 6, 10, 0x22BB), ("csr-clone", 9, 10, 0x22BB), ("barrot", 9, 2279, 0x1012), ("actions", 12, 992, 1),
@@ -14,7 +14,7 @@ RUNNING = [
 ]
 
 
-# The first HCI_Reset after each opening is lost on it, and Bumble sends no other over TCP.
+# It loses the first HCI_Reset after each opening, and Bumble does not repeat it over TCP.
 FOREIGN = [row for row in RUNNING if row[0] != "realtek"]
 
 
@@ -33,7 +33,7 @@ def test_our_host_starts_and_hears_the_air(chip):
 
 
 def ask(chip, *command):
-    """What a command prints of one dongle on the fake bus."""
+    """The output of a command for one dongle on the fake bus."""
     with fake_usb(1, "--chip", chip) as bus, bus.start(bluebench(), *command) as program:
         code = program.wait()
         return code, program.text

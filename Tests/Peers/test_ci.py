@@ -1,4 +1,4 @@
-"""What CI asks of a run: parts of it, when it ends, trying again, and a summary; merged parts equal the whole."""
+"""The CI features of a run: shards, early end, retries and a summary; merged parts equal the whole."""
 
 import json
 import os
@@ -122,7 +122,7 @@ def test_runs_that_are_no_parts_of_one_are_refused(tmp_path, cases, whole):
 
 @pytest.fixture(scope="module")
 def flaky_seed(cases):
-    """A seed with which the first number is even and the second odd."""
+    """A seed whose first number is even and whose second is odd."""
     for seed in range(1, 40):
         first = run_bench("run", "chance/heads", "--cases", cases, "--seed", seed, expected=None)
         again = run_bench("run", "chance/heads", "--cases", cases, "--seed", seed, "--retry", 1, expected=None)
@@ -235,7 +235,7 @@ def test_a_new_case_passes(tmp_path):
     ],
 )
 def test_a_shell_completes_cases(words, wanted, unwanted):
-    """As a completion script asks: the argument, the word and the place of the cursor."""
+    """The arguments of a completion script: the argument, the word and the cursor position."""
     offered = set(run_bench("---completion", "run", "--", "positional@0", "1", str(len(words[1])), "bluebench", words[1]).stdout.split())
     assert wanted <= offered and not unwanted & offered
 

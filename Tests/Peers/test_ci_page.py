@@ -1,4 +1,4 @@
-"""The jobs of docs/guide/ci.md, run command by command: the simulation's parts and their report, and the dongles on a simulated bus."""
+"""The jobs of docs/guide/ci.md, run command by command: the parts of the simulation with their report, and the dongles on a simulated bus."""
 
 import itertools
 import json
@@ -13,7 +13,7 @@ import yaml
 from support import TIMEOUT, ROOT, bluebench, fake_usb
 
 CASES = ["hci/buffer-size", "hci/random-numbers", "phy/read"]
-"""What the jobs run here instead of everything: the commands are those of the page, with these names added to each `run`."""
+"""The cases that the jobs run here: the commands are those of the page, with these names added to each `run`."""
 
 
 def blocks():
@@ -50,7 +50,7 @@ def gitlab(name):
 
 @pytest.fixture
 def checkout(tmp_path):
-    """A folder with our cases, and a `bluebench` on the path."""
+    """A folder with our cases, and a `bluebench` in the PATH."""
     for name in ("hci", "phy", "procedures"):
         shutil.copytree(ROOT / "Conformance" / name, tmp_path / "Conformance" / name)
     for name in ("constants.yaml", "covers.txt"):

@@ -1,4 +1,4 @@
-"""Figures and verdicts of two runs compared: what is worse is named, unlike set-ups are refused, noise is none."""
+"""The comparison of two runs' figures and verdicts: regressions are named, different set-ups are refused, noise is ignored."""
 
 import csv
 import json
@@ -122,7 +122,7 @@ def test_a_figure_that_no_link_has_is_refused(tmp_path, goodput):
 
 
 def test_names_from_files_forge_no_lines(tmp_path):
-    """Line feeds, NUL and other control characters are written out, and what differs behind a NUL stays different."""
+    """Line feeds, NUL and other control characters are escaped, and names that differ after a NUL remain different."""
     cases = [{"id": f"a/b\u0000{number}\nPASS c/d", "verdict": "FAIL", "message": "x\ny"} for number in range(14)]
     run = {"tester": "t\nu", "subject": "s", "build": "1\n2", "date": "2026-01-01T00:00:00"}
     base, now, history = (tmp_path / name for name in ("base.json", "now.json", "h.sqlite"))

@@ -17,7 +17,7 @@ def sdu(length):
 
 
 def echo(channel):
-    """Sends back each SDU as it comes."""
+    """Returns each SDU on arrival."""
     channel.sink = channel.write
 
 

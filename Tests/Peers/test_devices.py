@@ -1,4 +1,4 @@
-"""What stands between a user and a dongle is said by every command that meets it, with what to do about it."""
+"""Every command reports impediments to the use of a dongle, and the remedy."""
 
 import json
 import os
@@ -16,7 +16,7 @@ NOBODY = 65534
 
 
 def open_to_all(tree):
-    """The simulated bus may be looked at by every user, as /sys and /dev may."""
+    """All users may read the simulated bus, like /sys and /dev."""
     for folder, _, files in os.walk(tree):
         os.chmod(folder, 0o777)
         for path in (pathlib.Path(folder, name) for name in files):
@@ -26,7 +26,7 @@ def open_to_all(tree):
 
 @pytest.fixture(scope="module")
 def as_a_user():
-    """Runs the program as a user who may not open the one dongle there is."""
+    """Runs the program as a user without permission to open the only dongle."""
     with fake_usb(1) as bus, tempfile.TemporaryDirectory() as folder:
         tree = bus.environment["UMOCKDEV_DIR"]
         open_to_all(tree)

@@ -1,4 +1,4 @@
-"""Two jobs never use one dongle: the second is told who holds it, and a crash gives it back."""
+"""Two jobs never use the same dongle: the second one is told the owner, and a crash releases the dongle."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A case as a message sequence: every arrow has its ends and its values, in text and for Mermaid."""
+"""A case as a message sequence: every arrow has its ends and its values, in text and in Mermaid."""
 
 import re
 
@@ -12,7 +12,7 @@ ROW = re.compile(
 
 
 def case_with(word):
-    """The first case that has a step of a kind."""
+    """The first case with a step of a kind."""
     for path in sorted((ROOT / "Conformance").glob("*/*.yaml")):
         text = path.read_text()
         if re.search(rf"^ *- (?:{word}:|\w+: {word})", text, re.M) and text.startswith("title:") and "\nsteps:" in text and "rounds:" not in text:

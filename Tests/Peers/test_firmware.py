@@ -15,13 +15,13 @@ from bumble.drivers import intel, rtk
 
 @contextlib.contextmanager
 def waiting_dongle(model, folder):
-    """A dongle whose chip waits for firmware, and the files that it accepts below `folder`; yields its TCP port."""
+    """A dongle whose chip waits for firmware, and the files that it accepts in `folder`; yields its TCP port."""
     with support.dongles(1, "--boot", model, "--write-firmware", folder) as [port]:
         yield port
 
 
 async def power_on(port, driver, device):
-    """Powers a Bumble host on that is told to use a driver."""
+    """Powers on a Bumble host with the given driver."""
     device.host.hci_metadata = {"driver": driver}
     await device.power_on()
 
@@ -51,7 +51,7 @@ async def test_bumble_loads_a_realtek_dongle(tmp_path, monkeypatch, with_config)
             version = device.host.local_version
             assert (version.hci_subversion, version.lmp_subversion, version.company_identifier) == (0xDFC6, 0xD922, 0x005D)
             assert await speaks(device)
-            # What runs is known as such, and given up on demand.
+            # Running firmware is recognized as such, and unloaded on request.
             assert await rtk.Driver.get_loaded_firmware_version(device.host) == 0xDFC6D922
             await rtk.Driver.drop_firmware(device.host)
             again = await device.host.send_sync_command(hci.HCI_Read_Local_Version_Information_Command())

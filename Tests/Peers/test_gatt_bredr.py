@@ -1,4 +1,4 @@
-"""`bluebench gatt --transport bredr`: GATT on PSM 31 between two of our programs on two virtual dongles that have both transports."""
+"""`bluebench gatt --transport bredr`: GATT on PSM 31 between two of our programs on two dual-mode virtual dongles."""
 
 import json
 
@@ -15,7 +15,7 @@ class Bench:
         self.bonds = [folder / "client.json", folder / "server.json"]
 
     def serve(self):
-        """A server until its peer leaves, and its address."""
+        """A server, which runs until its peer disconnects, and its address."""
         server = Process(bluebench(), "bridge", self.server, "--advertise", "speaker", "--bonds", self.bonds[1], "--json")
         return server, server.wait_for(r'"event":"advertising".*"peer":"([^"/]*)')[0][1]
 

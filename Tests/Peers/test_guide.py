@@ -19,14 +19,14 @@ REQUIREMENT = "- {none: Hardware_Error, as: tester, within: 1 ms, states: The ex
 
 
 def blocks(page):
-    """Kind, number and text of each block: a whole file, or steps of a case."""
+    """Kind, number and text of each block: a complete file, or steps of a case."""
     found = re.findall(r"^```yaml ?(\w*)\n(.*?)^```", (GUIDE / page).read_text(), re.M | re.S)
     for number, (kind, text) in enumerate(found):
         yield kind or ("case" if text.startswith("title:") else "steps"), number, text
 
 
 def case(kind, page, text):
-    """A case around an example's steps; what they refer to is saved in its setup."""
+    """A case with an example's steps; its setup saves the values that they use."""
     setup = "" if kind == "accessory" else "saveAs: link"
     text += REQUIREMENT + "".join(f"- {{check: ${name}, is: {{any: true}}}}\n" for name in set(re.findall(r"saveAs: (\w+)", text + setup)))
     if kind == "accessory":
@@ -76,7 +76,7 @@ def commands():
 
 
 def test_each_option_in_the_pages_exists():
-    """An option that a page gives to a command is one that its help lists."""
+    """The help of a command lists every option that a page uses."""
     texts = {}
     for page, name, options in commands():
         if name not in texts:

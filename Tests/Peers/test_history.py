@@ -1,4 +1,4 @@
-"""Results over time: added once, kept by one of two writers after the other, plotted on one page, and scraped."""
+"""Results over time: added once, written by two writers in turn, plotted on one page, and exported as metrics."""
 
 import concurrent.futures
 import html.parser
@@ -28,7 +28,7 @@ def write_run(path, number, goodput=1300.0, mtus=(247,), **setup):
 
 
 def fill(tmp_path, goodputs):
-    """A history of one row, a build for each figure."""
+    """A history of one row, with a build for each figure."""
     history = tmp_path / "h.sqlite"
     files = [write_run(tmp_path / f"{number}.json", number, goodput, labels={"build": f"b{number}"}) for number, goodput in enumerate(goodputs)]
     run_bench("history", "add", history, *files)
@@ -69,7 +69,7 @@ def test_a_change_is_named_and_can_fail(tmp_path):
 
 
 class Page(html.parser.HTMLParser):
-    """Counts a page's elements, and what it would load."""
+    """Counts a page's elements, and its external resources."""
 
     def __init__(self, text):
         super().__init__()
@@ -144,7 +144,7 @@ UNITS = ("bits_per_second", "seconds", "ratio")
 
 
 def families(text):
-    """OpenMetrics text read strictly, as far as gauges need it: families in one piece, metadata first, no sample twice, and the end."""
+    """A strict parser of OpenMetrics text, as far as gauges need it: contiguous families, metadata first, unique samples, and the end mark."""
     lines = text.split("\n")
     assert lines[-2:] == ["# EOF", ""] and lines.count("# EOF") == 1
     found, name, seen = {}, None, set()
@@ -188,7 +188,7 @@ def test_many_writers_at_once(tmp_path):
 
 @pytest.mark.parametrize("ignores", [True, False])
 def test_a_full_disk_and_a_killed_writer_lose_nothing(tmp_path, ignores):
-    """The limit of a file's length stands for the disk's: told to a program that ignores its signal, and the end of one that does not."""
+    """A limit of the file size simulates a full disk: reported to a program that ignores the signal, and fatal to one that does not."""
     history = fill(tmp_path, DROP[:3])
     large = write_run(tmp_path / "large.json", 50, mtus=range(23, 500))
     room = history.stat().st_size + 8192

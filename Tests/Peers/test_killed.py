@@ -1,4 +1,4 @@
-"""A run that is killed loses nothing that it has told: every finished case is in the journal and in JUnit, and --resume completes the rest."""
+"""A killed run loses no reported result: every finished case is in the journal and in JUnit, and --resume completes the rest."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from support import TIMEOUT, ROOT, Process, bluebench, run_bench
 FAIL = 1
 KILLS = 30 if os.environ.get("SOAK") else 3
 COUNT = 12
-"""Cases of our own, every third of which fails at an event that is in the capture."""
+"""Own cases, every third of which fails at an event in the capture."""
 
 CASE = """
 title: Case {number}
@@ -41,14 +41,14 @@ def cases(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def whole(cases, tmp_path_factory):
-    """The run that nobody kills."""
+    """The run that is not killed."""
     folder = tmp_path_factory.mktemp("whole")
     run_bench("run", "--cases", cases, "--report", folder, expected=FAIL)
     return folder
 
 
 def told(case):
-    """What is the same however often the run was broken off."""
+    """The parts of the results that do not depend on interruptions."""
     case = case | {"message": re.sub(r"packet \d+", "packet", case["message"])}
     case["step"] = {key: value for key, value in case.get("step", {}).items() if key != "packet"}
     return {key: case.get(key) for key in ("id", "verdict", "message", "virtual_ms", "seed", "covers", "step", "purpose", "reference")}
@@ -59,7 +59,7 @@ def results(folder):
 
 
 def in_junit(folder):
-    """Ids and whether each failed; the file is well-formed whenever it is read."""
+    """Ids and whether each failed; the file is well-formed at all times."""
     path = folder / "junit.xml"
     if not path.exists():
         return {}
@@ -76,16 +76,16 @@ def in_journal(folder):
 
 
 def kill(run, folder, moment):
-    """Ends the program when a file has grown to a size: at any place between two cases or within one."""
+    """Kills the program when a file has reached a size, between two cases or in one."""
     name, octets = moment
     path = folder / name
     while run.running() and (not path.exists() or path.stat().st_size < octets):
         pass
-    run._process.send_signal(signal.SIGKILL)  # or none, where it was quicker
+    run._process.send_signal(signal.SIGKILL)  # or not, if the program was faster
 
 
 def moments(whole):
-    """Seeded: sizes of the journal, of JUnit and of the capture, from nothing to all of it."""
+    """Seeded: sizes of the journal, of JUnit and of the capture, from empty to complete."""
     draw = random.Random(13)
     for _ in range(30):
         name = draw.choice(["results.jsonl", "junit.xml", "capture.pcapng"])
@@ -101,7 +101,7 @@ def killed_once(cases, folder, moment):
 
 
 def packet(folder, name, number, shown={}):
-    """A packet of a capture in words."""
+    """The description of a packet in a capture."""
     key = folder / name
     if key not in shown:
         shown[key] = run_bench("show", key).stdout.splitlines()
@@ -110,7 +110,7 @@ def packet(folder, name, number, shown={}):
 
 
 def documents(folder):
-    """What a killed run leaves is whole at any moment, and `merge` completes it in its place from the journal without running anything."""
+    """The files of a killed run are complete at all times, and `merge` completes JUnit and results.json from the journal without running anything."""
     path, journal = folder / "results.json", in_journal(folder)
     if not path.exists():
         return
@@ -127,7 +127,7 @@ def documents(folder):
 
 
 def check(cases, folder, whole):
-    """Completes the run: all of it is there once, and evidence leads to what it names."""
+    """Completes the run: each result occurs once, and the evidence refers to the right packets."""
     before = in_journal(folder)
     resumed = run_bench("run", "--cases", cases, "--report", folder, "--resume", expected=FAIL)
     ran = re.findall(r"^(?:PASS|FAIL) +(made/\S+?):?(?: |$)", resumed.stdout, re.M)
@@ -193,7 +193,7 @@ def tshark(path, *options):
 
 
 def test_the_capture_has_an_interface_for_each_and_says_where_cases_are(whole):
-    """Tester, subject and air, with a comment where a case begins, fails and ends; packets are those that the results name."""
+    """Tester, subject and air, with a comment at the start, failure and end of a case; the packets are those in the results."""
     rows = tshark(whole / "capture.pcapng", "-T", "fields", "-e", "frame.number", "-e", "frame.interface_name", "-e", "frame.comment").splitlines()
     rows = [row.split("\t") for row in rows]
     assert {row[1] for row in rows} == {"tester", "subject", "air"}
@@ -214,6 +214,6 @@ def test_the_air_of_a_capture_has_what_carries_something(tmp_path):
     fields = ("-T", "fields", "-e", "btle.data_header.length")
     lean = tshark(capture, "-Y", 'frame.interface_name == "air"', *fields).splitlines()
     full = tshark(air, *fields).splitlines()
-    # Advertising has no such field, and stays.
+    # Advertising has no such field, and remains.
     assert "0" in full and "" in lean
     assert lean == [length for length in full if length != "0"]

@@ -1,4 +1,4 @@
-"""A lab of labgrid's on this machine: its coordinator, our exporter on a simulated USB bus, and clients that take turns."""
+"""A labgrid lab on this machine: its coordinator, our exporter on a simulated USB bus, and clients that take turns."""
 
 import contextlib
 import os
@@ -41,7 +41,7 @@ class Lab:
             "LG_COORDINATOR": self.address, "LG_USERNAME": user, "LG_HOSTNAME": "desk-pc", "PYTHONPATH": str(TOOLS), "BLUEBENCH": bluebench()}
 
     def tests(self, user, text):
-        """A user's own tests, with our fixture."""
+        """A user's own tests with our fixture."""
         path = self.folder / f"test_of_{user}.py"
         path.write_text(text)
         command = [sys.executable, "-m", "pytest", "-p", "pytest_bluebench", "-p", "no:cacheprovider", "-s", "-q", "--rootdir", self.folder, path]
@@ -66,7 +66,7 @@ def lab(tmp_path):
         lab = Lab(tmp_path, coordinator, bus)
         stack.enter_context(lab.exporter)
         yield lab
-        # Shown beside a failure.
+        # Displayed beside a failure.
         print(lab.exporter.text, lab.coordinator.text, sep="\n")
 
 
@@ -112,7 +112,7 @@ def test_much(two_dongles):
         os.kill(lab.exporter.pid, signal.SIGKILL)
         assert carol.wait() == 0, carol.text + lab.exporter.text
     lab.coordinator.wait_for("lab: place released")
-    # The shares ended with it, and left the dongles to others.
+    # The shares ended with it, and released the dongles.
     for dongle in lab.bus.dongles:
         with lab.bus.start(bluebench(), "scan", f"usb:{dongle.path}", "--seconds", "1") as scan:
             assert scan.wait() == 0, scan.text

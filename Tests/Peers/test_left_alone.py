@@ -1,4 +1,4 @@
-"""A report folder keeps what is not this run's: files of the user's own, the report of a run whose successor never began, a journal that is damaged."""
+"""A report folder keeps files that do not belong to the run: the user's files, the report of a run whose successor did not start, a damaged journal."""
 
 import os
 

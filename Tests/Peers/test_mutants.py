@@ -1,13 +1,13 @@
-"""All mutants in the release build: every one is killed, and nearly every message leads to the defect."""
+"""All mutants in the release build: every one is killed, and nearly every message describes the defect."""
 
 import json
 
 from support import run_bench
 
 LEAST = 150
-"""How many mutants there are at least."""
+"""The minimum number of mutants."""
 TEXTS = ("Core Vol ", "Core Supplement, ", "TS 07.10, ", "RFCOMM 1.2, ")
-"""The texts that mutants violate."""
+"""The specifications that mutants violate."""
 
 
 def test_every_mutant_is_killed_with_a_message_that_helps(tmp_path):

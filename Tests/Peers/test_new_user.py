@@ -1,4 +1,4 @@
-"""A new user's way, as the README has it: five commands from nothing to a verdict on a product that somebody else made."""
+"""A new user's first steps, as in the README: five commands from the checkout to a verdict on another maker's product."""
 
 import os
 import re
@@ -16,7 +16,7 @@ SOAK = "SOAK" in os.environ
 
 
 def commands():
-    """The commands of the README, with what goes to a file."""
+    """The commands of the README, with the contents of files."""
     [block] = re.findall(r"from nothing to a verdict:\n\n((?:    .*\n)+)", (ROOT / "README.md").read_text())
     for line in block.splitlines():
         words = shlex.split(line)
@@ -26,7 +26,7 @@ def commands():
 
 @pytest.fixture(scope="module")
 def desk():
-    """Two dongles, of which one carries the product."""
+    """Two dongles, one of which runs the product."""
     with fake_usb(2) as bus:
         product = [sys.executable, HERE / "products.py", f"usb:{PRODUCT}/{bus.dongles[1].serial}", "serial"]
         with bus.start(*product) as server:

@@ -1,4 +1,4 @@
-"""One dongle by itself: judged by its HCI, command by command, without a tester."""
+"""A single dongle: tested through its HCI, command by command, without a tester."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from support import dongles, run_bench
 
 
 def rows(path):
-    """The table of a scorecard: command, claimed, verdict, cases."""
+    """The rows of a scorecard: command, claimed, verdict, cases."""
     return {row[0]: row[1:] for row in re.findall(r"^\| (\w[\w \[\]-]*) \| (yes|no|no bit) \| ([\w ]+) \| (.*) \|$", path.read_text(), re.M)}
 
 

@@ -1,4 +1,4 @@
-"""Where documents go: files are replaced as a whole, anything else with a path stays what it is; nothing is lost on the way."""
+"""Output files: regular files are replaced atomically, other kinds are kept and written to; nothing is lost."""
 
 import json
 import os
@@ -16,7 +16,7 @@ PASS, USAGE, BENCH = 0, 2, 3
 ONE_CASE = ("run", "hci/buffer-size")
 ENCRYPTED = ("run", "encryption/central-starts")
 FULL = "/dev/full"
-"""Every write to it fails with ENOSPC, as on a full disk."""
+"""Every write fails with ENOSPC, as on a full disk."""
 
 
 def verdicts(text):
@@ -57,7 +57,7 @@ def test_a_link_stays_a_link(tmp_path, is_dangling):
 
 
 def test_a_device_stays_a_device():
-    """On a node of our own where we may make one, on the machine's null device through a link where not."""
+    """On an own device node if possible, otherwise on the machine's null device through a link."""
     run_bench(*ONE_CASE, "--json", os.devnull, "--junit", os.devnull)
     assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
 
@@ -94,7 +94,7 @@ def test_keys_go_where_the_path_leads_for_the_owner_alone(tmp_path, place):
 
 
 def test_keys_are_written_as_they_are_made(tmp_path):
-    """A run that is killed leaves the keys of the air that it has logged."""
+    """A killed run keeps the keys of the air that it has logged."""
     path = tmp_path / "keys"
     os.mkfifo(path)
     with Process(bluebench(), "run", "encryption", "smp-sc", "smp-legacy", "--keylog", path) as run:
@@ -105,7 +105,7 @@ def test_keys_are_written_as_they_are_made(tmp_path):
 
 
 def test_what_a_peer_is_to_have_is_for_the_owner_alone(tmp_path):
-    """Data out of band, and the packets of dongles, which have keys in them; neither goes into a file that is used for something else."""
+    """Out-of-band data and captures of dongles contain keys; neither is written to a file in use for something else."""
     capture, data = tmp_path / "c.btsnoop", tmp_path / "data.json"
     with dongles(1, "--capture", capture) as [port]:
         device = f"tcp:127.0.0.1:{port}"
@@ -177,7 +177,7 @@ def test_a_reader_that_has_read_enough_is_no_failure():
 
 
 def limited(octets, *command):
-    """A program whose files cannot grow: each ends as on a full disk, with another word of the system's."""
+    """A program whose files cannot grow: the results are those of a full disk, with another message of the system."""
     return subprocess.run(
         ["prlimit", f"--fsize={octets}", bluebench(), *map(str, command)], capture_output=True, text=True, cwd=ROOT, timeout=TIMEOUT,
         preexec_fn=lambda: signal.signal(signal.SIGXFSZ, signal.SIG_IGN))
@@ -192,7 +192,7 @@ def limited(octets, *command):
     ],
 )
 def test_a_file_that_cannot_grow(tmp_path, command):
-    """Plain words and exit code 3; the verdicts are on the screen, no half document is left, the old one stays."""
+    """A clear message and exit code 3; the verdicts are on the screen, no document is incomplete, the old one is kept."""
     path = tmp_path / "x.json"
     path.write_text("old")
     result = limited(64, *[part.format(x=tmp_path / "x") for part in command])
@@ -205,7 +205,7 @@ def test_a_file_that_cannot_grow(tmp_path, command):
 
 
 def test_a_run_goes_on_when_its_results_do_not_fit(tmp_path):
-    """What fits is kept in whole lines, the rest is on the screen, and --resume goes on from it."""
+    """The file contains complete lines as far as possible, the rest is on the screen, and --resume continues from it."""
     folder = tmp_path / "r"
     result = limited(3000, "run", "phy", "--report", folder)
     assert result.returncode == BENCH
@@ -246,7 +246,7 @@ def test_a_signal_leaves_a_report(tmp_path, number):
 
 
 def holds_back(program, number):
-    """Waits until the program takes a signal by itself, instead of being ended by the system."""
+    """Waits until the program handles a signal instead of being terminated by the system."""
     while program.running():
         blocked = re.search(r"^SigBlk:\s*(\S+)", open(f"/proc/{program.pid}/status").read(), re.M)
         if int(blocked[1], 16) >> (number - 1) & 1:
@@ -306,7 +306,7 @@ def test_a_new_run_leaves_no_captures_of_old_ones(tmp_path):
     old, own = folder / "capture-2.pcapng", folder / "capture-3.pcapng"
     for path in (old, own):
         path.write_bytes(b"x")
-    # Captures that the former run names are its own; others may belong to somebody else.
+    # Captures that the previous run names belong to it; others may belong to the user.
     for name in ("results.json", "results.jsonl"):
         file = folder / name
         file.write_text(file.read_text().replace("capture.pcapng", "capture-2.pcapng"))
@@ -317,7 +317,7 @@ def test_a_new_run_leaves_no_captures_of_old_ones(tmp_path):
 
 
 def test_a_seed_can_be_used_again(tmp_path):
-    """As text: a number beyond 2^53 loses its last digits in most readers of JSON."""
+    """As text: most readers of JSON lose the last digits of a number beyond 2^53."""
     path, seed = tmp_path / "results.json", str(2**64 - 1)
     run_bench(*ONE_CASE, "--seed", seed, "--shuffle", seed, "--json", path)
     document = json.loads(path.read_text())
@@ -333,7 +333,7 @@ def test_a_report_that_could_not_be_written_is_not_named(tmp_path):
 
 
 def test_show_ends_with_its_reader(tmp_path):
-    """What nobody reads is not decoded: the damage at the end, which ends `show` with 3, is not come to."""
+    """Output without a reader is not decoded: `show` does not reach the damage at the end, for which its exit code would be 3."""
     path, long = tmp_path / "capture.pcapng", tmp_path / "long.pcapng"
     run_bench("run", "gap-adv", "--capture", path)
     long.write_bytes(path.read_bytes() * 20 + b"\x06\x00\x00\x00\x08\x00\x00\x00damaged!")

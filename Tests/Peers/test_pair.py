@@ -20,7 +20,7 @@ class Bench:
         self.files = [folder / "central.json", folder / "peripheral.json"]
 
     def pair(self, central, peripheral, expected=(0, 0), identity=None):
-        """The address that was advertised, and the events of both sides, the central's first. It connects to `identity` if there is one."""
+        """The advertised address, and the events of both sides, the central's first. It connects to `identity` if there is one."""
         with Process(
                 bluebench(), "pair", f"tcp:127.0.0.1:{self.ports[1]}", "--advertise", "bench", "--json", "--bonds", self.files[1], "--seconds",
                 TIMEOUT, *peripheral) as waiting:
@@ -142,7 +142,7 @@ def test_a_bond_file_that_cannot_be_used_is_kept(tmp_path, content, mode, reason
 
 
 def test_a_pairing_serves_both_transports(bench):
-    """Both sides keep the same link key; who goes by a static address has none to keep."""
+    """Both sides store the same link key; a device with a static address stores none."""
     peer, *sides = bench.pair(["--accept", "--bredr"], ["--accept", "--bredr"])
     assert peer.endswith("/public")
     keys = [json.loads(file.read_text())["bonds"][0]["link_key"] for file in bench.files]

@@ -1,4 +1,4 @@
-"""`bluebench pair --transport bredr` and `bluebench scan --bredr`: two of our programs on two virtual dongles that have both transports."""
+"""`bluebench pair --transport bredr` and `bluebench scan --bredr`: two of our programs on two dual-mode virtual dongles."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ from support import TIMEOUT, Process, bluebench, dongles, run_bench
 
 
 class Bench:
-    """Who pages, and who can be found."""
+    """The paging side, and the discoverable side."""
 
     def __init__(self, folder, ports):
         self.ports = ports
@@ -54,7 +54,7 @@ def test_two_sides_pair_and_come_back(bench, initiator, acceptor, model, level, 
     again = bench.pair([], [])
     assert [events[-1]["event"] for events in again] == ["encrypted", "encrypted"]
     if secure:
-        # The keys of LE followed: nobody is asked there, either.
+        # The LE keys were derived without further questions.
         [le, _] = bench.pair([], [], transport="le")
         assert le[-1]["event"] == "encrypted"
 
@@ -63,7 +63,7 @@ def test_data_out_of_band(bench, tmp_path):
     data = tmp_path / "oob.json"
     sides = bench.pair(["--io", "none", "--oob", str(data)], ["--io", "none", "--oob-own", str(data)])
     assert [(events[-1]["model"], events[-1]["level"]) for events in sides] == [("Out of Band", "secure_connections")] * 2
-    # Values of the key pair before are no good: the acceptor draws new ones.
+    # Values of the previous key pair are invalid: the acceptor generates new ones.
     old = tmp_path / "old.json"
     old.write_bytes(data.read_bytes())
     bench.pair(["--again", "--io", "none", "--oob", str(old)], ["--io", "none", "--again", "--oob-own", str(data)], expected=(1, 1))

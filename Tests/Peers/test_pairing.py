@@ -32,7 +32,7 @@ the responder (R) or nobody (B) shows; small letters for LE legacy pairing alone
 
 
 class User:
-    """Sits in front of both devices."""
+    """The user of both devices."""
 
     def __init__(self):
         self.shown = []
@@ -75,7 +75,7 @@ def config(delegate, sc=True, oob=None):
 
 
 class Bench:
-    """Two hosts, whose keys last longer than they."""
+    """Two hosts with persistent keys."""
 
     def __init__(self, ports):
         self.ports = ports
@@ -103,7 +103,7 @@ class Bench:
         await gone.next()
 
     async def pair(self, by_request=False):
-        """Pairs on a new link; the keys of both sides."""
+        """Pairs on a new link; returns the keys of both sides."""
         async with self.link() as (link, other):
             kept = [Inbox(link, link.EVENT_PAIRING), Inbox(other, other.EVENT_PAIRING)]
             if by_request:
@@ -132,7 +132,7 @@ def same_keys(keys, sc):
     if sc:
         assert central.ltk.value == peripheral.ltk.value and any(central.ltk.value)
         return
-    # Bumble files both sides' LTKs by who initiated: what one calls its own is the peer's of the other.
+    # Bumble stores both sides' LTKs by initiator: the own key of one side is the peer's key of the other.
     assert central.ltk_central.value == peripheral.ltk_central.value and central.ltk_peripheral.value == peripheral.ltk_peripheral.value
 
 
@@ -185,7 +185,7 @@ async def test_a_bond_outlives_a_power_cycle(ports, sc, by_request):
         bench.configure(*(config(user.delegate(PairingDelegate.DISPLAY_OUTPUT_AND_KEYBOARD_INPUT), sc) for _ in range(2)))
         central, peripheral = await bench.pair(by_request)
     if not sc:
-        # Bumble looks for the key that the central gave, where the one that it gave itself is meant.
+        # Bumble uses the key that the central distributed instead of its own.
         peripheral.ltk_peripheral, peripheral.ltk_central = peripheral.ltk_central, peripheral.ltk_peripheral
     async with bench.powered():
         await bench.comes_back()
@@ -202,7 +202,7 @@ MEETINGS = {
     "two displays with a keyboard": (4, 4, None),
     "two displays with buttons": (1, 1, None),
 }
-"""The initiator's capability, the responder's, and the model; None: it depends on the generation."""
+"""The capabilities of initiator and responder, and the model; None if it depends on the generation."""
 
 
 class Ours:
@@ -257,7 +257,7 @@ class Ours:
 
 
 class Meeting:
-    """Our host and a Bumble host; ours keeps its bonds in a file."""
+    """Our host and a Bumble host; ours stores its bonds in a file."""
 
     def __init__(self, folder, ports, we_are_central):
         self.bonds = folder / "bonds.json"
@@ -266,7 +266,7 @@ class Meeting:
         self.store = MemoryKeyStore()
 
     async def meet(self, user, configuration, *options, begin=True):
-        """One link from power-on to power-off: our last event, and whether Bumble believes in the encryption."""
+        """A link from power-on to power-off: our last event, and the encryption state in Bumble."""
         async with host(self.ports[1], "foreign", PERIPHERAL) as device:
             device.keystore = self.store
             device.pairing_config_factory = lambda _: configuration()
@@ -290,15 +290,15 @@ class Meeting:
             await encrypted.next()
         assert link.is_encrypted
         if not self.we_are_central:
-            # A peripheral leaves it to the central to end the link, once the last key has arrived.
-            with contextlib.suppress(ValueError):  # nothing was ever sent
+            # A peripheral leaves the end of the link to the central, after the last key was received.
+            with contextlib.suppress(ValueError):  # nothing was sent
                 await link.device.host.connections[link.handle].acl_packet_queue.drain(link.handle)
             await link.disconnect()
         return await ours.end()
 
     async def comes_back(self, level, sc):
         if self.we_are_central and not sc:
-            # Bumble looks for the key that the central gave, where the one that it gave itself is meant.
+            # Bumble uses the key that the central distributed instead of its own.
             for _, keys in await self.store.get_all():
                 keys.ltk_peripheral, keys.ltk_central = keys.ltk_central, keys.ltk_peripheral
         user = User()

@@ -1,4 +1,4 @@
-"""Text from outside, of the air, of captures and of case files, moves no cursor, forges no line and reaches no page as it is."""
+"""External text from the air, from captures and from case files cannot move the cursor, forge lines or reach a page unescaped."""
 
 import asyncio
 import re

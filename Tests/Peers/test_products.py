@@ -1,4 +1,4 @@
-"""Products that know nothing of the bench: small Bumble peripherals are judged over the simulated air, without a fault and with one each."""
+"""Products that are independent of the bench: small Bumble peripherals are tested over the simulated air, without a fault and with one each."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import pytest
 from products import ADDRESS, DUAL, NAMES
 from support import HERE, Process, bluebench, dongles, run_bench
 
-# Faults of Bumble's own, with the section in docs/design/peers.md.
+# Faults of Bumble, with the section in docs/design/peers.md.
 OF_BUMBLE = {
     "accessory-att/declaration-not-written", "accessory-att/prepare-not-permitted", "accessory-att/read-not-permitted",
     "accessory-att/unknown-request", "accessory-att/write-not-permitted", "accessory-discovery/find-by-type-value-range",
@@ -18,9 +18,9 @@ OF_BUMBLE = {
 }
 
 SOAK = "SOAK" in os.environ
-"""A product is judged in real time, for minutes: `make test` has a sample, `make soak` all of it."""
+"""A product is tested in real time, for minutes: `make test` runs a sample, `make soak` all."""
 
-# A planted fault, the product that has it, and the case that finds it.
+# A planted fault, the product with it, and the case that finds it.
 PLANTED = [
     ("battery-187", "heart-rate", "accessory-values/formats", "Battery Level: the level is 187"),
     ("location-9", "heart-rate", "accessory-values/formats", "Body Sensor Location: the location is 9"),
@@ -49,7 +49,7 @@ PLANTED = [
     ("notifies-unasked", "heart-rate", "accessory-subscribe/silent-at-first", "must not come"),
 ]
 
-# The same against the rules of profiles.
+# The same for the rules of profiles.
 PLANTED_FOR_PROFILES = [
     ("asks-latency-40", "serial", "peripheral-latency", "the latency is 40, expected at most 30"),
     ("asks-timeout-4-s", "heart-rate", "supervision-timeout", "the supervision timeout is 4 s, expected 6 s to 18 s"),
@@ -136,7 +136,7 @@ def test_a_product_with_both_transports_is_paired_once(fault, text, tmp_path):
 
 
 def described(kind, folder, fault=()):
-    """The description that a survey of the product has written."""
+    """The description of the product from a survey."""
     path = folder / "wire.yaml"
     with dongles(2, virtual_time=True) as ports, Process(sys.executable, HERE / "products.py", f"virtual:127.0.0.1:{ports[1]}", kind, *fault) as product:
         product.wait_for("advertising")
@@ -159,7 +159,7 @@ def judge_by(description, kind, folder, *cases, fault=(), expected=0):
 
 def test_an_old_description_does_no_harm_to_a_product(tmp_path):
     description = described("serial", tmp_path)
-    # A service before the others: the same cases as before have something to judge, and none fails.
+    # An additional service before the others: the same cases apply, and none fails.
     cases = ["accessory-gatt", "accessory-subscribe/default", "accessory-att/rewritten", "accessory-att/command-unanswered", "accessory-values"]
     document, told, writes = judge_by(description, "serial", tmp_path, *cases, fault=["service-before"])
     assert "not as in wire.yaml: service 181A is new and not touched; the handles of " in told, told
@@ -308,7 +308,7 @@ def test_a_product_is_measured_by_what_it_has(kind, flow, limit, tmp_path):
         name = "Bluebench Heart Rate" if kind == "heart-rate" else "Bluebench Serial"
         told = run_bench(*measure, "--peer", name, *flow, "--explain", "--json", tmp_path / "rows.json").stdout
         [row] = json.loads((tmp_path / "rows.json").read_text())["rows"]
-        # A second of wall time on a busy machine is known to some milliseconds.
+        # One second of real time on a busy machine is measured to a few milliseconds.
         assert 0 < row["goodput_kbps"] <= 1.01 * row["ceiling_kbps"], row
         assert limit is None or (row["limit"] == limit and "only the product knows" in told), row
         told = run_bench(*measure, "--peer", name, flow[0], "2A00", expected=None)

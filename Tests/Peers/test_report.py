@@ -1,4 +1,4 @@
-"""The report in a browser: it can be read, searched, printed and walked through by keys; at any width, in light and dark, and without its script."""
+"""The report in a browser: reading, searching, printing and keyboard use; at any width, in light and dark mode, and without its script."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def part(page, name):
 
 
 def shown(page):
-    """The ids of the cases that no filter hides."""
+    """The ids of the cases that the filters display."""
     return page.evaluate("[...document.querySelectorAll('details.case')].filter(part => !part.hidden).map(part => part.id)")
 
 
@@ -78,7 +78,7 @@ def test_throughput_as_a_page_shows_the_events_of_a_row(tmp_path, browser, schem
         page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true })")
         last = page.locator("#row-5")
         assert "fairness" in last.inner_text() and "<in>" in page.locator(".facts").inner_text()
-        # Four intervals of two links, and in each of them data both ways.
+        # Four intervals of two links, with data in both directions in each.
         lines = last.locator(".plot .bar")
         assert lines.count() == 8
         for line in lines.all():
@@ -144,7 +144,7 @@ def test_filters_add_up_and_what_is_nowhere_is_said(page, results):
     assert page.locator("#tally").inner_text() == f"0 of {len(results)} cases"
 
 
-# A case's part.
+# A case's section.
 
 
 def test_a_failed_case_says_what_was_expected_beside_what_came(page, results):

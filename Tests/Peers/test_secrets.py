@@ -1,4 +1,4 @@
-"""What a sniffer or a stranger gets out of `bluebench pair`: no key, no level that rests on nothing, and nothing that is the same in the next run."""
+"""The information that `bluebench pair` gives to a sniffer or a stranger: no key, no unjustified security level, and nothing that is repeated in the next run."""
 
 import asyncio
 import json
@@ -35,7 +35,7 @@ def unsplit(value):
 
 
 def second_word(output):
-    """The word of the state of xoshiro256** that an output shows."""
+    """The state word of xoshiro256** that an output reveals."""
     return rotated(output * NINE & MASK, 57) * FIVE & MASK
 
 
@@ -49,7 +49,7 @@ class Xoshiro:
 
     @classmethod
     def behind(cls, outputs):
-        """The generator that has given four numbers in succession, before the second of them."""
+        """The generator with four known successive outputs, before the second of them."""
         words = [second_word(output) for output in outputs]
         sums = [words[at] ^ words[at + 1] for at in range(3)]
         third = [sums[at] ^ words[at] << 17 & MASK for at in range(2)]
@@ -65,19 +65,19 @@ class Xoshiro:
 
 
 def words(octets):
-    """A value of SMP as two numbers of 64 bits, the upper one first."""
+    """A value of SMP as two 64-bit numbers, the upper one first."""
     value = int.from_bytes(octets, "little")
     return [value >> 64, value & MASK]
 
 
 def seeds(address):
-    """The seeds of which an address may be the first number."""
+    """The seeds for which an address could be the first output."""
     for top in range(1 << 18):
         yield unsplit(second_word(top << 46 | address & ADDRESS_BITS)) - 2 * GAMMA & MASK
 
 
 def key_from_address(address, key):
-    """The seed whose first number is the address, and the next ones the key: as they are, or an octet of each."""
+    """Tests whether the address is the first output of a seed and the next outputs form the key, complete or with one octet each."""
     numbers = {int.from_bytes(key[at:at + 8], order) for at in (0, 8) for order in ("little", "big")}
     for seed in seeds(address):
         generator = Xoshiro.seeded(seed)
@@ -89,7 +89,7 @@ def key_from_address(address, key):
 
 
 def predicts(nonces):
-    """Whether two values of a pairing give a later one."""
+    """True if two values of a pairing determine a later one."""
     drawn = [words(nonce) for nonce in nonces]
     for at in range(len(drawn) - 2):
         generator = Xoshiro.behind(drawn[at] + drawn[at + 1])
@@ -109,7 +109,7 @@ class Delegate(PairingDelegate):
 
 
 class Sniffer:
-    """What the bench sends to a central of Bumble."""
+    """The PDUs that the bench sends to a Bumble central."""
 
     def __init__(self, monkeypatch):
         self.nonces, self.public_key, self.address = [], None, None
@@ -126,7 +126,7 @@ class Sniffer:
 
 
 async def pair_with(port, peer, configuration):
-    """A central of Bumble pairs with the bench; None, or why that failed."""
+    """A Bumble central pairs with the bench; returns None, or the reason of the failure."""
     async with host(port, "central", "F0:F1:F2:F3:F4:F5") as central:
         central.keystore = MemoryKeyStore()
         central.pairing_config_factory = lambda _: configuration
@@ -155,7 +155,7 @@ def test_the_attacks_find_what_a_seed_has_made():
 
 @pytest.mark.parametrize("options, passkey", [(("--io", "none", "--no-mitm", "--accept"), None), (("--io", "display", "--passkey", "271828"), 271828)])
 def test_a_sniffer_computes_no_key(tmp_path, monkeypatch, options, passkey):
-    """Two runs on the same port: neither the address nor the nonces give anything away, and nothing is the same in both."""
+    """Two runs on the same port: neither the address nor the nonces reveal anything, and no value is repeated."""
     seen = []
     with dongles(2) as ports:
         for run in range(2):
@@ -183,7 +183,7 @@ def test_a_sniffer_computes_no_key(tmp_path, monkeypatch, options, passkey):
 @pytest.mark.parametrize("is_central", [False, True])
 @pytest.mark.parametrize("options", [(), ("--secure-connections-only",)])
 def test_a_stranger_with_the_out_of_band_flag_is_refused(tmp_path, monkeypatch, is_central, options):
-    """It says that it has data which the bench has never made, and checks nothing itself."""
+    """It claims to have data that the bench never generated, and does not verify anything."""
     monkeypatch.setattr(smp.Session, "check_expected_value", lambda *_: True)
     data = PairingConfig.OobConfig(our_context=OobContext(), peer_data=OobSharedData(c=bytes(16), r=bytes(16)), legacy_context=None)
     stranger = PairingConfig(sc=True, mitm=True, bonding=True, delegate=Delegate(), oob=data)

@@ -1,4 +1,4 @@
-"""A dongle offered to others: one client at a time, fresh for each, with a token where others than this machine can come."""
+"""A dongle offered to others: one client at a time, reset for each, with a token if other machines can connect."""
 
 import contextlib
 import json
@@ -29,7 +29,7 @@ def connect(server):
 
 
 def exchange(client, packet, answer):
-    """Sends a command and waits for an event that holds `answer`; returns what came."""
+    """Sends a command and waits for an event that contains `answer`; returns the received octets."""
     client.sendall(packet)
     got = b""
     while answer not in got:

@@ -57,7 +57,7 @@ TABLES = {
     "resolving list": [
         (PRIVACY_MODE, b"\0" + PEER + b"\x01", UNKNOWN_CONNECTION), (RESOLUTION, b"\x02", INVALID), (ADD, entry(2, PEER), INVALID),
         (ADD, entry(0, PEER), SUCCESS), (ADD, entry(0, PEER), INVALID), (ADD, entry(0, OTHER), INVALID),
-        # Neither a public nor a static address: 0b01 resolvable, 0b00 non-resolvable. 7.8.38.
+        # Neither public nor static: 0b01 resolvable, 0b00 non-resolvable. 7.8.38.
         (ADD, entry(1, PEER[:5] + b"\x46", ZEROS), INVALID), (ADD, entry(1, PEER[:5] + b"\x06", ZEROS), INVALID),
         (ADD, entry(1, PEER[:5] + b"\xc6", ZEROS), SUCCESS),
         (PRIVACY_MODE, b"\0" + PEER + b"\x02", INVALID), (PRIVACY_MODE, b"\0" + PEER + b"\x01", SUCCESS),
@@ -85,7 +85,7 @@ def test_wrong_commands_get_their_status(ports, name):
 
 
 def test_a_shared_secret_wants_a_key_pair_and_a_point(ports):
-    """LE_Generate_DHKey before the controller has a key pair, and with a point that is not on the curve. 7.8.37 and 7.7.65.9."""
+    """LE_Generate_DHKey before the controller has a key pair, and with a point outside the curve. 7.8.37 and 7.7.65.9."""
     controller = Controller(ports[0])
     early = controller.command(0x2026, bytes(64))
     assert DISALLOWED in (early, early or controller.completes(0x09))

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM, SIGHUP and --timeout end every command at every moment, with its report, and leave nothing on the air. SOAK=1 tries 300 moments."""
+"""Ctrl-C, SIGTERM, SIGHUP and --timeout end every command at any time, with its report, and leave no activity on the air. SOAK=1 tries 300 times."""
 
 import collections
 import contextlib
@@ -23,17 +23,17 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 REFERENCE = "02:BB:00:00:00:02"
 """The public address of the second dongle."""
 RESET = "0x0c03"
-# What puts a controller on the air, or into a mode that outlives its user; those that end it again have parameters of zero.
+# Commands that start activity on the air, or a mode that outlasts its user; those that end it again have parameters of zero.
 LIVE = {
     "0x2039": "extended advertising", "0x200a": "advertising", "0x2042": "extended scanning", "0x200c": "scanning", "0x0401": "inquiry",
     "0x0405": "paging", "0x2043": "initiating", "0x200d": "initiating", "0x0c1a": "inquiry or page scan", "0x1802": "loopback",
 }
 
-# A shell has its background jobs ignore Ctrl-C, which programs would inherit.
+# A shell lets its background jobs ignore Ctrl-C, which programs would inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 Command = collections.namedtuple("Command", "name longest peer arguments")
-"""`arguments` is a function of both devices and the folder for documents; `longest` the last moment in seconds; `peer` the accessory on the other device."""
+"""`arguments` is a function of both devices and the output folder; `longest` the last time in seconds; `peer` the accessory on the other device."""
 
 
 def command(name, longest, arguments, peer=None):
@@ -66,7 +66,7 @@ VIRTUAL = [
 
 @contextlib.contextmanager
 def two_dongles(kind, folder):
-    """Two devices of one air and a function that starts a program which sees them; their packets are in the capture when they are gone."""
+    """Two devices of one air and a function that starts a program with them; their packets are in the capture after the end."""
     options = ["--profile", "dual", "--capture", folder / "seen.pcapng"]
     if kind == "tcp":
         with dongles(2, *options) as ports:
@@ -79,7 +79,7 @@ def two_dongles(kind, folder):
 
 
 def stop(process, moment, number):
-    """Ends the program by a signal at a moment, unless it has ended by itself; returns how long the end took."""
+    """Ends the program with a signal at a time, unless it has already ended; returns the time until the end."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         process._process.wait(moment)
     began = time.monotonic()
@@ -94,7 +94,7 @@ def stop(process, moment, number):
 
 
 def commands_sent(folder, device):
-    """The opcodes of the commands that a dongle got."""
+    """The opcodes of the commands that a dongle received."""
     capture = folder / "seen.pcapng"
     if not capture.exists():
         return []
@@ -105,7 +105,7 @@ def commands_sent(folder, device):
 
 
 def check_air(folder, device):
-    """After the last reset nothing was begun that would still go on."""
+    """After the last reset no activity was started that would continue."""
     sent = commands_sent(folder, device)
     last = len(sent) - sent[::-1].index(RESET) if RESET in sent else 0
     left = [LIVE[opcode] for opcode in sent[last:] if opcode in LIVE]
@@ -114,7 +114,7 @@ def check_air(folder, device):
 
 
 def check_reports(words, process, folder, was_used):
-    """What the command writes is whole, as far as it came; only a program that had not begun is without: it loads cases, or opens devices."""
+    """The command's output is complete up to the end; it may be missing only if the program was still loading cases or opening devices."""
     code, text = process._process.returncode, process.text
     assert "CancellationError" not in text and "Fatal" not in text
     if code < 0 or code > 128:
@@ -132,7 +132,7 @@ def check_reports(words, process, folder, was_used):
 
 
 def draws():
-    """Seeded: command, kind of ends, signal, moment. The sample has each command once on either kind of ends."""
+    """Seeded: command, kind of devices, signal, time. The sample contains each command once for either kind of devices."""
     soak = bool(os.environ.get("SOAK"))
     draw = random.Random(29)
     rounds = 10 if soak else 1
@@ -159,14 +159,14 @@ def test_a_signal_ends_it_with_its_report_and_nothing_on_the_air(tmp_path, chose
 
 
 def record(name, kind, took):
-    """The figures of a whole run, where somebody wants them."""
+    """The statistics of a whole run, on request."""
     if path := os.environ.get("STOPS"):
         with open(path, "a") as file:
             file.write(f"{name}\t{kind}\t{took:.3f}\n")
 
 
 class SilentController:
-    """A port that takes whatever comes and never says anything."""
+    """A port that accepts everything and never answers."""
 
     def __init__(self):
         self.got = b""

@@ -1,4 +1,4 @@
-"""A device that keeps bonds meets a stranger in each case: what it keeps for the tester of one case changes no other, nor the next run."""
+"""A device that stores bonds does not know the tester in any case: its stored bonds affect neither other cases nor the next run."""
 
 import json
 

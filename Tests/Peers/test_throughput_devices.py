@@ -1,4 +1,4 @@
-"""Throughput between two dongles through libusb, in real time: what is measured by a Ctrl-C is kept, and the capture has the packets that were counted."""
+"""Throughput between two dongles through libusb, in real time: results before a Ctrl-C are kept, and the capture contains the counted packets."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Conforming devices and surroundings that behave unlike ours: no case fails for them."""
+"""Conforming devices and environments that differ from the default: no case fails for them."""
 
 import json
 import os
@@ -8,19 +8,19 @@ import pytest
 from support import NO_SUITES, ROOT, run_bench
 
 PARTS = 3
-"""Of the variants, each against as large a part of the cases; `make soak` tries all against all, and SOAK=1 every part."""
+"""The number of parts of the cases, one of which each variant runs; `make soak` runs all cases with all variants, and SOAK=1 every part."""
 CHOSEN = range(PARTS) if "SOAK" in os.environ else [0]
 
 
 def parts(paths):
-    """Names drawn into equal parts, the same each time."""
+    """Distributes names over equal parts, always in the same way."""
     names = sorted(paths)
     random.Random(len(names)).shuffle(names)
     return [names[part::PARTS] for part in range(PARTS)]
 
 
 def files(folder):
-    """Identifier of each variant to the text of its file: one with `sides:` gives two."""
+    """Maps each variant's identifier to the text of its file: a file with `sides:` has two."""
     texts = {path.stem: path.read_text() for path in folder.glob("*.yaml")}
     return {f"{stem}{side}": text for stem, text in texts.items() for side in (("-subject", "-tester") if "\nsides:" in text else ("",))}
 
@@ -61,7 +61,7 @@ def test_the_same_seed_gives_the_same_verdicts(tmp_path):
 
 
 def test_a_case_that_is_too_strict_is_found(tmp_path):
-    """The bench itself must notice: a case that asks for a version which a conforming subject need not have."""
+    """The bench must notice: a case that requires a version which a conforming subject may lack."""
     suite = tmp_path / "cases" / "mine"
     suite.mkdir(parents=True)
     (tmp_path / "cases" / "covers.txt").write_text("")

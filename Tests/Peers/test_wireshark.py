@@ -1,4 +1,4 @@
-"""tshark reads what we write: the capture of the whole run and the log of the air, without a malformed frame."""
+"""tshark decodes our captures: that of the whole run and the log of the air, without a malformed frame."""
 
 import collections
 import socket
@@ -8,7 +8,7 @@ import pytest
 
 from support import NO_SUITES, TIMEOUT, ROOT, dongles, run_bench
 
-# What tshark 4.0 calls malformed although it is not, as filters, each with its reason. Everything else fails.
+# Correct frames that tshark 4.0 reports as malformed, as filters with reasons. All others fail.
 GAPS = {
     "it takes each fragment of advertising data for whole data, and finds AD structures that are cut (Vol 4, Part E, 7.8.54 and 7.8.55)":
         "(bthci_cmd.opcode == 0x2037 || bthci_cmd.opcode == 0x2038) && bthci_cmd.adv_data_operation != 3",
@@ -31,7 +31,7 @@ CHANNELS = {"bredr-l2cap", "bredr-lmp", "bridge", "ctkd", "gatt-bredr", "rfcomm"
 has tshark read such channels when nothing is wrong with them."""
 
 BROKEN = {"accessory-robust"}
-"""Suites that send a device what is malformed."""
+"""Suites that send malformed PDUs to a device."""
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ AIR_FIELDS = ["btle.access_address", "btle.control_opcode", "btle.data_header", 
 
 
 class Reading:
-    """All frames of a file, read once: each as a dictionary of the fields that any test asks for."""
+    """All frames of a file, read once: each as a dictionary of the fields that any test needs."""
 
     def __init__(self, path):
         self.path = path
@@ -72,7 +72,7 @@ class Reading:
         return {int(frame["frame.number"]) for frame in self.frames if frame["_ws.malformed"]}
 
     def last_parts(self):
-        """Reports that complete a chain: the report before them, of the same advertiser and set, said that more was to come."""
+        """Reports that complete a chain: the previous report of the same advertiser and set announced more data."""
         unfinished, found = set(), set()
         for frame in self.frames:
             if frame["bthci_evt.le_meta_subevent"] != "0x0d":
@@ -86,7 +86,7 @@ class Reading:
         return found
 
     def refused_commands(self):
-        """Commands that a case sends malformed on purpose: the controller refuses them as such."""
+        """Commands that a case deliberately sends malformed: the controller refuses them."""
         waiting, found = {}, set()
         for frame in self.frames:
             command, event, status = frame["bthci_cmd.opcode"], frame["bthci_evt.opcode"], frame["bthci_evt.status"]
@@ -97,7 +97,7 @@ class Reading:
         return found
 
     def enciphered(self):
-        """Packets of links on which encryption has started: without the key tshark takes what it sees for plain."""
+        """Packets of links on which encryption has started: without the key tshark takes them for plaintext."""
         started, found = set(), set()
         for frame in self.frames:
             if not frame["btle.data_header"]:
@@ -121,7 +121,7 @@ def air(files):
 
 
 def unexplained(reading):
-    """What tshark prints of frames that it alone calls malformed."""
+    """The output of tshark for frames that only it reports as malformed."""
     explained = reading.last_parts() | reading.refused_commands() | reading.enciphered()
     if not reading.malformed - explained:
         return []
@@ -156,7 +156,7 @@ def test_the_checksums_on_the_air_are_right(air):
 
 
 def test_the_answer_to_an_inquiry_is_named(tmp_path):
-    """An FHS packet on the interface of BR/EDR, with its header and payload in order; beside it, the packets of LE."""
+    """An FHS packet on the BR/EDR interface, with its header and payload in order; beside it, the LE packets."""
     air = tmp_path / "air.pcapng"
     with dongles(2, "--profile", "dual", "--air", air) as ports:
         hosts = [socket.create_connection(("127.0.0.1", port), timeout=TIMEOUT) for port in ports]

@@ -1,4 +1,4 @@
-"""What a command line cannot mean is told in one line before anything runs, with what would be right."""
+"""Invalid command lines are reported in one line before anything runs, with the correct form."""
 
 import os
 import resource
@@ -24,7 +24,7 @@ def complaint(result):
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        # Names that are none.
+        # Unknown names.
         (["rnu"], ["there is no command 'rnu'", "did you mean run?"]),
         (["dance"], ["there is no command 'dance'", "throughput"]),
         (["run", "--bogus"], ["Unknown option '--bogus'", "`bluebench run --help`"]),
@@ -41,7 +41,7 @@ def complaint(result):
         (["run", "gap-conn", "--set", "tmes=20"], ["no case that would run has a parameter 'tmes'; did you mean times?"]),
         (["dongle", "--tcp", "0", "--profile", "classic"], ["'classic'", "'le' and 'dual'"]),
         (["mutants", "phy-swallows-update"], ["there is no mutant 'phy-swallows-update'"]),
-        # Numbers below zero are values, and wrong ones.
+        # Negative numbers are values, and invalid ones.
         (["run", "--seed", "-1"], ["'-1'", "0 to 18446744073709551615"]),
         (["run", "--seed", "x"], ["'x'", "a whole number"]),
         (["run", "--slack", "-5"], ["'-5'", "0 to 10000"]),
@@ -66,7 +66,7 @@ def complaint(result):
         (["gatt", NOBODY, "--peer", "00:1B:DC:00:00:01", "--transport", "bredr", "--mtu", "100"], ["--mtu", "LE"]),
         (["loopback", NOBODY, "--packets", "0"], ["'0'", "1 or more"]),
         (["run", "--wait-for-host", "0", "--subject-port", "tcp-listen:0"], ["'0'"]),
-        # Options that would change nothing.
+        # Options without effect.
         (["run", "phy", "--resume"], ["--resume", "--report"]),
         (["run", "phy", "--throughput"], ["--throughput", "--html or --report"]),
         (["run", "phy", "--wait-for-host", "5"], ["--wait-for-host", "--subject-port"]),
@@ -87,7 +87,7 @@ def complaint(result):
           for option, value in [("--packet-error-rate", "0.1"), ("--exchanges", "1"), ("--buffers", "2"), ("--event-filling", "actual")]),
         (["run", "--subject-address", "random", "--subject-port", "tcp-listen:0"], ["--subject-address", "chooses its own"]),
         (["run", "--tester-address", "00:1B:DC:00:00:01"], ["'00:1B:DC:00:00:01'", "auto, random, or a static address"]),
-        # Devices that are no pair.
+        # Impossible pairs of devices.
         (["run", "--tester", "usb:"], ["--subject", "never meet"]),
         (["run", "--subject", NOBODY], ["--tester", "never meet"]),
         (["run", "--tester", "usb:1-1", "--subject", "usb:1-1"], ["the same device, usb:1-1"]),
@@ -118,7 +118,7 @@ def test_a_folder_of_cases_needs_no_list_of_public_ids(tmp_path):
 
 
 def test_both_ends_may_go_by_static_addresses():
-    """Cases that name no address of their own mean the one a side goes by."""
+    """Cases without an own address use the side's address."""
     run = run_bench("run", "gap-conn/central", "gap-adv/disable", "--tester-address", "C0:B1:BE:00:00:01", "--subject-address", "random")
     assert run.stdout.count("PASS  ") == 2
 
@@ -181,7 +181,7 @@ def test_a_capture_without_bluetooth(tmp_path, packets, words):
 
 
 def test_no_subscription_where_there_is_none():
-    """The Device Name of GAP can be read and nothing else."""
+    """The Device Name of GAP is only readable."""
     with dongles(2) as (near, far), Process(
             bluebench(), "pair", f"tcp:127.0.0.1:{far}", "--advertise", "Peer", "--json", "--bonds", "none") as peer:
         [address] = peer.wait_for(r'"advertising","peer":"([^"]*)"')

@@ -18,9 +18,9 @@ from bumble.transport.tcp_client import open_tcp_client_transport
 
 ADDRESS = "C0:B1:BE:00:00:02"
 QUEUED = 24
-"""Packets handed to the stack and not yet taken by the controller; more would only grow the queue."""
+"""The number of packets passed to the stack and not yet sent to the controller; more would only extend the queue."""
 FAULTY = 20
-"""The sequence number at which a planted fault shows."""
+"""The sequence number of a planted fault."""
 
 WRONG_LENGTH, UNKNOWN_OPCODE, NOT_SUBSCRIBED = 0x0D, 0x80, 0x81
 Properties = Characteristic.Properties
@@ -39,7 +39,7 @@ def packet(number, length):
 
 @dataclass
 class Tally:
-    """What the Sink received."""
+    """The data that the Sink received."""
 
     received: int = 0
     octets: int = 0
@@ -125,7 +125,7 @@ class ThroughputService:
             self.sending = asyncio.get_running_loop().create_task(self.send(connection, length or connection.att_mtu - 3, count))
 
     def order(self, count):
-        """The sequence numbers to send, in the order of sending."""
+        """The sequence numbers in the order of sending."""
         number = 0
         while count == 0 or number < count:
             if number != FAULTY or self.fault in (None, "corrupt"):

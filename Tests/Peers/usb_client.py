@@ -27,7 +27,7 @@ def tell(stage, **seen):
 
 
 def pattern(number):
-    """The value of an echo: as many octets as fit, each after its number."""
+    """The value of an echo: octets that count up from its number, more for each."""
     return bytes((number + index) % 256 for index in range(20 + 3 * number))
 
 
@@ -44,7 +44,7 @@ async def found(device, address):
 
 
 async def discover(peer):
-    """Services in order, each with its characteristics, each with its descriptors."""
+    """The services in order, with their characteristics and descriptors."""
     services = []
     for service in await peer.discover_services():
         characteristics = []
@@ -56,7 +56,7 @@ async def discover(peer):
 
 
 async def refusal(action):
-    """The ATT error with which the peer answers, as number."""
+    """The number of the ATT error with which the peer answers."""
     try:
         await action
     except att.ATT_Error as error:

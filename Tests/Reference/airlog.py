@@ -22,7 +22,7 @@ RESPONSES = {3: "SCAN_REQ", 5: "CONNECT_IND or AUX_CONNECT_REQ", 8: "AUX_CONNECT
 
 
 class AirLog:
-    """Every transmission of one simulated air."""
+    """The transmissions of one simulated air."""
 
     def __init__(self, lossless=True, keys=None):
         self.lossless = lossless
@@ -64,7 +64,7 @@ class AirLog:
             self._connect(packet)
 
     def _check_pointer(self, packet):
-        """An AuxPtr points past the packet and T_MAFS. 2.3.4.5"""
+        """An AuxPtr points beyond the packet and T_MAFS. 2.3.4.5"""
         offset = packet.auxiliary_offset
         if offset is not None and offset < packet.end - packet.start + T_MAFS:
             self._fault(packet, "aux-offset", f"Aux Offset of {offset} us, the packet and T_MAFS take {packet.end - packet.start + T_MAFS} us")
@@ -98,7 +98,7 @@ class AirLog:
             connection.finish(self.end)
 
     def faults(self):
-        """All violations in the order of time."""
+        """All violations in chronological order."""
         everything = list(self.violations)
         for connection in self.connections:
             everything += connection.violations

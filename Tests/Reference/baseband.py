@@ -19,7 +19,7 @@ def xor(one, other):
 
 
 def remainder(bits, polynomial):
-    """What is left when bits, the highest coefficient first, are divided by a polynomial over GF(2)."""
+    """The remainder of bits, the highest coefficient first, divided by a polynomial over GF(2)."""
     rest = list(bits)
     for start in range(len(bits) - len(polynomial) + 1):
         if rest[start] == "1":
@@ -37,7 +37,7 @@ def sync_word(lap):
     information = lsb_first(lap, 24)
     information += "110010" if information[23] == "1" else "001101"
     scrambled = xor(information, PSEUDO_NOISE[34:])
-    # The last bit of the information is the highest coefficient, so what is sent first of the parity is the lowest.
+    # The last bit of the information is the highest coefficient, so the first parity bit sent is the lowest.
     parity = remainder(scrambled[::-1] + "0" * 34, BCH)[::-1]
     return xor(parity + scrambled, PSEUDO_NOISE)
 
@@ -51,7 +51,7 @@ def access_code(lap):
 
 
 def register_check(bits, initial, taps):
-    """What is left in a register that bits are shifted into; the highest position is sent first."""
+    """The register after shifting bits in; the highest position is sent first."""
     register = list(initial)
     for bit in bits:
         feedback = "01"[bit != register[-1]]
@@ -77,12 +77,12 @@ def whitening(clock, count):
 
 
 def clock_register(clock):
-    """Where both ends know the central's clock: CLK6-1 below a one."""
+    """If both ends know the central's clock: CLK6-1 below a one."""
     return lsb_first(clock >> 1, 6) + "1"
 
 
 def phase_register(phase):
-    """In answers to pages and inquiries: X of the hop sequence below two ones."""
+    """In responses to pages and inquiries: X of the hop sequence below two ones."""
     return lsb_first(phase, 5) + "11"
 
 
@@ -116,7 +116,7 @@ def two_thirds(bits):
 
 
 def corrected(block):
-    """The ten bits of a block with at most one bit wrong; None otherwise."""
+    """The ten bits of a block with at most one error; None otherwise."""
     near = [block] + [block[:at] + "10"[int(block[at])] + block[at + 1 :] for at in range(15)]
     return next((one[:10] for one in near if parity(one[:10]) == one[10:]), None)
 
@@ -138,7 +138,7 @@ TYPES = {
 
 
 def frame(name, lt_addr, flow, arqn, seqn, uap, clock, payload):
-    """Header and payload as they are sent."""
+    """Header and payload in the order of transmission."""
     code, _, _, _, coding, has_crc, _ = TYPES[name]
     header = lsb_first(lt_addr, 3) + lsb_first(code, 4) + f"{flow}{arqn}{seqn}"
     header += hec(header, uap)

@@ -1,4 +1,4 @@
-"""The packets of BR/EDR in an air log, as LINKTYPE_BLUETOOTH_BREDR_BB has them."""
+"""The BR/EDR packets of an air log, in the format LINKTYPE_BLUETOOTH_BREDR_BB."""
 
 import struct
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from baseband import TYPES, air_time, lsb_first
 from pcapng_reader import packets
 
 LINK_TYPE = 255
-# The option of a packet that has its bits as they are on the air.
+# The option with the bits of a packet on the air.
 ON_AIR = 0x8001
-# TYPE by the logical transport and the rate of the payload; NULL, POLL, FHS and DM1 are the same everywhere, and in the log as of ACL.
+# TYPE by logical transport and payload rate; NULL, POLL, FHS and DM1 are the same for all, and ACL in the log.
 SCO, ESCO, ACL = 1, 2, 3
 NAMES = {
     (ACL, 0): {0: "NULL", 1: "POLL", 2: "FHS", 3: "DM1", 4: "DH1", 9: "AUX1", 10: "DM3", 11: "DH3", 14: "DM5", 15: "DH5"},
@@ -25,7 +25,7 @@ START, CONTINUATION, LINK_MANAGER = 2, 1, 3
 
 
 def number(bits):
-    """Of a text of bits, the least significant first."""
+    """The number in a text of bits, the least significant first."""
     return int(bits[::-1], 2) if bits else 0
 
 
@@ -42,7 +42,7 @@ class Packet:
     is_id: bool
     on_air: bytes = None
     transport: int = ACL
-    # As it was sent, or because it was opened.
+    # As sent, or decrypted.
     is_decrypted: bool = False
 
     @classmethod
@@ -88,7 +88,7 @@ class Packet:
 
 
 def read(path):
-    """The packets of BR/EDR in an air log."""
+    """The BR/EDR packets of an air log."""
     for number_, (link_type, ticks, per_second, record, options) in enumerate(packets(path), 1):
         if link_type == LINK_TYPE:
             yield Packet.parse(number_, Fraction(ticks * 1_000_000, per_second), record, options)

@@ -6,7 +6,7 @@ def used_channels(channel_map):
 
 
 def select_1(counter, hop, channel_map):
-    """Channel of the event `counter` of a connection that has hopped in every event since its first."""
+    """The channel of event `counter` of a connection that has hopped in every event since the first."""
     unmapped = (counter + 1) * hop % 37
     if channel_map >> unmapped & 1:
         return unmapped

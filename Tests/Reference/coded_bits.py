@@ -1,4 +1,4 @@
-"""The bits of a BR/EDR packet on the air, taken back to header and payload: FEC 1/3 and 2/3 block by block, then the whitening. Core Vol 2, Part B, 7.2 to 7.5."""
+"""Decodes the bits of a BR/EDR packet on the air to header and payload: FEC 1/3 and 2/3 by blocks, then whitening. Core Vol 2, Part B, 7.2 to 7.5."""
 
 from functools import lru_cache
 
@@ -13,14 +13,14 @@ def _sequence(register):
 
 
 def unwhitened(bits, register, skipped=0):
-    """After the first bits of the sequence, which the header has taken."""
+    """After the first bits of the sequence, which the header uses."""
     whole = _sequence(register) * ((skipped + len(bits)) // PERIOD + 1)
     return xor(bits, whole[skipped : skipped + len(bits)])
 
 
 @lru_cache(1 << 15)
 def _block(block):
-    """The ten bits that are most likely meant, and whether the fifteen are a word of the code: its generator divides it."""
+    """The ten most likely bits, and True if the fifteen form a code word: the generator divides it."""
     is_word = "1" not in remainder(block, HAMMING)
     return block[:10] if is_word else corrected(block) or block[:10], is_word
 
@@ -31,7 +31,7 @@ def _majorities(bits):
 
 
 def _decoded(bits, coding, length):
-    """Bits without their code, and what is wrong with it."""
+    """Bits without their code, and the error."""
     if coding is thrice:
         data, is_word = _majorities(bits)
         return data, [] if is_word else ["three bits of FEC 1/3 that are not the same"]
@@ -47,7 +47,7 @@ def _decoded(bits, coding, length):
 
 
 def decode(octets, register, coding, length):
-    """Header as 18 bits, payload with CRC as octets and their number, and a list of faults of the codes."""
+    """Header as 18 bits, payload with CRC as octets with their number, and a list of coding errors."""
     sent = octet_bits(octets[:HEADER_OCTETS])
     header, is_word = _majorities(sent[:HEADER_BITS])
     data, faults = _decoded(octet_bits(octets[HEADER_OCTETS:]), coding, 8 * length)

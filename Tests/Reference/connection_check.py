@@ -1,4 +1,4 @@
-"""One connection of an air log, followed packet by packet against the rules of Core Vol 6, Part B."""
+"""Follows a connection of an air log packet by packet and checks the rules of Core Vol 6, Part B."""
 
 import struct
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ class Parameters:
 
 @dataclass
 class Side:
-    """What has been seen of one sender."""
+    """The observations of one sender."""
 
     phy: tuple
     last: object = None
@@ -60,7 +60,7 @@ class Delivery:
 
 @dataclass
 class ConnectionCheck:
-    """`lossless` adds the rules that hold only when every packet is received."""
+    """`lossless` adds the rules that apply only if every packet is received."""
 
     parameters: Parameters
     lossless: bool = True
@@ -90,7 +90,7 @@ class ConnectionCheck:
     def fault(self, packet, rule, text):
         self.violations.append({"packet": packet.number, "time": packet.start, "rule": rule, "text": text})
 
-    # The event a packet belongs to
+    # The event of a packet
 
     def feed(self, packet):
         if crc24(packet.pdu, self.parameters.crc_init) != packet.crc:
@@ -114,7 +114,7 @@ class ConnectionCheck:
         previous = self.previous
         if previous is not None:
             gap = packet.start - previous.end
-            # An event may fill its interval to the last microsecond: what starts at the next anchor point belongs to the next event.
+            # An event may fill its interval to the last microsecond: a packet at the next anchor point belongs to the next event.
             if gap == T_IFS and previous.sender == PERIPHERAL and packet.start < self.anchor + self.parameters.interval:
                 self._continues(packet, previous)
                 return
@@ -149,7 +149,7 @@ class ConnectionCheck:
             self._ends_in_time(packet, packet.end + T_IFS)
 
     def _due_update(self, start):
-        """The connection update whose instant lies between the last event and `start`, with the time of its instant."""
+        """The connection update with an instant between the last event and `start`, with the time of its instant."""
         for instant in sorted(self.pending):
             if "interval" in self.pending[instant]:
                 at = self.reference[1] + self._distance(instant) * self.parameters.interval
@@ -230,10 +230,10 @@ class ConnectionCheck:
         if packet.channel != expected:
             self.fault(packet, "channel", f"channel {packet.channel} in event {self.counter}, expected {expected}")
 
-    # A peripheral that sleeps, 4.5.1, 5.1.1 and 5.5.1
+    # Sleeping peripherals, 4.5.1, 5.1.1 and 5.5.1
 
     def _slept(self, packet):
-        """The event before the one that `packet` opens was not answered."""
+        """The event before the one that `packet` starts was not answered."""
         if not self.lossless:
             return
         self.asleep += 1
@@ -245,7 +245,7 @@ class ConnectionCheck:
     # Time on the air, 4.5.10, 5.1.7.4 and 5.1.10.1
 
     def _effective_time(self, sender, phy):
-        """connEffectiveMaxTxTime of `sender`, were it to transmit on `phy`."""
+        """connEffectiveMaxTxTime of `sender` for transmission on `phy`."""
         own, other = self.sides[sender], self.sides[OTHER[sender]]
         time = min(own.max_tx_time, other.max_rx_time)
         if not phy.startswith("coded"):
@@ -261,7 +261,7 @@ class ConnectionCheck:
         allowed = self._effective_time(sender, packet.phy)
         if packet.llid != 3 and taken > allowed:
             self.fault(packet, "tx-time", f"{sender} sent for {taken} us, {allowed} us are allowed")
-        # The faster coding of LE Coded is given the benefit of the doubt.
+        # LE Coded may use the faster coding.
         later = self.next_phy.get(sender)
         if later and packet.llid != 3 and air_time(later[-1], len(packet.pdu)) > self._effective_time(sender, later[-1]):
             self.fault(packet, "tx-time", f"{sender} sent {len(packet.payload)} octets, too many for {later[-1]} after the instant to come")
@@ -269,7 +269,7 @@ class ConnectionCheck:
             self.next_phy = {role: PHY_BITS[bits][::-1] for role, bits in zip((CENTRAL, PERIPHERAL), packet.clear[1:3]) if bits in PHY_BITS}
 
     def finish(self, end):
-        """The log ends: a link that changed its parameters must have lived to use them, since supervision starts anew at the instant. 5.1.1"""
+        """The end of the log: a link that changed its parameters must have used them, since supervision restarts at the instant. 5.1.1"""
         due = self.reference and not self.terminated and self._due_update(end)
         if not due or self.previous is None:
             return
@@ -298,7 +298,7 @@ class ConnectionCheck:
         side.last = packet
 
     def _open(self, packet, sender, last):
-        """Opens what is new; what is sent again is what it was."""
+        """Decrypts new packets; retransmissions are unchanged."""
         if last is not None and packet.sn == last.sn:
             packet.clear = last.clear
             return
@@ -322,7 +322,7 @@ class ConnectionCheck:
         elif self.lossless and peer.last is not None and packet.nesn == peer.last.sn:
             self.fault(packet, "nesn", "a received packet was not acknowledged")
 
-    # What the packets carry
+    # Contents of packets
 
     def _delivered(self, packet, sender):
         if not packet.clear:
@@ -372,7 +372,7 @@ class ConnectionCheck:
             self._phy_update(packet, data)
 
     def _phy_update(self, packet, data):
-        """A peripheral that names one PHY for both directions gets it both ways, or nothing changes. 5.1.10"""
+        """A peripheral that requests one PHY for both directions gets it in both, or nothing changes. 5.1.10"""
         if self.wanted and self.wanted[0] == self.wanted[1] and self.wanted[0] in PHY_BITS:
             result = [PHY_BITS.get(bits, side.phy) for bits, side in zip(data[:2], self.sides.values())]
             if any(data[:2]) and result != [PHY_BITS[self.wanted[0]]] * 2:
@@ -394,7 +394,7 @@ class ConnectionCheck:
         ahead = ((instant - self.counter + 0x8000) & 0xFFFF) - 0x8000
         if ahead < 0:
             self.fault(packet, "instant", f"instant {instant} lies {-ahead} events in the past")
-        # It hears the confirmation of its acknowledgement in the next event, and is awake before and at the instant.
+        # It receives the confirmation of its acknowledgement in the next event, and listens before and at the instant.
         self.awake |= {self.counter + 1, self.counter + ahead - 1, self.counter + ahead}
         self.pending.setdefault(instant, {}).update(change)
 

@@ -1,4 +1,4 @@
-"""The encryption of one connection of an air log: which packets are encrypted, with which key and counter. Core Vol 6, Part B, 5.1.3, and Part E."""
+"""The encryption of a connection in an air log: the encrypted packets, with their keys and counters. Core Vol 6, Part B, 5.1.3, and Part E."""
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -21,13 +21,13 @@ def read_keys(path):
 
 
 def session_key(long_term_key, skd):
-    """e(LTK, SKD), SKD in the order of the air: the central's half, then the peripheral's."""
+    """e(LTK, SKD), SKD in the order of transmission: the central's half, then the peripheral's."""
     encryptor = Cipher(algorithms.AES(long_term_key), modes.ECB()).encryptor()
     return encryptor.update(skd[::-1]) + encryptor.finalize()
 
 
 class Decryption:
-    """Follows the control PDUs that start and pause encryption, and opens what is encrypted."""
+    """Follows the control PDUs that start and pause encryption, and decrypts packets."""
 
     def __init__(self, long_term_keys=()):
         self._keys = list(long_term_keys)
@@ -39,7 +39,7 @@ class Decryption:
         self.opened = 0
 
     def open(self, packet, sender):
-        """The payload of a new packet; None where its MIC is wrong, or no key is known."""
+        """The payload of a new packet; None if its MIC is wrong or the key is unknown."""
         if not packet.payload or not self._encrypts[sender]:
             return packet.payload
         if self._cipher is None or len(packet.payload) <= MIC:
@@ -64,7 +64,7 @@ class Decryption:
         return self._cipher is not None
 
     def delivered(self, payload, sender):
-        """A control PDU that the other side has taken."""
+        """A control PDU that the other side has acknowledged."""
         code, data = payload[0], payload[1:]
         if code == ENC_REQ and sender == CENTRAL:
             self._halves[CENTRAL] = data[10:18], data[18:22]
@@ -76,7 +76,7 @@ class Decryption:
         elif code == START_ENC_RSP and sender == CENTRAL:
             self._encrypts[PERIPHERAL] = True
         elif code == PAUSE_ENC_RSP:
-            # The peripheral's, which is encrypted, and then the central's, which is not.
+            # The peripheral's PDU, which is encrypted, and then the central's, which is not.
             self._encrypts[CENTRAL if sender == PERIPHERAL else PERIPHERAL] = False
 
     def _begin(self):

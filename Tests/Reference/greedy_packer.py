@@ -33,7 +33,7 @@ LARGEST_TIME_US = {"1m": 2120, "2m": 2120, "coded-s2": 17040, "coded-s8": 17040}
 
 
 def air_time_us(phy, payload, mic=0):
-    """Time on air of a packet whose PDU has a header of two octets, `payload` octets and a MIC of `mic`."""
+    """Time on air of a packet whose PDU has a 2-octet header, `payload` octets and a MIC of `mic`."""
     pdu = 2 + payload + mic
     if phy == "1m":
         return (1 + 4 + pdu + 3) * 8
@@ -46,7 +46,7 @@ def air_time_us(phy, payload, mic=0):
 
 
 def longest_payload(phy, time_us, mic=0):
-    """The most octets whose packet takes no more than `time_us`."""
+    """The largest number of octets whose packet takes at most `time_us`."""
     payload = 0
     while payload < 251 and air_time_us(phy, payload + 1, mic) <= time_us:
         payload += 1
@@ -54,7 +54,7 @@ def longest_payload(phy, time_us, mic=0):
 
 
 def effective_time_us(phy, interval_us, asked_us, receive_octets=DEFAULT_OCTETS):
-    """connEffectiveMaxTxTime of the sender when the other side's packets are of up to `receive_octets` (4.5.10)."""
+    """connEffectiveMaxTxTime of the sender if the other side's packets have up to `receive_octets` (4.5.10)."""
     if not phy.startswith("coded"):
         return asked_us
     receive_time = max(DEFAULT_CODED_TIME_US, receive_octets * 64 + 976)
@@ -83,7 +83,7 @@ def fragments(att_packet_octets, octets):
 
 
 def pack_both(phy, data_length, mtu, interval_ms):
-    """One row of each direction where both have data: which fragment meets which is chance, and this is the best way to meet."""
+    """One row of each direction if both have data: the pairing of fragments is random, and this is the best one."""
     count = len(fragments(mtu, pack(phy, data_length, mtu, interval_ms, meeting=0).octets))
     return max((pack(phy, data_length, mtu, interval_ms, meeting=at) for at in range(count)), key=lambda row: row.goodput_kbps)
 

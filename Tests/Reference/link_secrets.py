@@ -33,19 +33,19 @@ class Secrets:
         self.proofs = self.opened = 0
 
     def open(self, payload, side, tick):
-        """Payload and CRC of each packet, as they were before they were encrypted."""
+        """Payload and CRC of each packet before encryption."""
         return payload
 
     def unseal(self, body, width, side):
-        """Payload header and user data that are sent for the first time, in clear; None where the MIC is wrong."""
+        """Payload header and user data of a new packet in plaintext; None if the MIC is wrong."""
         return body
 
     def voice(self, body, side, tick):
-        """The voice of a packet of eSCO as it was before AES-CCM encrypted it."""
+        """The voice data of an eSCO packet before encryption with AES-CCM."""
         return body
 
     def sent(self, body, side):
-        """A message of the link manager that is sent for the first time; what is wrong with it, or None."""
+        """A new LMP message; returns its violation, or None."""
         code, data = body[0] >> 1, body[1:]
         if len(data) != LENGTHS.get(code, len(data)):
             return "a message that is cut, or was opened with a wrong key"
@@ -66,7 +66,7 @@ class Secrets:
         return None
 
     def taken(self, body, side):
-        """A message that the other side has acknowledged: the central sends as its LMP_accepted for START or STOP says."""
+        """A message that the other side has acknowledged: the central transmits as stated by its LMP_accepted for START or STOP."""
         if side == "peripheral" and body[0] >> 1 == ACCEPTED and body[1] in (START, STOP):
             self.encrypts["central"] = body[1] == START
 
@@ -81,7 +81,7 @@ class LinkSecrets(Secrets):
         return e0(self.session, self.addresses["central"], (tick >> 1 & 0x3FFFFFF).to_bytes(4, "little"), payload)
 
     def _response(self, side):
-        """The last authentication gives the ciphering offset."""
+        """The last authentication determines the ciphering offset."""
         if OTHER[side] not in self.challenges:
             return None
         proof = e1(self.key, self.challenges.pop(OTHER[side]), self.addresses[side])
@@ -121,7 +121,7 @@ class SecureLinkSecrets(Secrets):
         return Cipher(algorithms.AES(self.session_key), modes.CTR(b"\x01" + nonce + b"\x00\x01")).encryptor().update(body)
 
     def _addresses(self):
-        """Those functions take the most significant octet first."""
+        """These functions use the most significant octet first."""
         return [self.addresses[side][::-1] for side in SIDES]
 
     def _response(self, side):

@@ -1,4 +1,4 @@
-"""Link layer packets as an LE_LL_WITH_PHDR record holds them, their CRC and their time on air."""
+"""Link layer packets in LE_LL_WITH_PHDR records, with CRC and time on air."""
 
 import struct
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ def _reverse(value, bits):
 
 
 def _crc_table():
-    # x^24 + x^10 + x^9 + x^6 + x^4 + x^3 + x + 1, reflected because octets travel least significant bit first.
+    # x^24 + x^10 + x^9 + x^6 + x^4 + x^3 + x + 1, reflected because octets are sent least significant bit first.
     table = []
     for octet in range(256):
         state = octet
@@ -82,7 +82,7 @@ class Packet:
 
     @property
     def sender(self):
-        """Who sent a data channel packet; None on advertising channels."""
+        """The sender of a data channel packet; None on advertising channels."""
         return {2: CENTRAL, 3: PERIPHERAL}.get(self.flags >> 7 & 7)
 
     @property
@@ -111,7 +111,7 @@ class Packet:
 
     @property
     def auxiliary_offset(self):
-        """Microseconds that the AuxPtr of an extended advertising PDU names; None where there is none. Core Vol 6, Part B, 2.3.4"""
+        """The time in the AuxPtr of an extended advertising PDU in microseconds; None without AuxPtr. Core Vol 6, Part B, 2.3.4"""
         if self.pdu[1] < 2 or not self.pdu[2] & 0x3F or not self.pdu[3] >> 4 & 1:
             return None
         flags = self.pdu[3]
@@ -121,7 +121,7 @@ class Packet:
 
 
 def parse(number, time, record):
-    """A packet from a record's octets: pseudo header of ten, access address, coding indicator on Coded, PDU, CRC."""
+    """A packet from a record's octets: 10-octet pseudo header, access address, coding indicator on Coded, PDU, CRC."""
     rf_channel, _, _, _, _, flags = struct.unpack_from("<BBBBIH", record)
     access_address = struct.unpack_from("<I", record, 10)[0]
     at = 14

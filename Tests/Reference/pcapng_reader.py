@@ -43,7 +43,7 @@ def _interface(body, order):
 
 
 def read(path):
-    """Yields (time in microseconds, octets) of every packet of LE, in file order."""
+    """Yields (time in microseconds, octets) of every LE packet, in file order."""
     for link_type, ticks, per_second, octets, _ in packets(path):
         if link_type != LINK_TYPE:
             raise NotAnAirLog(f"{path}: link type {link_type}")
@@ -51,7 +51,7 @@ def read(path):
 
 
 def packets(path):
-    """Yields (link type, time in ticks, ticks in a second, octets, options by code) of every packet, in file order."""
+    """Yields (link type, time in ticks, ticks per second, octets, options by code) of every packet, in file order."""
     with open(path, "rb") as file:
         data = file.read()
     at, order, interfaces = 0, None, []

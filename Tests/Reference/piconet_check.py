@@ -25,7 +25,7 @@ SET_AFH, SLOT_OFFSET, SNIFF, UNSNIFF, ACCEPTED = 60, 52, 23, 24, 3
 
 @dataclass
 class Sniff:
-    """LMP_sniff_req: when the peripheral listens. Core Vol 2, Part B, 8.7, and Part C, 4.5.3.1."""
+    """LMP_sniff_req: the slots in which the peripheral listens. Core Vol 2, Part B, 8.7, and Part C, 4.5.3.1."""
 
     interval: int
     offset: int
@@ -44,7 +44,7 @@ class Sniff:
         return ((slot ^ 1 << 26 if self.inverts else slot) - self.offset) % self.interval
 
     def hears(self, slot, last):
-        """Whether the peripheral listens in a slot of its central; `last` is the first one after what was last sent on the link."""
+        """True if the peripheral listens in a slot of its central; `last` is the first slot after the last packet on the link."""
         if slot < self.agreed + 2 * self.interval:
             return True
         after = self.since_anchor(slot)
@@ -53,10 +53,10 @@ class Sniff:
 
 @dataclass
 class Direction:
-    """What one end of a link sends."""
+    """The packets of one end of a link."""
 
     seqn: bool = False
-    # The payload that is sent, and as it was before it was sealed.
+    # The transmitted payload, and its plaintext.
     body: bytes = None
     clear: bytes = None
     acknowledged: bool = True
@@ -70,7 +70,7 @@ class Link:
         self.lt_addr = lt_addr
         self.directions = {"central": Direction(), "peripheral": Direction()}
         self.heard = False
-        # Channel maps by the slot from which they hold; without one the sequence is the basic one.
+        # Channel maps by the first slot in which they apply; None for the basic sequence.
         self.maps = []
         self.adapted = 0
         self.secrets = None
@@ -79,13 +79,13 @@ class Link:
         self.transports = Transports()
 
     def at(self, slot):
-        """The central sends in a slot; whether it is heard there."""
+        """The central sends in a slot; returns True if the peripheral can receive it there."""
         heard = self.sniff is None or self.sniff.hears(slot, self.last_slot)
         self.anchors += self.sniff is not None and self.sniff.since_anchor(slot) == 0
         return heard
 
     def manage(self, body, slot):
-        """Sniff mode, as its messages are first sent: it is agreed on by LMP_accepted, and over once one side wants it to be. SCO and eSCO likewise."""
+        """Sniff mode, SCO and eSCO from new LMP messages: established by LMP_accepted, and ended as soon as one side requests it."""
         if body[0] & 3 != LINK_MANAGER or len(body) < 2:
             return
         code, data = body[1] >> 1, body[2:]
@@ -102,20 +102,20 @@ class Link:
         return next((channels for slot, channels in reversed(self.maps) if tick >> 1 >= slot), None)
 
     def adapt(self, body):
-        """LMP_set_AFH: the instant in slots, whether there is a map, and the map. Core Vol 2, Part C, 4.1.4."""
+        """LMP_set_AFH: the instant in slots, a flag for the map, and the map. Core Vol 2, Part C, 4.1.4."""
         if len(body) == 17 and body[0] & 3 == LINK_MANAGER and body[1] >> 1 == SET_AFH and body[6] < 2 and not body[16] & 0x80:
             channels = int.from_bytes(body[7:17], "little") if body[6] else None
             self.maps.append((int.from_bytes(body[2:6], "little"), channels))
 
 
 class Piconet:
-    """What an FHS packet begins: address and clock of a central, and the links that join it."""
+    """The start of a piconet by an FHS packet: address and clock of a central, and the links that join it."""
 
     def __init__(self, check, address, clock, start):
         self.check, self.address, self.lap, self.uap = check, address & 0xFFFFFFF, address & 0xFFFFFF, address >> 24 & 0xFF
         self.clock, self.start = clock, start
         self.links, self.asked = {}, None
-        # Of the piconet of whoever told it, from the start of an even slot of this one. Core Vol 2, Part C, 4.1.4.4.
+        # The slot offset of the reporting device's piconet from the start of an even slot of this one. Core Vol 2, Part C, 4.1.4.4.
         self.slot_offset = 0
 
     def tick(self, time):
@@ -155,7 +155,7 @@ class Piconet:
             self._sequence(packet, link, "central")
 
     def _addressee(self, packet, slot):
-        """The link, and the synchronous transport on it that a packet belongs to."""
+        """The link, and the synchronous transport, of a packet."""
         link = self.links.get(packet.lt_addr)
         if link and packet.name not in SCO_NAMES:
             self._give_way(packet, slot)
@@ -166,7 +166,7 @@ class Piconet:
         return None, None
 
     def _give_way(self, packet, slot):
-        """User data, with the slot that its answer needs, does not touch the slots that are reserved for voice. 8.6.2 and 8.6.3"""
+        """User data, with the slot of its answer, does not overlap slots that are reserved for voice. 8.6.2 and 8.6.3"""
         count = TYPES[packet.name][1] + (1 - slot % 2)
         if packet.logical_link in (START, CONTINUATION) and any(one.owns(slot, count) for link in self.links.values() for one in link.transports.made):
             self.check.fault(packet, "reserved", f"{packet.name} in slots that are reserved for voice")
@@ -182,7 +182,7 @@ class Piconet:
         if own == "central":
             self.asked = (packet.lt_addr, tick + 2 * TYPES[packet.name][1], tick)
         else:
-            # In the slots that are reserved for it a peripheral sends even when it has not heard its central.
+            # A peripheral sends in its reserved slots even if it has not received its central's packet.
             asked, self.asked = self.asked, None
             if asked and asked[:2] == (packet.lt_addr, tick):
                 asked = asked[2]
@@ -206,7 +206,7 @@ class Piconet:
         self._sequence(packet, link, "peripheral")
 
     def _expect_channel(self, packet, link, tick, asked):
-        """With a map the peripheral answers on the channel on which it was asked, which is one that is used. 2.6.4.6"""
+        """With a map the peripheral answers on the channel of the central's packet, which is a used one. 2.6.4.6"""
         channels = link.channel_map(asked)
         expected = adapted(asked, self.address, channels) if channels else basic(tick, self.address)
         link.adapted += channels is not None
@@ -228,7 +228,7 @@ class Piconet:
 
     @staticmethod
     def _acknowledge(packet, link, other):
-        """What the other side has sent is taken, before this packet goes out: it may be encrypted already because of that."""
+        """The other side's last packet is processed before this packet is sent, which may already be encrypted because of it."""
         receiver = link.directions[other]
         if packet.arqn and not receiver.acknowledged:
             receiver.acknowledged = True
@@ -237,13 +237,13 @@ class Piconet:
                 link.secrets.taken(receiver.body[1:], other)
 
     def _sequence(self, packet, link, own):
-        """A payload is sent with its SEQN until it is acknowledged; the next one has the other SEQN. 7.6"""
+        """A payload is sent with its SEQN until it is acknowledged; the next one has the inverse SEQN. 7.6"""
         sender = link.directions[own]
         if not TYPES[packet.name][5]:
             return
         sender.packets += 1
         if sender.acknowledged and (link.sniffs or self.check.loses) and (packet.seqn, packet.body) == (sender.seqn, sender.body):
-            # The acknowledgement was lost, or came when the peripheral did not listen any more.
+            # The acknowledgement was lost, or sent when the peripheral no longer listened.
             sender.retransmissions += 1
         elif sender.acknowledged:
             if packet.seqn == sender.seqn:
@@ -268,7 +268,7 @@ class Piconet:
             sender.retransmissions += 1
 
     def goodput_kbps(self, lt_addr, own, begin, end):
-        """L2CAP octets that were acknowledged in a span."""
+        """The number of acknowledged L2CAP octets in a period."""
         octets = 0
         for time, body in self.links[lt_addr].directions[own].deliveries:
             if begin <= time < end and body[0] & 3 in (START, CONTINUATION):
@@ -277,7 +277,7 @@ class Piconet:
 
 
 class PiconetCheck:
-    """`secrets` makes those of a link from the LAP of its central, or None; whether the air loses packets, so that acknowledgements may not be heard."""
+    """`secrets` creates those of a link from the LAP of its central, or None; `loses` is True if the air loses packets, including acknowledgements."""
 
     def __init__(self, secrets=lambda lap: None, loses=False):
         self.secrets, self.loses = secrets, loses
@@ -287,7 +287,7 @@ class PiconetCheck:
         self.violations.append({"packet": packet.number, "time": float(packet.start), "rule": rule, "text": text})
 
     def decode(self, packet, register):
-        """The bits on the air, with what FEC corrects, are those of the header and the payload that all else is checked of."""
+        """The bits on the air, corrected by FEC, agree with the header and the payload used by the other checks."""
         if packet.on_air is None or packet.name not in TYPES:
             return
         self.decoded += 1
@@ -310,7 +310,7 @@ class PiconetCheck:
         self.recent = [before for before in self.recent if packet.start - before.start <= 2 * SLOT] + [packet]
 
     def _register(self, packet):
-        """Of a packet of two devices that are no piconet: its channel tells the phase, as none has two in a sequence."""
+        """Of a packet outside a piconet: its channel determines the phase, because the channels of a sequence are unique."""
         if packet.lt_addr and packet.lap in self.piconets:
             return clock_register(int(self.piconets[packet.lap].tick(packet.start)))
         is_inquiry = packet.lap in INQUIRY_LAPS
@@ -338,7 +338,7 @@ class PiconetCheck:
         self.pages += 1
         self._response(packet)
         clock, lt_addr = number(bits[115:141]) << 2, number(bits[112:115])
-        # In a role switch the FHS packet comes in a slot of the old piconet, within a slot pair of the new one.
+        # In a role switch the FHS packet is sent in a slot of the old piconet, within a slot pair of the new one.
         before = self.piconets.get(packet.lap)
         start = packet.start
         if before:
@@ -359,7 +359,7 @@ class PiconetCheck:
         address = packet.uap << 24 | packet.lap
         answers = [before for before in self.recent if before.is_id and before.lap == packet.lap and packet.start - before.start in (SLOT, HALF_SLOT)]
         if not answers:
-            # Sent again: the answer is further back.
+            # Repeated: the response is further back.
             return
         channels = [(kernel(x, 1, address), kernel((x + 1) % 32, 0, address)) for x in range(32)]
         if not any((answer.channel, packet.channel) in channels for answer in answers):

@@ -1,4 +1,4 @@
-"""A decoder of SBC, written from A2DP's appendix B and nothing of ours: frames in, samples out."""
+"""A decoder of SBC, written from A2DP's appendix B without our code: frames in, samples out."""
 
 import math
 
@@ -11,7 +11,7 @@ LOUDNESS = {
 
 
 def prototype(subbands, table):
-    """The whole filter out of its first half and the one in the middle."""
+    """The complete filter from its first half and its centre."""
     half = table[subbands]
     length = 10 * subbands
     whole = half + [0.0] * (length - len(half))
@@ -44,7 +44,7 @@ class Bits:
 
 
 def crc(bits):
-    """x8 + x4 + x3 + x2 + 1 over a list of bits, beginning with 0x0F."""
+    """x8 + x4 + x3 + x2 + 1 over a list of bits, initial value 0x0F."""
     value = 0x0F
     for bit in bits:
         carry = value >> 7 ^ bit
@@ -59,7 +59,7 @@ def spread(number, count):
 
 
 def allocate(needs, pool):
-    """Bits for a list of needs, in the order in which what is left is handed out."""
+    """The bits for a list of needs, in the order in which the remaining bits are assigned."""
     count, slices, level = 0, 0, max(needs) + 1
     while True:
         level -= 1
@@ -94,7 +94,7 @@ class Decoder:
         self.memory = {}
 
     def decode(self, frame):
-        """Samples by channel; a frame that is wrong raises."""
+        """Returns samples by channel; raises an error for an invalid frame."""
         bits = Bits(frame)
         assert bits.take(8) == 0x9C, "no sync word"
         frequency, blocks, mode, snr, wide = bits.take(2), 4 * (bits.take(2) + 1), bits.take(2), bits.take(1), bits.take(1)
@@ -144,7 +144,7 @@ class Decoder:
         return [both[0::2], both[1::2]]
 
     def synthesise(self, channel, samples, subbands):
-        """A2DP's synthesis: V shifted by two times the subbands, U out of it, windowed and summed."""
+        """A2DP's synthesis: V shifted by twice the subbands, U extracted, windowed and summed."""
         memory = self.memory.setdefault(channel, [0.0] * (20 * subbands))
         fresh = [
             sum(samples[k] * math.cos((i + subbands / 2) * (2 * k + 1) * math.pi / (2 * subbands)) for k in range(subbands))

@@ -15,10 +15,10 @@ SCO_NAMES = set(SCO_TYPES.values())
 
 @dataclass
 class Transport:
-    """As it was agreed on: D, T and W in slots, types and octets by who sends them."""
+    """The agreed terms: D, T and W in slots, types and octets by sender."""
 
     handle: int
-    # Of eSCO; SCO has the link's.
+    # The LT_ADDR of eSCO; SCO uses the link's.
     lt_addr: int
     inverts: bool
     offset: int
@@ -26,11 +26,11 @@ class Transport:
     window: int
     types: dict
     lengths: dict
-    # Its first instant after it was accepted.
+    # The first instant after the acceptance.
     begins: int = None
     ended: bool = False
     instant: int = None
-    # In this interval: what each side has sent, and whether the other one has it.
+    # The current interval: the packets of each side, and whether the other side has received them.
     sent: dict = field(default_factory=dict)
     taken: set = field(default_factory=set)
     # SEQN of each side in even intervals.
@@ -68,7 +68,7 @@ class Transport:
         return not self.ended and any(one >= self.begins and self.since(one) < self.reserved for one in range(slot, slot + count))
 
     def feed(self, packet, side, slot, loses=False):
-        """What is wrong with a packet, as pairs of a rule and a text; where the air loses packets, an acknowledgement may not have been heard."""
+        """The violations of a packet as pairs of rule and text; if the air loses packets, an acknowledgement may be lost."""
         since, name = self.since(slot), packet.name
         self.packets += 1
         if not self.is_extended:
@@ -107,7 +107,7 @@ class Transport:
 
 
 class Transports:
-    """Those of a link, as the messages of its link managers make and end them."""
+    """The synchronous transports of a link, as its LMP messages create and end them."""
 
     def __init__(self):
         self.made, self._asked, self._removed = [], None, None

@@ -1,4 +1,4 @@
-"""Writes air logs for the tests of the rechecker: a connection that keeps the rules, or breaks one of them on purpose."""
+"""Writes air logs for the tests of the rechecker: a connection that satisfies the rules, or deliberately violates one."""
 
 import struct
 
@@ -84,13 +84,13 @@ class Link:
                 self.phy = self.later_phy
             self._event(counter, anchor + (3 if self.fault == "anchor" and counter == 9 else 0))
             anchor += self.interval
-        # Somebody else goes on.
+        # Another device continues.
         adv = bytes((0x00, 6)) + PERIPHERAL_ADDRESS
         self.out.add(anchor + 10 * self.interval, "1m", 37, ADVERTISING_ACCESS_ADDRESS, ADVERTISING_CRC_INIT, adv)
         return self.out
 
     def _connect(self):
-        # An ADV_IND that allows algorithm #2 and its CONNECT_IND; the transmit window opens 1.25 ms later, one step long.
+        # An ADV_IND that allows algorithm #2 and its CONNECT_IND; the transmit window starts 1.25 ms later and has one step.
         chsel = 0x20 if self.algorithm == 2 else 0
         adv = bytes((0x00 | chsel, 6)) + PERIPHERAL_ADDRESS
         self.out.add(1000, "1m", 37, ADVERTISING_ACCESS_ADDRESS, ADVERTISING_CRC_INIT, adv)
@@ -122,7 +122,7 @@ class Link:
         if not self.rest:
             self.rest, self.is_start = struct.pack("<HH", self.mtu, 4) + b"\x1b\x10\x00" + bytes(self.mtu - 3), True
         size = self.octets if self.fault == "length" else self.agreed
-        # What may have to be sent again on LE Coded has to suit it: beside the central's longest packet, 17,040 us, and never less than 2,704 us.
+        # Retransmissions on LE Coded must fit: beside the central's longest packet, 17,040 us, and at least 2,704 us.
         if self.later_phy.startswith("coded") and counter >= (33 if self.fault == "restrict" else 24) and self.fault != "long" and self.updates:
             while air_time_us(self.later_phy, size) > max(2704, self.interval - 300 - 17040):
                 size -= 1

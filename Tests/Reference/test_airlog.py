@@ -1,4 +1,4 @@
-"""The rechecker on logs that keep the rules, and on logs that break one."""
+"""The rechecker with logs that satisfy the rules, and with logs that violate one."""
 
 import pytest
 
@@ -65,7 +65,7 @@ def test_a_sound_link_has_no_violation(tmp_path, later_phy, algorithm):
     assert log.faults() == []
     (connection,) = log.connections
     assert connection.events == 45
-    # The last notification's acknowledgement may lie beyond the end of the log.
+    # The last notification's acknowledgement may be beyond the end of the log.
     assert link.delivered - len(connection.deliveries) in (0, 1)
 
 
@@ -101,7 +101,7 @@ def test_faults_around_an_instant_are_found(tmp_path, options, rule):
 
 @pytest.mark.parametrize(("unit", "offset", "is_short"), [(30, 14, True), (30, 15, False), (300, 1, True), (300, 2, False)])
 def test_an_auxiliary_pointer_leaves_room_for_the_packet(tmp_path, unit, offset, is_short):
-    # ADV_EXT_IND with AdvDataInfo and AuxPtr alone takes 136 us on LE 1M.
+    # ADV_EXT_IND with only AdvDataInfo and AuxPtr takes 136 us on LE 1M.
     pointer = bytes((5 | (0x80 if unit == 300 else 0),)) + offset.to_bytes(2, "little")
     out = Recorder()
     out.add(1000, "1m", 37, ADVERTISING_ACCESS_ADDRESS, ADVERTISING_CRC_INIT, bytes((7, 7, 6, 0x18, 1, 0)) + pointer)

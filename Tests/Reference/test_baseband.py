@@ -1,4 +1,4 @@
-"""Our baseband and that of baseband.py agree on random numbers; both stand on the specification's sample data."""
+"""Our baseband and baseband.py agree on random numbers; both are verified with the specification's sample data."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Encrypted links on the air: opened here with the key log, by `bluebench show`, and by tshark in what `show` writes."""
+"""Encrypted links on the air: decrypted here with the key log, by `bluebench show`, and by tshark from the output of `show`."""
 
 import json
 import re
@@ -40,7 +40,7 @@ def test_sample_data_of_the_specification():
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """An air log of two links, a few packets lost, with its keys; what `show` writes of it, and says."""
+    """An air log of two links, with packet loss, and its keys; the output of `show`."""
     folder = tmp_path_factory.mktemp("encrypted")
     subprocess.run(
         [bluebench(), "throughput", "--encrypted", "--over", "notify,write", "--phy", "2m,coded-s2", "--interval", "30", "--seconds", "0.3",
@@ -64,7 +64,7 @@ def test_every_mic_is_right(files):
     assert log.faults() == []
     rows = json.loads((folder / "rows.json").read_text())["rows"]
     assert len(rows) == 4 and all(row["encrypted"] for row in rows)
-    # On a bad air a connection may fail before it is encrypted.
+    # With high packet loss a connection may fail before it is encrypted.
     links = [connection for connection in log.connections if connection.encryption.has_key]
     assert len(links) == len(rows)
     for connection in links:
@@ -76,7 +76,7 @@ def test_a_wrong_key_opens_nothing(files, tmp_path):
     keys = read_keys(folder / "keys")
     wrong = {address: [bytes(16)] * len(known) for address, known in keys.items()}
     log = load(folder / "air.pcapng", lossless=False, keys=wrong)
-    # What the control PDUs change cannot be known then, either.
+    # Then the changes of the control PDUs are also unknown.
     assert "mic" in {fault["rule"] for fault in log.faults()}
     assert all(connection.encryption.opened == 0 for connection in log.connections)
     lines = tmp_path / "wrong"
@@ -105,7 +105,7 @@ def test_show_opens_what_python_opens(files):
 def test_show_opens_with_the_keys_of_a_bond_file(files, tmp_path):
     folder, shown = files
     known = [key for keys in read_keys(folder / "keys").values() for key in keys]
-    # Keys of LE Secure Connections have no name: one of several opens the link.
+    # LE Secure Connections keys have no identifier: one of several decrypts the link.
     keys = [bytes(range(n, n + 16)) for n in range(1, 4)] + sorted(set(known)) + [bytes(range(9, 25))]
     bonds = [
         {"peer": f"C0:B1:BE:00:00:{n:02X}/random", "authenticated": False, "secure_connections": True,
@@ -126,7 +126,7 @@ KEY = re.compile(r"(?:Long_Term_Key|Identity_Resolving_Key|Signature_Key|Peer_IR
 
 
 def test_a_report_has_keys_if_it_is_asked_to(tmp_path):
-    """Every file of the report of a run with pairing, encryption and privacy, in every way in which a key may stand there."""
+    """Every file of the report of a run with pairing, encryption and privacy, with every possible format of a key."""
     def run(name, *options):
         folder = tmp_path / name
         command = [bluebench(), "run", "smp-legacy", "smp-sc", "bonding", "encryption", "privacy", "--report", folder, *options]
@@ -138,7 +138,7 @@ def test_a_report_has_keys_if_it_is_asked_to(tmp_path):
     shown = subprocess.run([bluebench(), "show", asked / "capture.pcapng"], check=True, capture_output=True, text=True, timeout=600).stdout
     found = {bytes.fromhex(text[at:at + 32]) for text in KEY.findall(shown) for at in range(0, len(text), 32)}
     found |= {key for keys in read_keys(keylog).values() for key in keys}
-    # Keys that cases have written in them are no secrets, and stand in other packets, too.
+    # Keys written in cases are not secret, and occur in other packets, too.
     cases = "".join(path.read_text() for path in (ROOT / "Conformance").rglob("*.yaml")).replace(" ", "").upper()
     found = {key for key in found if key.hex().upper() not in cases and key[::-1].hex().upper() not in cases and key != bytes(16)}
     found = {key for key in found if any(key[n + 1] - key[n] != 1 for n in range(1, 15))}

@@ -1,4 +1,4 @@
-"""The packer against published air times and figures."""
+"""The packer compared with published air times and throughput."""
 
 import pytest
 

@@ -45,7 +45,7 @@ EXTENDED = {
 
 
 def places(sizes, start):
-    """Offset and size of each field, and where the last ends."""
+    """Offset and size of each field, and the end of the last."""
     result = []
     for size in sizes:
         result.append((start, size))
@@ -56,12 +56,12 @@ def places(sizes, start):
 LAYOUTS = {name: places(sizes, 1) for name, sizes in PLAIN.items()} | {name: places(sizes, 2) for name, sizes in EXTENDED.items()}
 
 
-# Numbers that tshark 4.0 reads in parts: of the length of test data, the ninth and tenth octet, it takes the first only.
+# Numbers that tshark 4.0 decodes in parts: of the test data length, the ninth and tenth octet, it reads only the first.
 TOLD_IN_PARTS = {("LMP_TEST_CONTROL", 8)}
 
 
 def frame(pdu):
-    """A DM1 packet as LINKTYPE_BLUETOOTH_BREDR_BB keeps it, everything checked and right."""
+    """A DM1 packet in the format LINKTYPE_BLUETOOTH_BREDR_BB, with all checks correct."""
     header = baseband.lsb_first(1, 3) + baseband.lsb_first(3, 4) + "100"
     header += baseband.hec(header, ADDRESS >> 24)
     payload = bytes([len(pdu) << 3 | 0b111]) + pdu
@@ -73,7 +73,7 @@ def frame(pdu):
 
 @pytest.fixture(scope="module")
 def read(codec, tmp_path_factory):
-    """Name to the PDU's octets and tshark's fields."""
+    """Maps the name to the PDU's octets and tshark's fields."""
     path = tmp_path_factory.mktemp("lmp") / "lmp.pcap"
     pdus = {name: bytes.fromhex(codec.ask("random", "LMP", 7, name)["hex"]) for name in LAYOUTS}
     records = b"".join(struct.pack("<IIII", 0, 0, len(one), len(one)) + one for one in map(frame, pdus.values()))
@@ -99,6 +99,6 @@ def test_tshark_reads_it_alike(read, name):
     assert named[:1] == [name.casefold()]
     begins = {int(one.get("pos")) - start for one in leaves}
     assert {offset for offset, _ in fields} <= begins, (fields, begins)
-    # Keys, maps and features may be told octet by octet; a number has one place.
+    # Keys, maps and features may be compared octet by octet; a number has one position.
     numbers = [(offset, size) for offset, size in fields if size < 8 and (name, offset) not in TOLD_IN_PARTS]
     assert not {at for offset, size in numbers for at in range(offset + 1, offset + size)} & begins, (fields, begins)

@@ -1,4 +1,4 @@
-"""The rechecker of BR/EDR on a piconet made here that keeps the rules, and on ones that break one."""
+"""The BR/EDR rechecker with a synthetic piconet that satisfies the rules, and with ones that violate one."""
 
 import struct
 from fractions import Fraction
@@ -18,7 +18,7 @@ def octets(bits):
 
 
 class Air:
-    """Writes the packets of a page and of the link after it."""
+    """Writes the packets of a page and of the following link."""
 
     def __init__(self):
         self.packets, self.time, self.clock = [], Fraction(1000), CLOCK
@@ -64,7 +64,7 @@ class Air:
 
 
 def link():
-    """A link on which both sides send, and one payload is sent twice."""
+    """A link on which both sides send, with one retransmission."""
     air = Air()
     air.page()
     tick = air.exchange(CLOCK + 4)
@@ -95,7 +95,7 @@ def change(packet, **fields):
     for name, value in fields.items():
         setattr(packet, name, value)
     if fields.keys() & {"header", "payload"}:
-        # As in a log that has not the bits on the air.
+        # As in a log without the bits on the air.
         packet.on_air = None
 
 
@@ -134,7 +134,7 @@ def test_a_broken_rule_is_found(rule, spoil):
     assert rule in {fault["rule"] for fault in check(air).violations}
 
 
-# Where the payload begins in the octets of a packet on the air.
+# The offset of the payload in a packet's octets on the air.
 PAYLOAD = 56
 
 
@@ -156,7 +156,7 @@ def test_wrong_bits_on_the_air_are_found_and_corrected_where_they_can_be(packet,
 
 
 def adapted_link(held, used):
-    """A map is announced, and another one used from its instant on, eight slots later."""
+    """A map is announced, but another one is used from its instant on, eight slots later."""
     air = Air()
     air.page()
     tick = air.exchange(CLOCK + 4)
@@ -177,7 +177,7 @@ def test_an_adapted_link_hops_over_its_map():
 
 
 def sniffing_link(late=0):
-    """Sniff mode with an anchor point each 40 slots, two attempts, no time-out; one exchange each, the given slots after its anchor point."""
+    """Sniff mode with an anchor point every 40 slots, two attempts, no timeout; one exchange each, the given slots after its anchor point."""
     air = Air()
     air.page()
     lmp = bytes([23 << 1]) + struct.pack("<BHHHH", 0, 12, 40, 2, 0)

@@ -1,4 +1,4 @@
-"""Two dongles connect over BR/EDR and exchange data at full speed; their air log keeps every rule that the rechecker knows, and the pace of each packet type."""
+"""Two dongles connect over BR/EDR and exchange data at full speed; their air log satisfies every rule of the rechecker, and the rate of each packet type."""
 
 import contextlib
 import re
@@ -52,7 +52,7 @@ class Host:
 
     def packet(self):
         while True:
-            # By kind: octets before the length, and of it.
+            # By packet type: the offset of the length, and its size.
             before, width = {2: (3, 2), 3: (3, 1), 4: (2, 1)}[self.octets[0]] if self.octets else (0, 0)
             head = before + width
             if self.octets and len(self.octets) >= head:
@@ -72,7 +72,7 @@ class Host:
         return taken
 
     def event(self, *codes):
-        """The next event of some codes, its code and parameters; data and credits before it are kept."""
+        """The next event of some codes, with its code and parameters; earlier data and credits are kept."""
         while True:
             packet = self.packet()
             if packet[0] == 4 and packet[1] == 0x13:
@@ -88,12 +88,12 @@ class Host:
 
 
 def connect(hosts, packet_type):
-    """The handles of a connection that the first host makes."""
+    """The handles of a connection initiated by the first host."""
     for host in hosts:
         host.command(0x0C03)
         host.command(0x0C01, *bytes.fromhex("ffffffffffffff3f"))
     address = hosts[1].command(0x1009)[:6]
-    # Without a pause, so that a page that loses packets comes through.
+    # Continuously, so that a page succeeds despite lost packets.
     hosts[1].command(0x0C1C, *struct.pack("<HH", 0x0800, 0x0800))
     hosts[1].command(0x0C1A, 2)
     hosts[0].command(0x0405, *address, *struct.pack("<H", packet_type), 1, 0, 0, 0, 0)
@@ -104,7 +104,7 @@ def connect(hosts, packet_type):
         _, complete = host.event(0x03)
         assert complete[0] == 0
         handles.append(struct.unpack_from("<H", complete, 1)[0])
-    # Packets of three and five slots are agreed on after that.
+    # Packets of three and five slots are negotiated after that.
     hosts[0].event(0x1B)
     return handles
 
@@ -155,7 +155,7 @@ def test_wrong_bits_in_the_log_are_found(tmp_path, octet, bit, rules):
 
 
 def echo(hosts, handles, count=4):
-    """Both send, and have what the other sent."""
+    """Both send, and have received the other's data."""
     for host, handle in zip(hosts, handles, strict=True):
         host.data.clear()
         for index in range(count):
@@ -172,7 +172,7 @@ def test_an_adapted_link_keeps_to_its_channels(tmp_path):
         echo(hosts, handles)
         hosts[0].command(0x0C3F, *channels.to_bytes(10, "little"))
         for host, handle in zip(hosts, handles, strict=True):
-            # Until the instant is over the map is the one before.
+            # Until the instant has passed the previous map is used.
             while host.command(0x1406, *struct.pack("<H", handle))[2:] != bytes([1]) + channels.to_bytes(10, "little"):
                 pass
         for _ in range(10):
@@ -226,7 +226,7 @@ def test_a_link_in_sniff_mode_keeps_to_its_anchor_points(tmp_path, attempt, time
 
 
 def test_answers_to_an_inquiry(tmp_path):
-    """FHS packet and extended response have the whitening of the phase in which they answer, and the general inquiry LAP's default check initialization."""
+    """FHS packet and extended response use the whitening of the phase of the response, and the general inquiry LAP's default check initialization."""
     air = tmp_path / "air.pcapng"
     with dongles(air) as hosts:
         for host in hosts:

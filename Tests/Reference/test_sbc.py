@@ -1,4 +1,4 @@
-"""Our frames of SBC, decoded by sbc.py: the tone comes out again, with little noise."""
+"""Our SBC frames, decoded by sbc.py: the result is the tone, with little noise."""
 
 import math
 
@@ -7,7 +7,7 @@ import sbc
 
 
 def noise(original, decoded, delay):
-    """Signal to noise in decibels; the filters take the first samples to settle."""
+    """Signal-to-noise ratio in decibels; the filters need the first samples to settle."""
     pairs = list(zip(original[200:], decoded[200 + delay :]))
     signal = sum(one * one for one, _ in pairs)
     error = sum((one - other) ** 2 for one, other in pairs)
@@ -31,7 +31,7 @@ def test_a_tone_comes_out_again(codec, setting, cycle):
     for frame in answer["frames"]:
         for channel, samples in enumerate(decoder.decode(bytes.fromhex(frame))):
             decoded[channel] += samples
-    # Both filters together delay by ten times the subbands, less one block that both share.
+    # The delay of both filters is ten times the subbands, less one block that both share.
     delay = 9 * setting[4] + 1
     for original, samples in zip(answer["samples"], decoded):
         assert noise(original, samples, delay) > 25, [(shift, noise(original, samples, shift)) for shift in range(delay - 10, delay + 10)]

@@ -19,7 +19,7 @@ TOLERANCE = 0.005
 
 
 def closed_form(longest, sdu):
-    """kbit/s of SDUs one after the other, each packet acknowledged in a slot: the longest packets as long as they are filled, then the shortest that does."""
+    """kbit/s of consecutive SDUs, each packet acknowledged in a slot: the longest packets while they are filled, then the shortest that fits."""
     family = next(family for family in FAMILIES if longest in family)
     types = [TYPES[name] for name in family[: family.index(longest) + 1]]
     rest, slots = sdu + BASIC_HEADER, 0

@@ -35,7 +35,7 @@ def listed(values):
 
 
 def sweep(folder, phys=PHYS, data_lengths=DATA_LENGTHS, mtus=MTUS, intervals=INTERVALS_MS, seconds=3, extra=(), expected=0):
-    """Rows of a sweep, each with the connections of its air log that delivered something in the row's span."""
+    """The rows of a sweep, each with the connections of its air log that delivered data in the row's period."""
     rows_file, air, keys = folder / "rows.json", folder / "air.pcapng", folder / "keys"
     if "--encrypted" in extra:
         extra = (*extra, "--keylog", str(keys))
@@ -58,7 +58,7 @@ def from_table(row):
 
 
 def disagreements(rows, log, table_tolerance=TABLE_TOLERANCE):
-    """Everything in which bench, table and air log differ, in words."""
+    """The differences between bench, table and air log, as text."""
     found = [f"air log: {fault}" for fault in log.faults()[:3]]
     for row in rows:
         name = f"{row['phy']} {row['data_length']}/{row['mtu']} at {row['interval_ms']} ms: {row['goodput_kbps']} kbit/s"
@@ -93,13 +93,13 @@ def test_encrypted_rows_agree_with_the_table_and_every_mic_is_right(tmp_path, ph
     for row in rows:
         assert row["ceiling_kbps"] == pytest.approx(from_table(row).goodput_kbps, abs=0.01)
     for connection in log.connections:
-        # Every value that was delivered came out of packets whose MIC was right.
+        # Every delivered value was in packets with a correct MIC.
         assert connection.encryption.opened >= len(connection.deliveries) > 0
 
 
 @pytest.mark.parametrize("phy", PHYS)
 def test_both_directions_at_once_agree(tmp_path, phy):
-    """Each direction has what the packer gives it when every exchange carries data twice, by the bench's account and by the air's."""
+    """Each direction has the packer's throughput for exchanges with data in both directions, according to the bench and to the air."""
     rows, log = sweep(tmp_path, phys=(phy,), mtus=(247,), intervals=(15, 50), seconds=2, extra=("--both",))
     assert len(rows) == 3 * 4 and log.faults() == []
     for subject, tester, total in zip(rows[::3], rows[1::3], rows[2::3]):
@@ -118,7 +118,7 @@ def test_several_links_have_what_the_air_says_and_no_more_than_one(tmp_path, lin
     rows, log = sweep(tmp_path, phys=("2m",), data_lengths=(251,), mtus=(247,), intervals=(30,), seconds=2, extra=("--links", str(links)))
     *flows, total = rows
     if any(row["retransmissions"] for row in flows):
-        # Where anchor points lie closer than an exchange takes, one link's event cuts the other's short.
+        # If anchor points are closer than an exchange, one link's event shortens the other's.
         log = load(tmp_path / "air.pcapng", lossless=False)
     assert log.faults() == [] and [row["link"] for row in flows] == list(range(1, links + 1))
     begin, end = (VIRTUAL_EPOCH_US + total["window"][edge] for edge in ("begin_us", "end_us"))
@@ -135,7 +135,7 @@ def test_several_links_have_what_the_air_says_and_no_more_than_one(tmp_path, lin
 
 
 SENSITIVE = dict(phys=("2m",), data_lengths=(27,), mtus=(23,), intervals=(31.25,), seconds=2)
-"""A row in which one microsecond more per gap, or one octet less per packet, changes the number of exchanges in an event."""
+"""A row in which one additional microsecond per gap, or one octet less per packet, changes the number of exchanges in an event."""
 
 
 def test_the_sensitive_row_agrees(tmp_path):

@@ -1,4 +1,4 @@
-"""Two dongles have a synchronous connection; in their air log it keeps to its slots and its window, beside data, and on an air that loses packets."""
+"""Two dongles have a synchronous connection, which in their air log uses its slots and its window, beside data, and with packet loss."""
 
 import struct
 from types import SimpleNamespace
@@ -12,7 +12,7 @@ from test_piconet_check import change, octets, with_header
 from test_piconet_on_air import connect, dongles
 
 TRANSPARENT, SPEED = 0x0063, 8000
-# The types that the host allows; bits 6 to 9 forbid those of the enhanced rate. Core Vol 4, Part E, 7.1.26.
+# The types that the host allows; bits 6 to 9 exclude enhanced data rate types. Core Vol 4, Part E, 7.1.26.
 KINDS = {
     "HV1": (0x03C1, 0xFFFF, 0xFF), "HV2": (0x03C2, 0xFFFF, 0xFF), "HV3": (0x03C4, 0xFFFF, 0xFF),
     "EV3": (0x03C8, 7, 1), "EV4": (0x03D0, 40, 1), "EV5": (0x03E0, 50, 1), "2-EV3": (0x0380, 13, 2), "3-EV3": (0x0340, 20, 2),
@@ -21,7 +21,7 @@ KINDS = {
 
 
 def talk(hosts, handles, kind, asks=0):
-    """The handles of a synchronous connection that one of two hosts asks for, after some of its voice has come."""
+    """The handles of a synchronous connection that one of two hosts requests, after the first voice packets."""
     types, latency, effort = KINDS[kind]
     parameters = struct.pack("<IIHHBH", SPEED, SPEED, latency, TRANSPARENT, effort, types)
     hosts[asks].command(0x0428, *struct.pack("<H", handles[asks]), *parameters)
@@ -54,7 +54,7 @@ def test_voice_keeps_to_its_slots(tmp_path, kind, asks):
     with dongles(air) as hosts:
         handles = connect(hosts, 0xCC18)
         made = talk(hosts, handles, kind, asks)
-        # HV1 takes all slots.
+        # HV1 uses all slots.
         beside = 0 if kind == "HV1" else 300
         for host, handle in zip(hosts, handles, strict=True):
             if beside:

@@ -23,7 +23,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGES = ["qemu-system-x86", "busybox-static", "cpio", "kmod", "usbip", "bluez", "bluez-test-tools", "dbus-daemon", "python3-dbus", "python3-gi"]
 DONGLES = "--count 2 --profile dual"
 UNAVAILABLE = 77
-"""The exit code when packages or the kernel cannot be had: nothing was tested."""
+"""The exit code if packages or the kernel are not available: nothing was tested."""
 MODULES = """
 virtio_pci virtio_net 9pnet_virtio 9p overlay
 sha256_generic sha512_generic hmac ctr jitterentropy_rng ansi_cprng drbg aes_generic cmac ecb ccm algif_hash algif_skcipher ecdh_generic
@@ -51,13 +51,13 @@ def install_packages():
 
 
 def kernel_package():
-    """The image that Debian's linux-image-amd64 stands for; None when the package lists do not say."""
+    """The image to which Debian's linux-image-amd64 refers; None if the package lists do not contain it."""
     depends = subprocess.run(["apt-cache", "depends", "linux-image-amd64"], capture_output=True, text=True).stdout
     return next((line.split()[-1] for line in depends.splitlines() if "Depends: linux-image-" in line), None)
 
 
 def fetch_kernel(work):
-    """The kernel's files, unpacked below work; nothing is installed."""
+    """The kernel's files, unpacked in work; nothing is installed."""
     root = os.path.join(work, "kernel")
     if not glob.glob(os.path.join(root, "boot/vmlinuz-*")):
         if kernel_package() is None:
@@ -78,7 +78,7 @@ def fetch_kernel(work):
 
 
 def closure(modules):
-    """The files of MODULES and of everything they depend on, in the order in which they can be loaded."""
+    """The files of MODULES and of their dependencies, in loading order."""
     needs = {}
     for line in open(os.path.join(modules, "modules.dep")):
         file, _, rest = line.partition(":")
@@ -115,13 +115,13 @@ def make_initramfs(work, modules):
 
 
 def dongles_for(script):
-    """The arguments that a script asks for."""
+    """The arguments of a script."""
     with open(script) as lines:
         return next((found[1].strip() for line in lines if (found := re.match(r"# dongles: (.*)", line))), DONGLES)
 
 
 def with_attachment(scripts):
-    """The scripts after the one that attaches the dongles which those without a line of their own use, if that is not among them."""
+    """The scripts to run after the one that attaches the dongles, which is used by scripts without their own and is added if missing."""
     attach = os.path.join(HERE, "guest", "10-attach.sh")
     needs = [script for script in scripts if dongles_for(script) == DONGLES]
     if not needs or any(os.path.basename(script) == os.path.basename(attach) for script in scripts):

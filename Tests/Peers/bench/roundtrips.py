@@ -29,7 +29,7 @@ def compile_client(folder):
 
 
 def microseconds(program):
-    """Of every round, the microseconds per trip with our virtual dongle, the plain server and Bumble."""
+    """For each round, the microseconds per round trip with our virtual dongle, the plain server and Bumble."""
     with (
         dongles(1) as [ours],
         Process(program, "echo") as plain,

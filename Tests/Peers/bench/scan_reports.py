@@ -35,7 +35,7 @@ def report(number):
 
 
 class Flood:
-    """A proxy that adds `count` reports behind the answer to LE_Set_Extended_Scan_Enable."""
+    """A proxy that adds `count` reports after the answer to LE_Set_Extended_Scan_Enable."""
 
     def __init__(self, port, count):
         self.target = port

@@ -13,7 +13,7 @@ ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFF99DEF836146BC9B1B4D22831
 PRIME = 2**192 - 2**64 - 1
 CURVE_B = 0x64210519E59C80E70FA7E9AB72243049FEB8DEECC146B9B1
 
-# --- SAFER+, 6.2: tables of 45^i mod 257, and a round that is written out position by position.
+# --- SAFER+, 6.2: tables of 45^i mod 257, and a round for each position.
 
 POWERS = [pow(45, i, 257) % 256 for i in range(256)]
 LOGARITHMS = [POWERS.index(i) for i in range(256)]
@@ -36,12 +36,12 @@ def round_keys(key):
 
 
 def mixed(block, key, xored=True):
-    """Each octet XORed with the key's, or added, by its position."""
+    """XORs or adds each octet and the key's, depending on its position."""
     return [a ^ b if (i in XORED) == xored else (a + b) & 255 for i, (a, b) in enumerate(zip(block, key, strict=True))]
 
 
 def safer(key, block, feeds_back):
-    """Ar, or with `feeds_back` A'r, whose third round gets the input once more."""
+    """Ar, or with `feeds_back` A'r, whose third round also uses the input."""
     keys, given = round_keys(key), list(block)
     state = given
     for number in range(8):
@@ -128,7 +128,7 @@ def symbols(registers):
 
 
 def e0(key, address, clock, text):
-    """A text encrypted, the first bit of an octet the least significant. `clock`: CLK26-1 in four octets, lowest first."""
+    """Encrypts a text, the least significant bit of an octet first. `clock`: CLK26-1 in four octets, least significant first."""
     low, high = bits(clock[:1])[:4], bits(clock[:1])[4:]
     last = bits(clock[3:])
     inputs = [
@@ -142,7 +142,7 @@ def e0(key, address, clock, text):
     for t in range(240):
         if t == 39:
             combiner = Combiner()
-        # What is loaded meets the combiner as it was before the last symbol.
+        # The loaded bits are combined with the state before the last symbol.
         held.c, held.before = combiner.c, combiner.before
         warm.append(combiner.step(symbols(registers)))
         back = fed_back(registers)

@@ -10,7 +10,7 @@ from bumble import att, hci, l2cap, smp
 
 
 def leaves(value):
-    """The plain values inside one of Bumble's values."""
+    """The plain values in one of Bumble's values."""
     if isinstance(value, bool):
         return [int(value)]
     if isinstance(value, enum.Enum):
@@ -28,7 +28,7 @@ def leaves(value):
     return [bytes(value)]
 
 
-# Commands that Bumble reads and writes without declaring their fields.
+# Commands that Bumble encodes and decodes without declared fields.
 UNDECLARED = {
     hci.HCI_LE_Set_Extended_Scan_Parameters_Command: [
         ("own_address_type",), ("scanning_filter_policy",), ("scanning_phys",), [("scan_types",), ("scan_intervals",), ("scan_windows",)]],
@@ -57,7 +57,7 @@ def object_leaves(thing):
 
 
 def values(thing):
-    """The attributes a PDU of this class is built from."""
+    """The attributes from which a PDU of this class is created."""
     names = []
     for field in fields_of(thing):
         names += [name for name, *_ in field] if isinstance(field, list) else [field[0]]
@@ -65,7 +65,7 @@ def values(thing):
 
 
 def commands():
-    """The commands of the specification; Bumble's drivers add a few of their vendors."""
+    """The commands of the specification; Bumble's drivers add a few vendor commands."""
     return {code: cls for code, cls in hci.HCI_Command.command_classes.items() if code >> 10 != 0x3F}
 
 

@@ -22,7 +22,7 @@ def xor(one, other):
 
 
 def doubled(block):
-    """Times x in GF(2^128). RFC 4493, 2.3."""
+    """Multiplication by x in GF(2^128). RFC 4493, 2.3."""
     number = int.from_bytes(block, "big") << 1
     return ((number & (1 << 128) - 1) ^ (0x87 if number >> 128 else 0)).to_bytes(16, "big")
 
@@ -92,7 +92,7 @@ def ltk(key, uses_h7):
 
 
 def signature(csrk, message, counter):
-    """The twelve octets as they are sent. Core Vol 3, Part H, 2.4.5."""
+    """The twelve octets in the order of transmission. Core Vol 3, Part H, 2.4.5."""
     counter = counter[::-1]
     return counter + cmac(csrk, (message + counter)[::-1])[:8][::-1]
 

@@ -13,7 +13,7 @@ SEEDS = range(1, 13)
 
 
 def agree(ours, theirs):
-    """Whether our leaves, as octets, are Bumble's values. Octets of theirs may be several leaves of ours, where Bumble leaves a list unread."""
+    """True if our leaves, as octets, are Bumble's values. Bumble's octets may be several leaves if Bumble does not decode a list."""
     ours = [bytes.fromhex(leaf) for leaf in ours]
     for value in theirs:
         if isinstance(value, bytes):
@@ -34,7 +34,7 @@ def agree(ours, theirs):
 
 
 class Subject:
-    """One PDU of both codecs."""
+    """A PDU in both codecs."""
 
     def __init__(self, layer, name, read, fields_of=bumble_side.object_leaves, build=None):
         self.layer, self.name, self.read, self.fields_of, self.build = layer, name, read, fields_of, build
@@ -44,7 +44,7 @@ class Subject:
 
 
 def padded(wire):
-    """A command whose data are of fixed size, with zeros after the length that it says."""
+    """A command with data of fixed size, with zeros after the length."""
     return wire[:4] + wire[4 : 4 + wire[3]] + bytes(len(wire) - 4 - wire[3])
 
 
@@ -76,7 +76,7 @@ def pdus(codec):
 
 
 def test_breadth(codec):
-    """We know every command, event, ATT, SMP and signalling PDU that Bumble knows, or the list says why not."""
+    """Every command, event, ATT, SMP and signalling PDU of Bumble is declared, or the list has the reason."""
     ours = {(pdu["layer"], pdu["code"], pdu["subevent"]) for pdu in pdus(codec)}
     theirs = [("HCICommands", code, None) for code in bumble_side.commands()]
     theirs += [("HCIEvents", code, sub) for code, sub in bumble_side.events()]

@@ -1,4 +1,4 @@
-"""The bits of Supported_Commands and of the event masks, as declared, are Bumble's for every command and event that both know."""
+"""The declared bits of Supported_Commands and of the event masks agree with Bumble's for every command and event that both know."""
 
 import pytest
 from bumble import hci
@@ -13,7 +13,7 @@ def declared(codec):
 
 
 def bit_number(octets):
-    """The one bit that is set."""
+    """The only bit that is set."""
     number = int.from_bytes(octets, "little")
     assert number.bit_count() == 1
     return number.bit_length() - 1

@@ -1,4 +1,4 @@
-"""The reference page is whole: every PDU of the catalogue, well-formed, with links that lead somewhere and nothing from elsewhere."""
+"""The reference page is complete: it has every PDU of the catalogue, well-formed, with valid links and no external content."""
 
 import collections
 import html.parser

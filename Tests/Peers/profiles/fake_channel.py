@@ -1,4 +1,4 @@
-"""An L2CAP channel of Bumble's without a link: what Bumble writes goes to our core, and what that sends comes back."""
+"""An L2CAP channel of Bumble without a link: data that Bumble writes is passed to our core, and the answer is returned."""
 
 import asyncio
 from types import SimpleNamespace
@@ -15,7 +15,7 @@ class Channel(utils.EventEmitter):
         self.codec, self.words = codec, words
         self.sink = None
         self.reports = []
-        # What went over the channel: whether it was ours, and the octets.
+        # The data on the channel: true if we sent it, and the octets.
         self.trace = []
         self.peer_mtu = self.mtu = mtu
         self.connection = SimpleNamespace(peer_address="00:00:00:00:00:00", handle=1)
@@ -29,7 +29,7 @@ class Channel(utils.EventEmitter):
     send_pdu = write
 
     def tell(self, *words):
-        """Asks our core; what it sends reaches Bumble in the loop's next round, as it would over a link."""
+        """Passes data to our core; Bumble receives the answer in the loop's next iteration, as over a link."""
         answer = self.codec.ask("profile", *words)
         self.reports += answer["reports"]
         for octets in answer["sent"]:
@@ -38,12 +38,12 @@ class Channel(utils.EventEmitter):
         return answer
 
     async def until(self, text):
-        """A report that contains the text."""
+        """Returns a report that contains the text."""
         await eventually(lambda: any(text in report for report in self.reports), lambda: f"no {text} in {self.reports}")
 
 
 async def eventually(condition, complaint, rounds=5_000):
-    """Lets the event loop go on until a condition holds; nothing takes more than rounds here."""
+    """Runs the event loop until a condition is true; everything takes only iterations here."""
     for _ in range(rounds):
         if condition():
             return

@@ -12,7 +12,7 @@ GATEWAY = hfp.AgFeature
 
 
 class Connection(Channel):
-    """A connection of RFCOMM, which takes text."""
+    """An RFCOMM connection that accepts text."""
 
     def __init__(self, codec, *words):
         super().__init__(codec, *words)

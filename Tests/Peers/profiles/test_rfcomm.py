@@ -10,7 +10,7 @@ ROLES = rfcomm.Multiplexer.Role
 
 
 def test_checks_and_frames_agree(codec):
-    """Bumble reads our frames, whose check it computes, and we take Bumble's."""
+    """Bumble decodes our frames and verifies their FCS, and we decode Bumble's."""
     source = random.Random("frames")
     for _ in range(50):
         codec.ask("profile", "rfcomm", "new", "acceptor", 672)
@@ -23,7 +23,7 @@ def test_checks_and_frames_agree(codec):
 
 
 async def exchange(channel, dlc, dlci):
-    """Octets both ways, many more than the credits at the start."""
+    """Data in both directions, much more than the initial credits."""
     received = []
     dlc.sink = received.append
     text = random.Random(dlci).randbytes(9_000)

@@ -67,12 +67,12 @@ async def test_bumbles_client_reads_our_records(codec, mtu):
     assert await asking.search_services([core.UUID.from_16_bits(0x1234)]) == []
     with pytest.raises(core.ProtocolError) as refused:
         await asking.get_attributes(5, [sdp.SDP_ALL_ATTRIBUTES_RANGE])
-    # Bumble reads the code with its least significant octet first; SDP sends the most significant one first (Vol 3, Part B, 4.4.1).
+    # Bumble decodes the code with its least significant octet first; SDP sends the most significant one first (Vol 3, Part B, 4.4.1).
     assert int(refused.value.error_code) == int(sdp.ErrorCode.INVALID_SERVICE_RECORD_HANDLE) << 8
 
 
 async def test_bumble_finds_the_profiles(codec):
-    """What Bumble's profiles look for: AVDTP's version, AVRCP's features, the channels of RFCOMM."""
+    """The attributes that Bumble's profiles read: AVDTP's version, AVRCP's features, RFCOMM's channels."""
     asking = await client(codec, 672)
     lists = await asking.search_attributes([core.BT_RFCOMM_PROTOCOL_ID], [sdp.SDP_PROTOCOL_DESCRIPTOR_LIST_ATTRIBUTE_ID])
     channels = [one[0].value.value[1].value[1].value for one in lists]

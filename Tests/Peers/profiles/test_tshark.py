@@ -1,4 +1,4 @@
-"""tshark reads what our cores send: each PDU is known to it, and none is malformed."""
+"""tshark decodes the PDUs of our cores: each PDU is known, and none is malformed."""
 
 import pytest
 import test_avdtp
@@ -9,7 +9,7 @@ import test_sdp
 import tshark
 from fake_channel import Channel
 
-# PSM, protocol and the conversations of the other tests: each gives its channels to `Channel.made`.
+# PSM, protocol and conversations of the other tests: each passes its channels to `Channel.made`.
 CONVERSATIONS = {
     "sdp": (0x0001, "btsdp", [lambda codec: test_sdp.test_bumbles_client_reads_our_records(codec, 60)]),
     "rfcomm": (0x0003, "btrfcomm", [lambda codec: test_rfcomm.test_bumble_opens(codec, 672), test_rfcomm.test_we_open]),

@@ -1,4 +1,4 @@
-"""Channels on a link as a capture, which tshark reads: a connection, each channel's signalling, and what went over them."""
+"""Writes channels on a link as a capture for tshark: a connection, each channel's signalling, and its data."""
 
 import struct
 import subprocess
@@ -16,7 +16,7 @@ def signal(code, identifier, payload):
 
 
 def capture(path, channels):
-    """Channels are a PSM and a trace each: whether it was sent, and the octets."""
+    """A channel consists of a PSM and a trace: true if the octets were sent, and the octets."""
     packets = [(False, b"\x04\x03\x0b\x00" + struct.pack("<H", HANDLE) + bytes(range(6)) + b"\x01\x00")]
     for index, (psm, trace) in enumerate(channels):
         local, remote = 0x40 + index, 0x60 + index
@@ -33,7 +33,7 @@ def capture(path, channels):
 
 
 def read(path, wanted, *fields):
-    """Rows of the fields of frames that match."""
+    """Returns the fields of matching frames."""
     words = ["tshark", "-n", "-r", path, "-Y", wanted, "-T", "fields", *(word for field in fields for word in ("-e", field))]
     result = subprocess.run(words, capture_output=True, text=True, check=True)
     return [line.split("\t") for line in result.stdout.splitlines()]

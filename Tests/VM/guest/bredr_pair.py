@@ -30,7 +30,7 @@ def check(condition, text):
 
 
 class Management:
-    """A socket of the management interface. Python binds such sockets to no channel but the first, so the C library does it."""
+    """A socket of the management interface, bound with the C library because Python binds such sockets only to the first channel."""
 
     def __init__(self):
         self.socket = socket.socket(socket.AF_BLUETOOTH, socket.SOCK_RAW, socket.BTPROTO_HCI)
@@ -45,7 +45,7 @@ class Management:
         self.socket.send(struct.pack("<HHH", opcode, index, len(parameters)) + parameters)
 
     def event(self):
-        """The next event; questions are answered with yes, and keys are kept."""
+        """The next event; questions are confirmed, and keys are stored."""
         packet = self.socket.recv(4096)
         code, index, _ = struct.unpack_from("<HHH", packet)
         body = packet[6:]
@@ -57,7 +57,7 @@ class Management:
         return code, index, body
 
     def command(self, index, opcode, parameters=b""):
-        """What the command returned; an error says its status."""
+        """The return value of a command; an error contains its status."""
         self.send(index, opcode, parameters)
         while True:
             code, at, body = self.event()
@@ -67,7 +67,7 @@ class Management:
                 return body[3:]
 
     def until(self, wanted, *indices):
-        """The events of one kind from some adapters, one of each."""
+        """Waits for one event of a kind from each of some adapters."""
         found = {}
         while set(indices) - set(found):
             code, index, body = self.event()
@@ -90,7 +90,7 @@ class Management:
                 self.command(index, POWERED, value)
 
     def pair(self, address):
-        """The keys that a pairing of hci0 with the address left on both sides."""
+        """The keys of a pairing of hci0 with the address, on both sides."""
         self.compared, self.keys = {}, {}
         self.command(0, PAIR, address + bytes([0, DISPLAY_YES_NO]))
         while len(self.keys) < 2:
@@ -101,7 +101,7 @@ class Management:
 
 
 def channel(kind, mode, level, *address):
-    """A socket of L2CAP or RFCOMM, bound to an adapter and, who listens, to a number."""
+    """An L2CAP or RFCOMM socket, bound to an adapter and, for a listener, to a number."""
     made = socket.socket(socket.AF_BLUETOOTH, socket.SOCK_STREAM if kind == socket.BTPROTO_RFCOMM else socket.SOCK_SEQPACKET, kind)
     made.settimeout(TIMEOUT)
     made.setsockopt(SOL_BLUETOOTH, BT_SECURITY, bytes([level, 0]))
@@ -122,7 +122,7 @@ def echo(listener):
 
 
 def exchange(kind, number, mode, level, near, far, count=20, length=600):
-    """Octets go to hci1 and come back; an error says why there was no channel."""
+    """Sends octets to hci1 and receives them; an error contains the reason why there was no channel."""
     listener = channel(kind, mode, level, far, number)
     listener.listen(1)
     server = threading.Thread(target=echo, args=(listener,), daemon=True)

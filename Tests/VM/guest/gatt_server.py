@@ -54,7 +54,7 @@ class Advertisement(Exported):
 
 
 class Value(Exported):
-    """The value that is read and written."""
+    """The value for reading and writing."""
 
     def __init__(self, bus, path, service, uuid):
         super().__init__(
@@ -73,7 +73,7 @@ class Value(Exported):
 
 
 class Stream(Exported):
-    """The value that is notified, ten times a second."""
+    """The value that is notified ten times per second."""
 
     def __init__(self, bus, path, service, uuid, source):
         super().__init__(
@@ -125,7 +125,7 @@ def main():
     path = find_adapter(bus, sys.argv[1])
     adapter = bus.get_object(BLUEZ, path)
     dbus.Interface(adapter, PROPERTIES).Set(BLUEZ + ".Adapter1", "Powered", dbus.Boolean(True))
-    # The name that is advertised is the Device Name.
+    # The advertised name is the Device Name.
     dbus.Interface(adapter, PROPERTIES).Set(BLUEZ + ".Adapter1", "Alias", NAME)
     application = Application(bus)
     advertisement = Advertisement(
