@@ -16,7 +16,7 @@ ERASED = "\r\x1b[K"
 
 
 def on_a_terminal(columns, *arguments):
-    """All that the program writes on a terminal of so many columns."""
+    """All that the program writes on a terminal with this number of columns."""
     master, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen([bluebench(), *arguments], stdout=terminal, stderr=terminal, stdin=subprocess.DEVNULL, cwd=ROOT)
