@@ -25,9 +25,9 @@ NO_SUITES = {"mutants", "procedures", "profiles", "variants"}
 TIMEOUT = 60
 """The time limit in seconds of an expected event. It protects against hanging and is not a requirement."""
 VIRTUAL_TIMEOUT = 1800
-"""The same in virtual time, where waiting costs nothing."""
+"""The same limit in virtual time, where waiting is instantaneous."""
 SEED = 7
-"""Of Bumble's random numbers in virtual time."""
+"""The seed of Bumble's random numbers in virtual time."""
 
 
 def bluebench():
@@ -49,13 +49,13 @@ def run_bench(*arguments, expected=0, timeout=TIMEOUT * 5, cwd=ROOT):
 
 
 def virtual_loop():
-    """The running event loop, if its time is virtual."""
+    """The running event loop, if it uses virtual time."""
     loop = asyncio.get_running_loop()
     return loop if isinstance(loop, virtualtime.VirtualTimeLoop) else None
 
 
 async def run_beside(command, port, *arguments, expected=0):
-    """As `run_bench` for a command on the dongle of a port, while the event loop goes on; in virtual time the command shares the loop's world."""
+    """Runs a command on the dongle of a port like `run_bench`, while the event loop continues; in virtual time the command shares the loop's world."""
     loop = virtual_loop()
     if loop:
         loop.expect(2)

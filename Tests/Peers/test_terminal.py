@@ -1,4 +1,4 @@
-"""What a run shows on a terminal: a progress line that fits into the width, however narrow that is."""
+"""The output of a run on a terminal: a progress line that fits into any width."""
 
 import fcntl
 import os

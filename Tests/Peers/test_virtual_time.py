@@ -1,4 +1,4 @@
-"""Foreign hosts in the simulation's time: what two Bumble hosts do is the same to the octet in each run, and waiting costs nothing."""
+"""Foreign hosts in virtual time: the exchange of two Bumble hosts is identical in each run, and waiting is instantaneous."""
 
 import asyncio
 import contextlib
@@ -27,7 +27,7 @@ RUNS = 10 if SOAK else 3
 
 
 async def supervision_loss(ports):
-    """A host that is gone without a word to its peer: its controller leaves the air, and the link's supervision timeout ends the link."""
+    """A host that is lost without notice: its controller leaves the air, and the link ends with its supervision timeout."""
     async with host(ports[0], "central", hosts.CENTRAL) as central:
         async with host(ports[1], "peripheral", hosts.PERIPHERAL) as peripheral:
             await peripheral.start_advertising(advertising_data=hosts.NAME, advertising_interval_min=20, advertising_interval_max=20)
@@ -37,12 +37,12 @@ async def supervision_loss(ports):
         loop = asyncio.get_running_loop()
         left, timeout = loop.time(), link.parameters.supervision_timeout / 1000
         assert await gone.next() == hci.HCI_CONNECTION_TIMEOUT_ERROR
-        # Its controller has gone with a supervision timeout counted from the last packet that it sent.
+        # The controller is removed one supervision timeout after the last packet that it sent.
         assert timeout - 1 <= loop.time() - left <= timeout + 1
 
 
 async def traffic(ports):
-    """Values both ways, each with its answer."""
+    """Values in both directions, each with its answer."""
     store = hosts.Store()
     async with hosts.connected(ports, [store.service]) as (link, other):
         _, value, stream = await hosts.discovered(link)
@@ -55,7 +55,7 @@ async def traffic(ports):
 
 
 async def timers(ports):
-    """Timers of both hosts' program among one another, and packets that come between them."""
+    """Interleaved timers of both hosts' program, with packets between them."""
     rng, loop, order = random.Random(3), asyncio.get_running_loop(), []
     async with hosts.connected(ports) as (link, other):
         async def ask(side, name):
@@ -115,7 +115,7 @@ def air(folder, number, scenario, *options):
 
 @contextlib.contextmanager
 def busy(cores=os.cpu_count() or 1):
-    """Other work on every core."""
+    """Load on every core."""
     others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(cores)]
     try:
         yield
@@ -149,7 +149,7 @@ def test_a_minute_of_two_connected_hosts_takes_no_minute(ports_of_a_world):
 
     took = in_virtual_time(minute())
     print(f"60 s of virtual time took {took:.2f} s")
-    # A bound that a broken clock would miss, and a slow machine does not.
+    # A limit that a broken clock exceeds, and a slow machine does not.
     assert took < 40
 
 
@@ -201,7 +201,7 @@ def test_random_numbers_repeat_themselves():
 
 
 def test_two_programs_share_a_world(tmp_path):
-    """Each is a client of its own; the air does not depend on which of them is quicker."""
+    """Each is a separate client; the air does not depend on their speed."""
     program = HERE / "virtual_pair.py"
     digests = set()
     for number in range(RUNS):
@@ -221,7 +221,7 @@ def test_two_programs_share_a_world(tmp_path):
 
 @pytest.mark.virtual_time
 async def test_our_program_shares_the_world(ports):
-    """Between its runs time stands still, for the loop has expected it."""
+    """Time does not advance between its runs, because the loop expects it."""
     store = hosts.Store()
     async with host(ports[1], "peripheral", hosts.PERIPHERAL) as peripheral:
         peripheral.add_service(store.service)
@@ -233,10 +233,10 @@ async def test_our_program_shares_the_world(ports):
             await peripheral.start_advertising(advertising_data=hosts.NAME, advertising_interval_min=20, advertising_interval_max=20)
 
 
-# Clients that break the rules: the run ends with one sentence and exit code 3.
+# Clients that violate the protocol: the run ends with one sentence and exit code 3.
 
 def wire(port, name=b"x", clients=1):
-    """A connection behind its welcome."""
+    """A connection after its welcome message."""
     return Connection(f"127.0.0.1:{port}", name.decode(), clients)
 
 

@@ -1,4 +1,4 @@
-"""One of two programs that meet in virtual time: `virtual_pair.py central|peripheral PORT`."""
+"""One of two programs that connect in virtual time: `virtual_pair.py central|peripheral PORT`."""
 
 import asyncio
 import sys
@@ -27,7 +27,7 @@ async def main(role, port):
             await device.start_advertising(advertising_interval_min=20, advertising_interval_max=20)
             gone = Inbox(await accepted.next(), "disconnection")
         await gone.next()
-        # Neither leaves before the other has heard of the end.
+        # Each side waits until the other has noticed the end.
         await virtualtime.sleep(1)
     print("done at", asyncio.get_running_loop().time(), flush=True)
 

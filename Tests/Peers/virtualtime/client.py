@@ -1,4 +1,4 @@
-"""The client's half of the protocol: connections of one client, which are idle and awake together."""
+"""The client's side of the protocol: connections of one client, which become idle and awake together."""
 
 import socket
 import struct
@@ -8,14 +8,14 @@ INDICATOR = 0x54
 HELLO, IDLE, WAKE, BYE, EXPECT = 0x01, 0x02, 0x03, 0x04, 0x05
 WELCOME, TIME, FAULT = 0x81, 0x82, 0x83
 FOR_EVER = 0xFFFF_FFFF_FFFF_FFFF
-# The octets of a packet's header after its indicator, and where in them its length stands.
+# The header length of a packet after its indicator, and the position of its length.
 PACKETS = {0x01: (3, "<2xB"), 0x02: (4, "<2xH"), 0x03: (3, "<2xB"), 0x04: (2, "<xB"), 0x05: (4, "<2xH")}
-# A guard against a server that hangs, never a measure.
+# Protects against a server that hangs; not a requirement.
 GUARD = 120
 
 
 class VirtualTimeError(Exception):
-    """The server ended the run, or went away."""
+    """The server has ended the run or closed the connection."""
 
 
 def message(code, payload=b""):
@@ -23,7 +23,7 @@ def message(code, payload=b""):
 
 
 class Framer:
-    """Cuts a stream into (code, payload) of messages and (None, octets) of packets with their indicator."""
+    """Splits a stream into (code, payload) of messages and (None, octets) of packets with their indicator."""
 
     def __init__(self):
         self._octets = bytearray()
@@ -32,7 +32,7 @@ class Framer:
         self._octets += octets
 
     def next(self):
-        """The next item, or None while there is not all of it."""
+        """The next item, or None while it is incomplete."""
         have = self._octets
         if not have:
             return None
@@ -46,7 +46,7 @@ class Framer:
         header, form = PACKETS[have[0]]
         if len(have) < 1 + header:
             return None
-        # An isochronous packet has 14 bits of length.
+        # The length of an isochronous packet has 14 bits.
         [length] = struct.unpack_from(form, have, 1)
         return self._cut(1 + header + (length & 0x3FFF if have[0] == 0x05 else length), lambda item: (None, item))
 
@@ -59,7 +59,7 @@ class Framer:
 
 
 class Connection:
-    """One controller's connection, read and written without an event loop."""
+    """The connection to one controller, used without an event loop."""
 
     def __init__(self, where, name, clients):
         if "/" in where:
@@ -80,7 +80,7 @@ class Connection:
         [self.now] = struct.unpack_from("<Q", payload, 1)
 
     def send(self, packet):
-        """Keeps a packet until the client is idle."""
+        """Stores a packet until the client is idle."""
         self.unsent += packet
 
     def flush(self, more=b""):
@@ -108,12 +108,12 @@ class Connection:
         return item
 
     def _fail_with_fault(self):
-        """The server hung up; what it said before tells why."""
+        """The server has closed the connection; its last message contains the reason."""
         while True:
             self.receive()
 
     def close(self):
-        """Says goodbye, and waits until the port is free for the next."""
+        """Ends the connection, and waits until the port is available again."""
         try:
             self.flush(message(BYE))
             while self.socket.recv(1 << 16):
@@ -124,13 +124,13 @@ class Connection:
 
 
 class Client:
-    """All connections of one program. Times are whole nanoseconds of the simulation."""
+    """All connections of one program. Times are nanoseconds of the simulation."""
 
     def __init__(self, name, clients=1):
         self.name, self.clients = name, clients
         self.connections = []
         self.now = 0
-        # True from `idle` until `receive`, with the time of the former.
+        # True from `idle` until `receive`, with the time of `idle`.
         self.is_idle, self.until, self._has_asked = False, None, False
 
     def connect(self, where):
@@ -144,24 +144,24 @@ class Client:
         connection.close()
 
     def idle(self, until=None):
-        """Sends what is unsent and says that there is nothing to do before a time; `receive` has what comes."""
+        """Sends stored packets and reports that there is nothing to do before a time; `receive` returns the received packets."""
         self.is_idle, self.until, self._has_asked = True, until, False
         saying = message(IDLE, struct.pack("<Q", FOR_EVER if until is None else until))
         for connection in self.connections:
             connection.flush(saying)
 
     def wake(self):
-        """Asks the server, once, to end the idle time early."""
+        """Requests, once, the early end of the idle time."""
         if not self._has_asked:
             self._has_asked = True
             self.connections[0].socket.sendall(message(WAKE))
 
     def expect(self, clients):
-        """Lets time stand still while there are fewer clients."""
+        """Stops time while there are fewer clients."""
         self.connections[0].flush(message(EXPECT, bytes([clients])))
 
     def receive(self):
-        """Waits until the client is awake again. Returns pairs of a connection and a packet, in an order that depends on no one's speed."""
+        """Waits until the client is awake again. Returns pairs of a connection and a packet, in an order that does not depend on speed."""
         packets = []
         for connection in self.connections:
             while True:

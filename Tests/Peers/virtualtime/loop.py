@@ -1,4 +1,4 @@
-"""An asyncio event loop whose time is the simulation's."""
+"""An asyncio event loop that uses the simulation's time."""
 
 import asyncio
 import itertools
@@ -12,7 +12,7 @@ _numbers = itertools.count(1)
 
 
 class _Selector(selectors.DefaultSelector):
-    """Where the loop would sleep, the client is idle."""
+    """The client is idle whenever the loop would sleep."""
 
     loop = None
 
@@ -21,7 +21,7 @@ class _Selector(selectors.DefaultSelector):
         if events or (timeout is not None and timeout <= 0):
             return events
         if self.loop.threads_at_work:
-            # A thread works for the loop: time stands still until it is done.
+            # A thread works for the loop: time does not advance until it is done.
             return super().select(None)
         return self.loop.pass_time(timeout, super().select)
 
@@ -36,15 +36,15 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     """
 
     def __init__(self, clients=1):
-        """clients: how many clients the world has, this one included."""
+        """clients: the number of clients of the world, including this one."""
         selector = _Selector()
         super().__init__(selector)
         selector.loop = self
-        # Timers that are due within this time run together: nothing is finer than the protocol's unit.
+        # Timers that are due within this time run together, because it is the resolution of the protocol.
         self._clock_resolution = 1 / NANOSECONDS
         self.client = Client(f"asyncio {os.getpid()}.{next(_numbers)}", clients)
         self.threads_at_work = 0
-        # The loop's time never goes back, whatever the time of the world is that it joins.
+        # The loop's time never decreases, whatever the time of the world that it joins.
         self._offset = 0
         self._receivers = {}
 
@@ -54,7 +54,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     # Connections
 
     def open_connection_to(self, where, receive):
-        """A connection to a controller: an object with `send(packet)`; `receive(packet)` is called for each packet that comes."""
+        """A connection to a controller: an object with `send(packet)`; `receive(packet)` is called for each received packet."""
         self._stay_awake()
         before = self.client.now
         connection = self.client.connect(where)
@@ -75,7 +75,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     # Time
 
     def pass_time(self, timeout, select):
-        """Called when no callback is left to run: waits for `timeout` of virtual time, packets, or what `select` finds."""
+        """Called when there are no ready callbacks: waits for `timeout` of virtual time, packets, or the result of `select`."""
         client = self.client
         if not client.connections:
             if timeout is None:
@@ -105,13 +105,13 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
             self.call_soon(self._deliver, connection, packet)
 
     def _stay_awake(self):
-        """Ends an idle time that something from outside of the world has interrupted."""
+        """Ends an idle time that was interrupted from outside the world."""
         if self.client.is_idle:
             self.client.wake()
             self._wake_up()
 
     def expect(self, clients):
-        """Lets time stand still while the world has fewer clients: before a program that is started, and after its end."""
+        """Stops time while the world has fewer clients: before a program starts, and after its end."""
         self._stay_awake()
         self.client.expect(clients)
 
@@ -132,7 +132,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
 
 async def sleep(seconds):
-    """Lets virtual time pass. In real time it is refused: a test does not wait there."""
+    """Waits for virtual time. Refused in real time, in which tests must not wait."""
     loop = asyncio.get_running_loop()
     if not isinstance(loop, VirtualTimeLoop):
         raise VirtualTimeError("this loop is in real time")
@@ -140,6 +140,6 @@ async def sleep(seconds):
 
 
 def run(main, clients=1, debug=None):
-    """As `asyncio.run`, in virtual time."""
+    """Like `asyncio.run`, in virtual time."""
     with asyncio.Runner(debug=debug, loop_factory=lambda: VirtualTimeLoop(clients)) as runner:
         return runner.run(main)

@@ -1,4 +1,4 @@
-"""Random numbers of this process from a seed: keys, nonces, addresses and passkeys are then known to everybody. For tests only."""
+"""Random numbers of this process from a seed: keys, nonces, addresses and passkeys are predictable. For tests only."""
 
 import contextlib
 import os
@@ -8,7 +8,7 @@ from unittest import mock
 
 
 def _key_pairs(generator):
-    """Where a library draws its key pairs by itself, they are drawn here."""
+    """Key pairs that a library would generate itself are generated here."""
     with contextlib.suppress(ImportError):
         from bumble import crypto
 
@@ -20,7 +20,7 @@ def _key_pairs(generator):
 
 @contextlib.contextmanager
 def seeded(seed):
-    """Within it, `secrets`, `os.urandom` and `random` of this process repeat themselves, and so do Bumble's key pairs."""
+    """Inside it, `secrets`, `os.urandom` and `random` of this process are reproducible, and so are Bumble's key pairs."""
     generator = random.Random(seed)
     octets = lambda count=None: generator.randbytes(32 if count is None else count)  # noqa: E731
     state = random.getstate()
