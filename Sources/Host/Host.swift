@@ -9,7 +9,7 @@ import Transport
 /// It belongs to its loop. Operations with a result are `async`; packet handlers are synchronous, called on the loop from within the
 /// delivery of the packet, and may call back at once.
 ///
-/// The class builds and closes its parts and routes events to them. Each part keeps its own state; its public calls stand beside it.
+/// The class creates and closes its parts and routes events to them. Each part has its own state, with its public calls beside it.
 public final class Host {
     let path: DataPath
     let commands: CommandClient
@@ -25,7 +25,7 @@ public final class Host {
     private(set) lazy var privacy = Privacy(self)
     private(set) lazy var classicSetup = ClassicSetup(self)
     private(set) lazy var classicConnecting = ClassicConnecting(self)
-    /// Decides about connection parameters that a peer asks for; by default any legal request is granted.
+    /// Decides about connection parameters that a peer requests; by default any legal request is accepted.
     public var parameterPolicy: (Connection, ConnectionParameterRequest) -> Bool = { _, request in request.isLegal }
 
     /// - Parameters:
@@ -44,14 +44,14 @@ public final class Host {
 
     var context: HostContext { path.context }
     public var loop: RunLoop { path.context.loop }
-    /// The attributes that others can read here, and the answers of this host to requests of any peer.
+    /// The attribute database, and the answers of this host to requests of any peer.
     public var database: GATTDatabase { context.server.database }
     /// Open LE connections, in no particular order.
     public var connections: [Connection] { path.links.compactMap(\.le) }
     /// The connection, if over BR/EDR.
     public var classicConnections: [ClassicConnection] { path.links.compactMap(\.classic) }
 
-    /// A reset of the controller would end something.
+    /// True if a reset of the controller would end an activity.
     var isBusy: Bool {
         !path.links.isEmpty || !advertising.isIdle || !scanning.isIdle || privacy.isOn || !connecting.isIdle
     }
@@ -107,17 +107,17 @@ public final class Host {
 
 /// The state that the host shares with its connections.
 extension Host {
-    /// Departures from good conduct on purpose, for tests of testers.
+    /// Injected faults, for tests of testers.
     public var quirks: HostQuirks {
         get { context.quirks }
         set { context.quirks = newValue }
     }
-    /// Deviations from the controller's claims that the host works around.
+    /// The workarounds for deviations of the controller.
     public var workarounds: ControllerWorkarounds {
         get { context.workarounds }
         set { context.workarounds = newValue }
     }
-    /// Known controllers by their numbers; at its start the host takes its workarounds from there.
+    /// The table of known controllers, from which the host takes its workarounds at its start.
     public var knowledge: ControllerKnowledge? {
         get { context.knowledge }
         set { context.knowledge = newValue }

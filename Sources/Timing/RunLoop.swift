@@ -45,9 +45,9 @@ public final class RunLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     @exclusivity(unchecked) private var timers = DeadlineList()
     private let mailbox: Mailbox
     private let descriptors: SystemDescriptors?
-    /// Decides when virtual time moves, if other programs share it.
+    /// Decides when virtual time advances, if other programs share it.
     public var gate: (any TimeGate)?
-    /// Steps of virtual time since descriptors were last asked.
+    /// The number of steps of virtual time since descriptors were last polled.
     private var blindSteps = 0
     private let thread = pthread_self()
     private var isRunning = false

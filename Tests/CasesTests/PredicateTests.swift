@@ -43,7 +43,7 @@ struct PredicateTests {
         #expect((mismatch == nil) == holds, "\(mismatch?.text ?? "it holds")")
     }
 
-    /// A field of a PDU, a predicate on it, a value, and the words of the message.
+    /// A field of a PDU, a predicate on it, a value, and the text of the message.
     @Test(
         arguments: [
             (

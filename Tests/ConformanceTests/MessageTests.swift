@@ -2,11 +2,11 @@ import Testing
 
 @testable import Conformance
 
-/// The words of FAILs: what was expected, what came instead, and in which packet.
+/// The messages of FAILs: the expected and the received value, and the packet.
 @Suite struct MessageTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var id: String
-        /// The defect, as a mutant's file has it.
+        /// The defect, in the syntax of a mutant's file.
         var fault: String
         var parts: [String]
         var absent: [String] = []

@@ -13,7 +13,7 @@ public struct Variant: Sendable {
     /// not apply to other devices.
     public var only: [String] = []
 
-    /// Reads `<id>.yaml` files. A file with `sides:` gives one variant for each side, `<id>-subject` and `<id>-tester`.
+    /// Reads `<id>.yaml` files. A file with `sides:` contains one variant for each side, `<id>-subject` and `<id>-tester`.
     ///
     /// - Throws: `Problems` with the mistakes of all files.
     public static func load(_ folder: String, vocabulary: Vocabulary) throws(Problems) -> [Variant] {
@@ -28,7 +28,7 @@ public struct Variant: Sendable {
         return variants
     }
 
-    /// The same device at one end of the air.
+    /// Returns the variant for one side of the air.
     fileprivate func on(_ side: Side, _ settings: [ControllerSetting]) -> Variant {
         var variant = self
         variant.id += "-\(side.rawValue)"
@@ -65,7 +65,7 @@ extension SourceReader {
     ]
     private static let neighbourKeys = ["advertise", "scan", "connect", "phones"]
 
-    /// The variants of one file: one, or one for each of its `sides:`.
+    /// Reads the variants of a file: one, or one for each of its `sides:`.
     mutating func variants(_ root: Node, id: String) -> [Variant] {
         guard var keys = keys(root, of: "a variant") else { return [] }
         let place = position(root)

@@ -104,7 +104,7 @@ public struct Catalogue: Sendable {
     /// Returns the YAML files of a folder by relative path, in order.
     static func yamlFiles(below folder: String) -> [String] { files(below: folder).filter { $0.hasSuffix(".yaml") } }
 
-    /// A folder that is a link is entered; links below it are not.
+    /// A folder that is a symbolic link is followed; links inside it are not.
     static func files(below folder: String, without skipped: Set<String> = []) -> [String] {
         var files: [String] = []
         var open = [""]

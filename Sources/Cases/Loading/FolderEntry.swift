@@ -9,7 +9,7 @@ struct FolderEntry {
     var name: String
     var isFolder: Bool
 
-    /// The entries of a folder in no order; none where it cannot be read.
+    /// The entries of a folder, unordered; none if it cannot be read.
     static func all(in folder: String) -> [FolderEntry] {
         guard let stream = opendir(folder) else { return [] }
         defer { closedir(stream) }
@@ -24,7 +24,7 @@ struct FolderEntry {
         return entries
     }
 
-    /// Some file systems do not say in the entry what it is.
+    /// Some file systems do not store the type in the entry.
     private static func isFolder(_ type: Int32, _ path: String) -> Bool {
         guard type == Int32(DT_UNKNOWN) else { return type == Int32(DT_DIR) }
         var found = stat()

@@ -2,7 +2,7 @@ import Packets
 
 /// A value that does not satisfy a predicate.
 package struct Mismatch {
-    /// From the record that was looked at to the value.
+    /// The path from the examined record to the value.
     package private(set) var path: String
     private let expected: Side
     private let actual: Side
@@ -27,7 +27,7 @@ package struct Mismatch {
 
     package init(_ expected: String, _ actual: CaseValue) { (path, self.expected, self.actual) = ("", .words(expected), .value(actual)) }
 
-    /// A value that is not there.
+    /// A missing value.
     package init(path: String, expected: Predicate, actual: String, _ variables: Variables) {
         (self.path, self.expected, self.actual) = (path, .predicate(expected, variables), .words(actual))
     }
@@ -41,8 +41,8 @@ package struct Mismatch {
     }
 
     /// - Parameters:
-    ///   - names: the declarations of the record that was looked at.
-    ///   - got: the value as a decoder shows it.
+    ///   - names: the declarations of the examined record.
+    ///   - got: the value in the decoder's format.
     package func worded(_ names: ValueNames = .none, got: String? = nil) -> WordedMismatch {
         let own = names.at(path.split(separator: "."))
         return WordedMismatch(path: path, expected: expected.text(own), actual: got ?? actual.text(own))
@@ -53,7 +53,7 @@ package struct Mismatch {
     /// The record has no such field.
     package var isMissing: Bool { if case .words = actual { path.isEmpty == false } else { false } }
 
-    /// The fault that a list or a text of faults names first, where there should be none.
+    /// The first fault in a list or text of faults that should be empty.
     package var fault: String? {
         guard case .predicate(.length(.equals(.literal(.number(0)))), _) = expected, case .value(let value) = actual else { return nil }
         switch value {
@@ -64,7 +64,7 @@ package struct Mismatch {
     }
 }
 
-/// The same in words.
+/// The mismatch as text.
 package struct WordedMismatch: Equatable {
     package var path: String
     package var expected: String

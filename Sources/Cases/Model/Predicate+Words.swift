@@ -1,5 +1,5 @@
 extension Predicate {
-    /// The predicate in words, with references replaced where they lead somewhere.
+    /// Describes the predicate, with references replaced by their values if possible.
     ///
     /// - Parameter names: the declaration of the value.
     package func text(_ variables: Variables, _ names: ValueNames = .none) -> String {

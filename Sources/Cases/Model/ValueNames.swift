@@ -1,6 +1,6 @@
 import Packets
 
-/// The declaration of a value: messages show it by the names and units of its field.
+/// The declaration of a value, for messages with the names and units of its field.
 package struct ValueNames {
     var field: FieldDeclaration?
     /// The declarations of its parts.
@@ -17,7 +17,7 @@ package struct ValueNames {
 
     package init(parts: [FieldDeclaration]) { self.parts = parts }
 
-    /// The fields of a PDU, and what comes back for it if it is a command; or the results of an action.
+    /// The fields of a PDU, and for a command its return parameters; or the results of an action.
     package init(pdu name: String) {
         if let results = Self.results[name] {
             parts = results
@@ -35,7 +35,7 @@ package struct ValueNames {
         parts.flat.first { $0.name == name }.map { ValueNames($0) } ?? .none
     }
 
-    /// The declaration at a path; numbers in it are places in lists.
+    /// The declaration at a path; numbers in it are list indices.
     package func at(_ path: some Sequence<Substring>) -> ValueNames {
         path.filter { Int($0) == nil }.reduce(self) { $0.part(String($1)) }
     }
@@ -55,7 +55,7 @@ package struct ValueNames {
     }
 }
 
-/// The PDU or the action that a saved value came from, and the field of it.
+/// The PDU or action from which a value was saved, and its field.
 package struct ValueSource {
     package var pdu: String
     package var path: [String] = []
@@ -81,7 +81,7 @@ extension Step.Kind {
 }
 
 extension [FieldDeclaration] {
-    /// The fields with those inside words and blocks beside them.
+    /// The fields, including those inside words and blocks.
     package var flat: [FieldDeclaration] {
         flatMap { field -> [FieldDeclaration] in
             switch field.shape {

@@ -125,7 +125,7 @@ extension CaseRun {
             .comparing(ExpectationDiff(worded, of: operand.text))
     }
 
-    /// The field of a PDU that a saved value came from.
+    /// The field of a PDU from which a value was saved.
     func source(of operand: Operand, in scope: Scope) -> ValueSource? {
         guard case .reference(let reference) = operand else { return nil }
         let sources = scope.frame.sources

@@ -38,7 +38,7 @@ final class CaseRun {
             var variables = Variables()
             /// The packets from which the saved values came.
             var places: [String: String] = [:]
-            /// The fields that what was saved came from.
+            /// The fields from which values were saved.
             var sources: [String: ValueSource] = [:]
         }
 

@@ -7,7 +7,7 @@ extension PDUCodec {
     /// - Parameter pdu: the PDU with the values.
     static func spoken(_ mismatch: Mismatch, in pdu: DecodedLayer?) -> String { worded(mismatch, in: pdu).text }
 
-    /// The same in its parts.
+    /// Returns the mismatch with value names and units.
     static func worded(_ mismatch: Mismatch, in pdu: DecodedLayer?) -> WordedMismatch {
         guard let pdu else { return mismatch.worded() }
         let names = ValueNames(parts: (pdu.declaration?.fields ?? []) + (pdu.command?.returns ?? []))

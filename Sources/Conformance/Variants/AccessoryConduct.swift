@@ -32,7 +32,7 @@ struct AccessoryConduct: Sendable {
     var leavesAfterFailure = false
     /// Ends the link of a bonded central that has not encrypted it after `delay`.
     var leavesUnencrypted = false
-    /// Has Characteristic Extended Properties where no property announces it, and a characteristic without any property.
+    /// Has Characteristic Extended Properties without the property that announces it, and a characteristic without properties.
     var hasSpareDeclarations = false
     /// The delay of the user's answer.
     var userTakes = Microseconds.zero

@@ -109,7 +109,7 @@ extension Vocabulary.Field {
         Dictionary(values.map { ($0.name, $0.value) }) { $1 }
     }
 
-    /// The labels of each named type, which many fields share.
+    /// The labels of each named type; many fields share them.
     private static let labels: [String: [String: Int]] = PDUCatalog.types.reduce(into: [:]) { all, type in
         let values = type.values.filter { !type.isFlags || $0.value < 63 }
         all[type.name] = labels(values.map { (type.isFlags ? 1 << $0.value : $0.value, $0.name) })

@@ -1,7 +1,7 @@
 import Packets
 
 extension HCIPacket {
-    /// The connection that a command is about: its first parameter, if that is declared as Connection_Handle.
+    /// The connection of a command: its first parameter, if that is declared as Connection_Handle.
     public var commandHandle: ConnectionHandle? {
         guard let opcode = commandOpcode, PDUCatalog.command(opcode: opcode)?.fields.first?.name == "Connection_Handle" else { return nil }
         var reader = ByteReader(bytes.span.bytes)

@@ -6,7 +6,7 @@ struct SQLiteDatabase: ~Copyable {
 
     /// Opens a file, or creates it unless the connection is read-only.
     ///
-    /// - Parameter timeout: how long a statement waits for another connection's transaction, in seconds.
+    /// - Parameter timeout: the time in seconds that a statement waits for another connection's transaction.
     init(_ path: String, isReadOnly: Bool = false, timeout: Double = 30) throws(SQLiteError) {
         var opened: OpaquePointer?
         let flags = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
@@ -26,12 +26,12 @@ struct SQLiteDatabase: ~Copyable {
     /// The key of the last row that was inserted.
     var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
 
-    /// Runs all statements of a text. They take no parameters, and their rows are not wanted.
+    /// Runs all statements of a text without parameters, and ignores their rows.
     func run(_ statements: String) throws(SQLiteError) { try check(sqlite3_exec(handle, statements, nil, nil, nil)) }
 
     /// Runs one statement.
     ///
-    /// - Returns: its rows.
+    /// - Returns: the rows.
     @discardableResult
     func rows(_ sql: String, _ parameters: [SQLiteValue] = []) throws(SQLiteError) -> [SQLiteRow] {
         var prepared: OpaquePointer?
@@ -51,14 +51,14 @@ struct SQLiteDatabase: ~Copyable {
         }
     }
 
-    /// The first column of the first row as an integer; nil if there is none.
+    /// Returns the first column of the first row as an integer; nil if there is none.
     func integer(_ sql: String, _ parameters: [SQLiteValue] = []) throws(SQLiteError) -> Int64? {
         let row = try rows(sql, parameters).first
         guard case .integer(let number)? = row?.values.values.first else { return nil }
         return number
     }
 
-    /// Runs `body` in a write transaction that excludes other writers. An error undoes all of it.
+    /// Runs `body` in an exclusive write transaction, which is rolled back after an error.
     func transaction<Value>(_ body: (borrowing SQLiteDatabase) throws -> Value) throws -> Value {
         try run("BEGIN IMMEDIATE")
         do {
@@ -113,7 +113,7 @@ extension SQLiteValue: ExpressibleByStringLiteral {
     init(stringLiteral text: String) { self = .text(text) }
 }
 
-/// One row of a result. A column of another type than is asked for is an error: the file may be damaged.
+/// A row of a result. A column of an unexpected type is an error: the file may be damaged.
 struct SQLiteRow: Sendable {
     fileprivate let values: [String: SQLiteValue]
 

@@ -71,7 +71,7 @@ public class ACLLink {
         tellEnd(reason)
     }
 
-    /// Fails what waits on the layers above L2CAP's basic frames.
+    /// Fails all waits of the layers above L2CAP's basic frames.
     func closeLayers(_ error: HostError) {}
 
     /// Reports the end to the listeners of the connection.

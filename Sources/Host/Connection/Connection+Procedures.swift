@@ -45,7 +45,7 @@ extension Connection {
     ///   - txTime: 328...17040 microseconds.
     public func updateDataLength(txOctets: UInt16, txTime: UInt16 = 17040, settling: Microseconds? = nil) async throws -> DataLength {
         let handle = self.handle
-        // Without a change, or with a peer that cannot, there is no event.
+        // There is no event without a change, or if the peer does not support it.
         _ = try await host.commands.change(
             HCICommands.LESetDataLength(connectionHandle: handle, txOctets: txOctets, txTime: txTime),
             notedBy: HCIEvents.LEDataLengthChange.self, on: handle,

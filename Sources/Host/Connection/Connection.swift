@@ -70,7 +70,7 @@ public final class Connection: ACLLink {
         events.tell { $0(event) }
     }
 
-    /// Takes a change of the connection that the controller has reported.
+    /// Processes a change of the connection that the controller has reported.
     func changed(_ change: ConnectionChange) {
         switch change {
         case .parametersChanged(_, let parameters):

@@ -274,14 +274,14 @@ final class Advertising {
 
     // MARK: Private addresses
 
-    /// Stops the sets that go by the private address; they stay the host's sets.
+    /// Pauses the sets that use the private address; they remain the host's sets.
     func pause() async throws -> [AdvertisingSet] {
         let paused = sets.values.filter { $0.isRunning && $0.isPrivate }.sorted { $0.handle < $1.handle }
         for set in paused { try await enable(set, false) }
         return paused
     }
 
-    /// Starts paused sets again under another address.
+    /// Resumes paused sets with another address.
     func resume(_ paused: [AdvertisingSet], as address: DeviceAddress) async throws {
         for set in paused where set.isRunning {
             if set.isExtended {

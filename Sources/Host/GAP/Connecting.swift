@@ -22,7 +22,7 @@ public struct ConnectSettings: Sendable, Hashable {
     public init() {}
 }
 
-/// LE connections, as they are made by this host and by others. Core Vol 3, Part C, 9.3.
+/// LE connections initiated by this host and by others. Core Vol 3, Part C, 9.3.
 final class Connecting {
     /// Connections that wait for `nextIncoming`.
     private static let mostArrivals = 16
@@ -194,7 +194,7 @@ final class Connecting {
 }
 
 extension Host {
-    /// Told of each new LE connection before anything is received on it.
+    /// Called with each new LE connection before anything is received on it.
     public var newConnections: Listeners<(Connection) -> Void> { connecting.opened }
 
     /// Connects to a device, or with nil to the first one in the filter accept list.

@@ -2,9 +2,9 @@ import BluetoothCrypto
 import HCI
 import Packets
 
-/// The addresses that the host goes by. Core Vol 6, Part B, 1.3.
+/// The addresses of the host. Core Vol 6, Part B, 1.3.
 final class OwnAddresses {
-    /// The address that the host takes when it starts.
+    /// The address that the host selects at its start.
     var choice = OwnAddress.automatic
     /// Public addresses of other devices in the run, which this host must not use.
     var others: Set<BDADDR> = []
@@ -12,10 +12,10 @@ final class OwnAddresses {
     private(set) var current = DeviceAddress(value: 0)
     /// The last random address set in the controller.
     private(set) var random: DeviceAddress?
-    /// The resolvable private address on the air; nil while the host does not hide.
+    /// The resolvable private address on the air; nil while privacy is disabled.
     private(set) var `private`: DeviceAddress?
     private let commands: CommandClient
-    /// A stream of its own, since an address on the air shows most of a number.
+    /// A separate stream, because an address on the air reveals most of a number.
     private var secrets: SecretSource
 
     init(_ commands: CommandClient, _ secrets: SecretSource) { (self.commands, self.secrets) = (commands, secrets) }
@@ -40,19 +40,19 @@ final class OwnAddresses {
         random = address
     }
 
-    /// The random address that the controller has; a reset makes it forget it.
+    /// The random address in the controller; a reset clears it.
     var currentRandom: DeviceAddress? { random ?? (current.kind == .random ? current : nil) }
 
     func drawStatic() -> DeviceAddress { OwnAddress.staticAddress(from: secrets.next()) }
 
-    /// A resolvable private address. Of its random part at least one bit is set, and at least one is not. Core Vol 6, Part B, 1.3.2.2.
+    /// A resolvable private address. At least one bit of its random part is set, and at least one is clear. Core Vol 6, Part B, 1.3.2.2.
     func drawPrivate(of key: [UInt8]) -> DeviceAddress {
         let bits = UInt32(truncatingIfNeeded: secrets.next()) & 0x3F_FFFF
         let prand = bits == 0 || bits == 0x3F_FFFF ? 1 : bits
         return DeviceAddress.resolvable(irk: UInt128(littleEndianOctets: key), prand: prand)
     }
 
-    /// Hides behind a private address from now on.
+    /// Uses a private address.
     func hide(behind address: DeviceAddress) async throws {
         try await setRandom(address)
         `private` = address
@@ -74,7 +74,7 @@ final class OwnAddresses {
 }
 
 extension Host {
-    /// The address that the host takes when it starts.
+    /// The address that the host selects at its start.
     public var addressChoice: OwnAddress {
         get { addresses.choice }
         set { addresses.choice = newValue }

@@ -14,7 +14,7 @@ public struct PrivacySettings: Sendable, Hashable {
     public init() {}
 }
 
-/// Hides the host behind resolvable private addresses, and tells by which addresses it meets its peers. Core Vol 3, Part C, 10.7.
+/// The resolvable private addresses of the host, and the addresses of its peers. Core Vol 3, Part C, 10.7.
 final class Privacy {
     private struct State {
         let settings: PrivacySettings
@@ -110,7 +110,7 @@ final class Privacy {
 
     // MARK: Peers
 
-    /// In network privacy mode a peer whose IRK is known is not met under its identity address. Core Vol 6, Part B, 4.7.
+    /// In network privacy mode a peer with a known IRK is not accepted under its identity address. Core Vol 6, Part B, 4.7.
     func admits(_ identity: PeerIdentity?, by address: DeviceAddress?) -> Bool {
         guard let state, !state.settings.isDeviceMode, let identity, identity.address == address else { return true }
         return host.keys[identity].map { $0.identityResolvingKey == nil || $0.goesByIdentity } ?? true

@@ -216,7 +216,7 @@ final class Scanning {
 
     // MARK: Private addresses
 
-    /// Stops the scan in the controller; it stays the host's scan.
+    /// Pauses the scan in the controller; it remains the host's scan.
     func pause() async throws -> Scan? {
         guard let scan, scan.isRunning else { return nil }
         try await enable(scan, false)
@@ -227,7 +227,7 @@ final class Scanning {
 }
 
 extension HostContext {
-    /// PHYs without the Coded one, where that is known to make a controller deaf to the others. A request for it alone is left alone.
+    /// The PHYs without Coded if the controller then receives nothing on the others. A request for only Coded is unchanged.
     func trusted(_ phys: PHYs) -> PHYs {
         guard workarounds.avoidsCodedPHY, phys.contains(.leCoded), phys != .leCoded else { return phys }
         learned.note(.codedPHYLeftOut, "LE Coded makes it deaf to the other PHYs: left out")

@@ -133,7 +133,7 @@ extension Host {
     }
     /// The slowest command so far.
     public var slowestCommand: CommandTiming? { commands.slowest }
-    /// The reason why nothing works any more.
+    /// The reason why the host has failed.
     public var failure: HostError? { commands.failure }
 
     /// Sends a command and waits for Command Complete or Command Status.

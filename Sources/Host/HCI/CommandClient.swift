@@ -9,9 +9,9 @@ final class CommandClient {
         var opcode: UInt16
         /// Time limit for the answer once the command is sent.
         var limit: Microseconds
-        /// The connection that it is about.
+        /// The connection of the command.
         var handle: ConnectionHandle?
-        /// That connection has ended before the answer came.
+        /// True if that connection has ended before the answer.
         var hasLostConnection = false
         var sentAt: Microseconds?
         var timer: Timer?
@@ -21,7 +21,7 @@ final class CommandClient {
     var limits = HostLimits()
     /// The slowest command so far.
     private(set) var slowest: CommandTiming?
-    /// The reason why nothing is sent any more.
+    /// The reason why no more commands are sent.
     private(set) var failure: HostError?
     let path: DataPath
     /// Procedures that await an event.
@@ -42,7 +42,7 @@ final class CommandClient {
     var strayAnswers: Int { queue.strayAnswers }
     var misnamedAnswers: Int { queue.misnamedAnswers }
 
-    /// True if a command with this opcode waits because the controller takes none.
+    /// True if a command with this opcode waits because the controller accepts none.
     func isHeldBack(_ opcode: UInt16) -> Bool { pending.values.contains { $0.opcode == opcode && $0.sentAt == nil } }
 
     // MARK: Sending
@@ -170,7 +170,7 @@ final class CommandClient {
         }
     }
 
-    /// The controller has reported a failure of its own: later missing answers are attributed to it.
+    /// Records a Hardware Error event: later missing answers are attributed to it.
     func hardwareFailed(_ event: HCIEvents.HardwareError) {
         context.counters.hardwareErrors += 1
         hardwareError = event.hardwareCode

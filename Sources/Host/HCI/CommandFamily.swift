@@ -4,21 +4,21 @@ import Packets
 /// The family of commands for advertising, scanning and initiating, legacy or extended. The two do not mix before a reset, and a read of the number of
 /// advertising sets or of their data length counts as use of the extended ones. Core Vol 4, Part E, 3.1.1.
 final class CommandFamily {
-    /// Statuses of a controller that claims an extended command and does not have it.
+    /// The statuses of a controller without an extended command that it reports as supported.
     private static let refusals: Set<ErrorCode> = [.unknownHCICommand, .commandDisallowed]
 
-    /// Extended commands were rejected: only legacy commands are used.
+    /// True if extended commands were rejected: only legacy commands are used.
     private var isLegacyOnly = false
-    /// An extended command has worked: later refusals have another reason.
+    /// True if an extended command has succeeded: later rejections have another reason.
     private var hasWorked = false
     private unowned let host: Host
 
     init(_ host: Host) { self.host = host }
 
-    /// The controller was reset, which lets go of the family.
+    /// The controller was reset, which releases the family.
     func reset() { (isLegacyOnly, hasWorked) = (false, false) }
 
-    /// - Parameter asked: the caller's choice; nil where the controller decides.
+    /// - Parameter asked: the caller's choice; nil to let the controller decide.
     private func usesExtended(_ asked: Bool?) -> Bool {
         if let asked { return asked }
         guard host.controller.supportsExtendedAdvertising, !isLegacyOnly else { return false }
@@ -31,8 +31,8 @@ final class CommandFamily {
     /// commands are used from then on.
     ///
     /// - Parameters:
-    ///   - asked: the caller's choice; nil where the controller decides.
-    ///   - needsExtended: legacy commands cannot do it.
+    ///   - asked: the caller's choice; nil to let the controller decide.
+    ///   - needsExtended: true if there is no legacy command for the operation.
     func choose<Value>(_ asked: Bool?, needsExtended: Bool, _ body: (_ isExtended: Bool) async throws -> Value) async throws -> Value {
         let isExtended = usesExtended(asked)
         do {

@@ -3,7 +3,7 @@ import Packets
 import Timing
 import Transport
 
-/// Brings the controller from any state into a known one, and reads what it is.
+/// Initializes the controller from any state, and reads its properties.
 final class ControllerSetup {
     private(set) var information = ControllerInformation()
     private(set) var isDone = false

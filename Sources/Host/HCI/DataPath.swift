@@ -14,7 +14,7 @@ final class DataPath: HCITransportSink {
     var host: Host?
     /// State of the connections from the packets.
     private var tracker = ConnectionTracker()
-    /// The connections that are up, by their place in the scheduler: a packet finds its own without a search.
+    /// The open connections by their index in the scheduler, which avoids a search for each packet.
     private var rows: [PeerLink?] = []
     private var voices: [ConnectionHandle: SynchronousConnection] = [:]
     /// Data received before the event that announces its connection, on transports with several pipes.

@@ -74,7 +74,7 @@ extension Host {
         path.order(change)
     }
 
-    /// A vendor's event may stand for the answer to a vendor's command.
+    /// A vendor event may be the answer to a vendor command.
     private func receivedVendorEvent(_ packet: HCIPacket) {
         guard workarounds.answersVendorCommandsByEvent || controller.manufacturer == ControllerInformation.csr else { return }
         commands.answeredByVendor(packet)

@@ -2,7 +2,7 @@ import BluetoothCrypto
 import Packets
 import Timing
 
-/// The host's part in pairing that all links share: settings, user, keys and out-of-band data. Core Vol 3, Part H.
+/// The state of pairing shared by all links: settings, user, keys and out-of-band data. Core Vol 3, Part H.
 final class PairingAgent {
     /// Nil if the host does not pair. Core Vol 3, Part H, 3.5.5.
     var settings: PairingSettings?
@@ -60,7 +60,7 @@ final class PairingAgent {
         return key
     }
 
-    /// - Parameter usedData: the peer had the out-of-band data of this side.
+    /// - Parameter usedData: true if the peer had the out-of-band data of this side.
     func succeeded(with peer: DeviceAddress, usedData: Bool) {
         attempts.succeeded(peer)
         if usedData { outOfBandData = nil }
@@ -73,17 +73,17 @@ final class PairingAgent {
 }
 
 extension Host {
-    /// Settings of pairing; nil if the host does not pair, and says so to whoever asks. Core Vol 3, Part H, 3.5.5.
+    /// Settings of pairing; nil to reject pairing. Core Vol 3, Part H, 3.5.5.
     public var pairingSettings: PairingSettings? {
         get { pairing.settings }
         set { pairing.settings = newValue }
     }
-    /// The user that pairing asks; by default nobody is there and everything is agreed to, but no passkey is known.
+    /// The user interface of pairing; by default it accepts everything, but has no passkey.
     public var pairingDialogue: PairingDialogue {
         get { pairing.dialogue }
         set { pairing.dialogue = newValue }
     }
 
-    /// Out-of-band data: the commitment to a new key pair, which pairing uses for peers that say that they have it. Core Vol 3, Part H, 2.3.5.6.4.
+    /// Out-of-band data: the commitment to a new key pair, used with peers that have the data. Core Vol 3, Part H, 2.3.5.6.4.
     public func makeOutOfBandData() -> OutOfBandData { pairing.makeOutOfBandData() }
 }

@@ -85,7 +85,7 @@ enum AdvertisingStructure {
         return table
     }()
 
-    /// The AD types that have a name.
+    /// The named AD types.
     fileprivate static let types = declared.map { (value: Int($0.key), name: $0.value.raw.name) }.sorted { $0.value < $1.value }
 
     private static let plain: [(UInt8, String)] = [

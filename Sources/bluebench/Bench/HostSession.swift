@@ -35,7 +35,7 @@ enum HostSession {
                 signals.onStop(on: loop) { work.cancel() }
                 await work.ended()
                 await host.leave()
-                // The server of virtual time takes a connection that ends without BYE for a fault.
+                // The server treats the end of a connection without BYE as a fault.
                 if selector.isInVirtualTime { transport.close() }
                 try await work.value()
             }

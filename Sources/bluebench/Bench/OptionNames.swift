@@ -2,13 +2,13 @@ import ArgumentParser
 import Foundation
 
 extension ParsableArguments {
-    /// The names of the options and flags that the group declares, as the command line has them: `packetErrorRate` is `--packet-error-rate`.
+    /// The names of the group's options and flags on the command line: `packetErrorRate` is `--packet-error-rate`.
     static var optionNames: [String] { Mirror(reflecting: Self()).children.compactMap { $0.label.flatMap(optionName) } }
 
-    /// The first of them that is on the command line, even with its default value.
+    /// The first of them on the command line, even with its default value.
     static var given: String? { optionNames.first(where: Arguments.given) }
 
-    /// The files that the group names, each with its option.
+    /// The group's files, each with its option.
     var paths: [(option: String, path: String?)] {
         Mirror(reflecting: self).children.compactMap { child in
             guard let name = child.label.flatMap(Self.optionName), let option = child.value as? Option<String?> else { return nil }
@@ -16,7 +16,7 @@ extension ParsableArguments {
         }
     }
 
-    /// A property wrapper is stored under the name of its property behind an underscore.
+    /// A property wrapper is stored under the name of its property with an underscore in front.
     private static func optionName(of label: String) -> String? {
         guard label.hasPrefix("_") else { return nil }
         return label.dropFirst().reduce(into: "--") { name, letter in

@@ -14,7 +14,7 @@ struct PairEnds: ParsableArguments {
     @Option(help: "Timeout for the peer, in seconds.", transform: Arguments.seconds) var seconds = 60.0
 }
 
-/// What a pairing has to achieve.
+/// The requirements of a pairing.
 struct SecurityOptions: ParsableArguments {
     @Flag(inversion: .prefixedNo, help: "Request protection against a man in the middle (MITM).") var mitm = true
     @Flag(help: "LE legacy pairing; over BR/EDR no Secure Connections.") var legacy = false
@@ -27,7 +27,7 @@ struct SecurityOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Over BR/EDR: PIN for a peer without Secure Simple Pairing.", valueName: "digits")) var pin: String?
 }
 
-/// What the user of this side can do, and the answers that are given in advance.
+/// The capabilities of the user of this side, and predefined answers.
 struct UserOptions: ParsableArguments {
     enum Capability: String, ExpressibleByArgument, CaseIterable {
         case none, display
@@ -59,7 +59,7 @@ struct OutOfBandOptions: ParsableArguments {
     var oobOwn: String?
 }
 
-/// What becomes of the bond.
+/// The handling of the bond.
 struct PairBondOptions: ParsableArguments {
     @OptionGroup var store: BondOptions
     @Flag(inversion: .prefixedNo, help: "Keep the keys.") var bond = true

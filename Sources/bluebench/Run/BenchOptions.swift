@@ -58,21 +58,21 @@ struct BenchOptions: ParsableArguments {
 
     private static let defaultWait = 30
 
-    /// Both ends are in this program, and nothing of the subject is outside.
+    /// True if both sides are in this program, and no part of the subject is outside.
     var areVirtual: Bool { tester == "virtual" && subject ?? "virtual" == "virtual" }
 
     var hostTimeout: Int { waitForHost ?? Self.defaultWait }
 
-    /// The subject alone is named: cases for one device run.
+    /// True if only a subject is given: cases for one device run.
     var isForOne: Bool {
         subject.map { $0 != "virtual" } == true && Arguments.value(of: "--tester") == nil && subjectName != BenchEnds.overTheAir
             && subjectPort == nil
     }
 
-    /// A peer is over the air unless --subject names its controller.
+    /// The subject; a peer is over the air unless --subject gives its controller.
     var subjectName: String { subject ?? (peer != nil && tester != "virtual" ? BenchEnds.overTheAir : "virtual") }
 
-    /// Refuses options that have no effect.
+    /// Rejects options without effect.
     func check() throws {
         if subjectPort == nil, waitForHost != nil {
             throw CommandFailure(.usage, "--wait-for-host is the timeout of --subject-port")
@@ -99,7 +99,7 @@ struct BenchOptions: ParsableArguments {
         setup.slack = .milliseconds(slack)
     }
 
-    /// The key that resolves a bonded peer's private address, without those that would make the tester known to it.
+    /// The bond with only the key that resolves a bonded peer's private address, so that the tester is otherwise unknown to it.
     private static func resolving(_ bond: Bond) -> Bond? {
         guard let key = bond.identityResolvingKey else { return nil }
         var known = Bond(bond.identity)

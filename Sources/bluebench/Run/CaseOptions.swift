@@ -36,7 +36,7 @@ struct CaseOptions: ParsableArguments {
         return shard
     }
 
-    /// Refuses options that have no effect.
+    /// Rejects options without effect.
     func check(report: String?) throws {
         if durations != nil, shard == nil { throw CommandFailure(.usage, "--durations is for --shard") }
         if lastFailed == "", report == nil {
@@ -44,9 +44,9 @@ struct CaseOptions: ParsableArguments {
         }
     }
 
-    /// Leaves those cases in the plan that are to be run.
+    /// Removes the cases from the plan that are not to be run.
     ///
-    /// - Returns: false when there is nothing left to do, because everything had passed.
+    /// - Returns: false if no cases remain because all have passed.
     func narrow(_ plan: inout RunPlan, report: String?) throws -> Bool {
         plan.shard = shard?.description
         if let lastFailed {

@@ -103,7 +103,7 @@ final class ProgressLine: RunObserver {
         return line.split(separator: "\n").joined(separator: " ")
     }
 
-    /// - Parameter isSimulated: the run was in virtual time.
+    /// - Parameter isSimulated: true for a run in virtual time.
     static func summary(_ result: RunResult, elapsed: Microseconds, isSimulated: Bool) -> String {
         let virtual = result.cases.reduce(0) { $0 + $1.virtualMilliseconds } / 1_000
         let wall = (elapsed.seconds * 10).rounded() / 10

@@ -4,7 +4,7 @@ import Foundation
 import Report
 import Transport
 
-/// The documents that hold results.
+/// The documents with results.
 struct DocumentOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Write everything to a folder.", valueName: "folder"), completion: .directory) var report: String?
     @Option(help: ArgumentHelp("Write results as JSON.", valueName: "file"), completion: .file()) var json: String?
@@ -20,7 +20,7 @@ struct DocumentOptions: ParsableArguments {
     var baseline: [String] = []
 }
 
-/// The documents of a run and what they are labelled with.
+/// The documents of a run and their labels.
 struct ReportOptions: ParsableArguments {
     @OptionGroup var documents: DocumentOptions
     @Option(
@@ -113,12 +113,12 @@ struct ReportOptions: ParsableArguments {
 }
 
 extension DocumentOptions {
-    /// What a report folder holds beside captures.
+    /// The files of a report folder besides captures.
     fileprivate static let names = ["results.json", "junit.xml", "index.html", "scorecard.md", "results.jsonl", "throughput.json"]
 
     func prepare() throws -> ReportOptions.Files {
         var files = ReportOptions.Files()
-        // Before anything is written: the folder may be that of this run.
+        // Read before anything is written, because the folder may be that of this run.
         files.earlier = EarlierRuns(try baseline.map { try ResultsFile.read($0) }.map { ($0.result, $0.facts) })
         if let report {
             try? FileManager.default.createDirectory(atPath: report, withIntermediateDirectories: true)
@@ -138,7 +138,7 @@ extension DocumentOptions {
         return files
     }
 
-    /// The same, refusing a path that is named twice.
+    /// Returns the files; rejects a path that is given twice.
     func prepareAlone() throws -> ReportOptions.Files {
         var paths = OutputPaths()
         try paths.add(self.paths)

@@ -65,7 +65,7 @@ struct RunCommand: ParsableCommand {
         try execute(&plan, ends)
     }
 
-    /// Refuses options that have no effect.
+    /// Rejects options without effect.
     private func checkOptions() throws {
         try selection.check(report: outputs.report)
         try controls.check(report: outputs.report, page: outputs.documents.html)

@@ -24,7 +24,7 @@ struct RunControls: ParsableArguments {
     @Flag(help: "Repeat each FAIL with the two dongles exchanged, and say whether it stays with the dongle.") var swap = false
     @Flag(help: "Also measure throughput and chart it in the page; two virtual devices only.") var throughput = false
 
-    /// Refuses options that have no effect.
+    /// Rejects options without effect.
     func check(report: String?, page: String?) throws {
         if failOnFlaky, retry == 0 { throw CommandFailure(.usage, "--fail-on-flaky is for --retry: without it nothing is flaky") }
         if resume, report == nil {

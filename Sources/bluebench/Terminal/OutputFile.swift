@@ -142,7 +142,7 @@ struct OutputPaths {
 
     mutating func add(_ all: [(option: String, path: String?)]) throws { for (option, path) in all { try add(option, path) } }
 
-    /// - Throws: a usage error when another option writes there already.
+    /// - Throws: a usage error if another option has the same path.
     mutating func add(_ option: String, _ path: String?) throws {
         guard let path else { return }
         var found = stat()

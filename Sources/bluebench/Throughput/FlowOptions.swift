@@ -5,7 +5,7 @@ import Simulation
 import Throughput
 import Timing
 
-/// The flows that are measured, and the links that carry them.
+/// The measured flows and their links.
 struct FlowOptions: ParsableArguments {
     @Option(help: ArgumentHelp("List of notify, write, request, ping (round trips); over BR/EDR l2cap, rfcomm.", valueName: "flows"))
     var over = "notify"
@@ -26,10 +26,10 @@ struct FlowOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Length of the measurement of a row.", valueName: "seconds"), transform: Arguments.seconds) var seconds = 5.0
     @Flag(help: "Measure the ladder of WWDC 2017, session 712, instead of a sweep.") var ladder = false
 
-    /// Options of flows over BR/EDR alone.
+    /// Options that apply only to flows over BR/EDR.
     static var givenOfBREDR: String? { ["--packets", "--sdu"].first(where: Arguments.given) }
 
-    /// The first option that chooses another flow than a product's own, or further links.
+    /// The first option that selects a flow other than a product's own, or further links.
     static var givenBesidePeer: String? {
         ["--over", "--direction", "--beside", "--links", "--both", "--ladder"].first(where: Arguments.given)
     }
@@ -39,8 +39,8 @@ struct FlowOptions: ParsableArguments {
     }
 
     /// - Parameters:
-    ///   - isProduct: the flow is a product's characteristic that is written.
-    ///   - further: the number of subjects beyond the first.
+    ///   - isProduct: true if the flow writes a product's characteristic.
+    ///   - further: the number of subjects after the first.
     func plan(isProduct: Bool, further: Int) throws -> SweepPlan {
         var plan = SweepPlan()
         plan.over = try Self.list(isProduct ? FlowKind.write.rawValue : over, "--over", FlowKind.allCases)

@@ -55,7 +55,7 @@ extension ThroughputCommand {
         return true
     }
 
-    /// The product that is measured by a characteristic of its own, if one is.
+    /// The product that is measured by its own characteristic, if one is given.
     private var productFlow: ProductFlow? {
         guard let peer = product.peer, let uuid = product.notify ?? product.write else { return nil }
         let selector = PeerSelector(peer)

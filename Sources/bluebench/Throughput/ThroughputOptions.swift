@@ -4,7 +4,7 @@ import Simulation
 import Throughput
 import Timing
 
-/// The two ends of the links that are measured.
+/// The two sides of the measured links.
 struct ThroughputDevices: ParsableArguments {
     @Option(help: ArgumentHelp("Tester device.", valueName: "device"), completion: Completions.devices) var tester = "virtual"
     @Option(
@@ -37,7 +37,7 @@ struct ProductOptions: ParsableArguments {
     var write: BluetoothUUID?
 }
 
-/// What the simulated controllers and their air do.
+/// The behaviour of the simulated controllers and their air.
 struct SimulatedOptions: ParsableArguments {
     enum Filling: String, ExpressibleByArgument, CaseIterable {
         case actual
@@ -80,7 +80,7 @@ struct SimulatedOptions: ParsableArguments {
     }
 }
 
-/// What figures are compared with.
+/// The figures for comparison.
 struct ComparisonOptions: ParsableArguments {
     @Option(
         name: .customLong("repeat"), help: ArgumentHelp("Number of measurements of each row; the median is shown.", valueName: "n"),
@@ -97,7 +97,7 @@ struct ComparisonOptions: ParsableArguments {
     @Option(help: ArgumentHelp("With --baseline: the smallest share that passes. Default: 95%.", valueName: "percent")) var atLeast: String?
 }
 
-/// Where the rows and the packets go.
+/// The output files for rows and packets.
 struct ThroughputFiles: ParsableArguments {
     @Option(help: ArgumentHelp("Write the rows as JSON.", valueName: "file"), completion: .file()) var json: String?
     @Option(help: ArgumentHelp("Write the rows as comma-separated values.", valueName: "file"), completion: .file()) var csv: String?
@@ -116,6 +116,6 @@ struct ThroughputFiles: ParsableArguments {
         completion: .file())
     var keylog: String?
 
-    /// The ladder writes JSON and tables alone.
+    /// The ladder writes only JSON and tables.
     static var givenBesideLadder: String? { optionNames.drop { $0 != "--html" }.first(where: Arguments.given) }
 }

@@ -19,7 +19,7 @@ struct ThroughputOutput {
     /// Raised to end the sweep; the rows measured so far are kept.
     let stop: StopFlag
 
-    /// - Throws: when the file cannot be written, before anything is measured.
+    /// - Throws: an error if the file cannot be written, before the measurement.
     init(_ paths: ThroughputFiles, isExplaining: Bool, showsProgress: Bool, seed: UInt64, setup: ThroughputSetup, stop: StopFlag) throws {
         self.stop = stop
         file = try paths.json.map { try OutputFile($0) }

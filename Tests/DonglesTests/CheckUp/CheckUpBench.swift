@@ -17,7 +17,7 @@ struct CheckUpBench {
 
     func run() throws -> CheckUpReport { try timed().report }
 
-    /// The report, and the time that all checks took together.
+    /// The report, and the total time of the checks.
     func timed() throws -> (report: CheckUpReport, length: Microseconds) {
         let loop = RunLoop()
         let simulation = Simulation(loop: loop, seed: 1)

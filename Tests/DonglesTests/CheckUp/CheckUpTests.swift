@@ -59,7 +59,7 @@ import VirtualDongle
         #expect(report.ended == nil && report.skipped.isEmpty, "\(report.ended ?? "") \(report.skipped)")
     }
 
-    /// A controller that answers each command in time, but late, has a limit for all checks together. What was not reached is named.
+    /// The total time of the checks is limited for a controller that answers each command late, but in time. Omitted checks are named.
     @Test(arguments: [1, 5, 20]) func allChecksTogetherHaveALimit(_ seconds: Int) throws {
         var bench = try CheckUpBench(["answer-slow=800-900"])
         bench.plan.listening = .seconds(1)

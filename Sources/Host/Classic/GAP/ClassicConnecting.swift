@@ -2,20 +2,20 @@ import HCI
 import Packets
 import Timing
 
-/// BR/EDR connections, as they are made by this host and by others. Core Vol 3, Part C, 4 and 7.
+/// BR/EDR connections initiated by this host and by others. Core Vol 3, Part C, 4 and 7.
 final class ClassicConnecting {
     /// All basic rate ACL packet types; EDR types are not excluded. Core Vol 4, Part E, 7.1.5.
     private static let packetTypes: UInt16 = 0xCC18
-    /// Roles that are kept for connections to come.
+    /// Roles of future connections.
     private static let mostEarlyRoles = 16
 
     /// Called with each new LE connection before anything is received on it.
     let opened = Listeners<(ClassicConnection) -> Void>()
-    /// Decides about devices that want a connection; nil leaves HCI_Connection_Request to others.
+    /// Decides about devices that request a connection; nil leaves HCI_Connection_Request to others.
     var accepts: ((BDADDR) -> Bool)?
     /// Devices being paged.
     private var paging: Set<BDADDR> = []
-    /// Roles from events that came before those of their connections.
+    /// Roles from events that preceded those of their connections.
     private var earlyRoles: [BDADDR: ConnectionRole] = [:]
     private unowned let host: Host
 
@@ -97,9 +97,9 @@ final class ClassicConnecting {
 }
 
 extension Host {
-    /// Told of each new BR/EDR connection before anything is received on it.
+    /// Called with each new BR/EDR connection before anything is received on it.
     public var newClassicConnections: Listeners<(ClassicConnection) -> Void> { classicConnecting.opened }
-    /// Decides about devices that want a connection over BR/EDR; nil leaves HCI_Connection_Request to others.
+    /// Decides about devices that request a connection over BR/EDR; nil leaves HCI_Connection_Request to others.
     public var acceptsClassic: ((BDADDR) -> Bool)? {
         get { classicConnecting.accepts }
         set { classicConnecting.accepts = newValue }

@@ -53,9 +53,9 @@ public struct ClassicDescription: Sendable, Hashable {
 
 /// The settings of the controller for BR/EDR. Core Vol 3, Part C, 3 and 4.
 final class ClassicSetup {
-    /// The controller has been told the host's part in BR/EDR.
+    /// True if the BR/EDR settings were sent to the controller.
     private(set) var isPrepared = false
-    /// The controller has made data for Secure Simple Pairing.
+    /// True if the controller has generated out-of-band data for Secure Simple Pairing.
     private(set) var hasOutOfBandData = false
     private unowned let host: Host
 

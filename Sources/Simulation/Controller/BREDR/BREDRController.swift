@@ -28,7 +28,7 @@ final class BREDRController {
     var inquiryScanner: InquiryScanner? { inquiryScanning.first }
     var links: [ACLLinkEnd] { linkEnds.running }
 
-    /// Keeps the device's own scan windows from hiding those of the device that it looks for.
+    /// Prevents the device's own scan windows from coinciding with those of the searched device.
     func shareWindows() {
         let isLooking = inquiry != nil || paging != nil
         inquiryScanner?.isIrregular = isLooking
