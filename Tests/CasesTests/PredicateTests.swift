@@ -80,7 +80,6 @@ struct PredicateTests {
     @Test func aFaultThatShouldNotBeIsTheMessage() throws {
         let mismatch = try #require(try Self.predicate("{length: 0}").mismatch(.text("the level is 101"), Variables()))
         #expect(mismatch.fault == "the level is 101" && mismatch.worded().expected == "nothing")
-        #expect(ExpectationDiff(mismatch, of: "check value").got == "the level is 101")
     }
 
     private static func predicate(_ text: String) throws -> Predicate {

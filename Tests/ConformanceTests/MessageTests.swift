@@ -1,5 +1,6 @@
 import Testing
 
+@testable import Cases
 @testable import Conformance
 
 /// The messages of FAILs: the expected and the received value, and the packet.

@@ -1,7 +1,7 @@
 import Packets
 
 /// The declaration of a value, for messages with the names and units of its field.
-package struct ValueNames {
+package struct ValueNames: Sendable {
     var field: FieldDeclaration?
     /// The declarations of its parts.
     var parts: [FieldDeclaration] = []
