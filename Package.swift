@@ -29,7 +29,9 @@ func tests(_ room: String, _ others: [Target.Dependency] = []) -> Target {
 }
 
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
-let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
+// BoringSSL comes with Crypto on Linux. On macOS Crypto is CryptoKit, and only CryptoExtras brings BoringSSL.
+let cryptoExtras = Target.Dependency.product(
+    name: "CryptoExtras", package: "swift-crypto", condition: .when(platforms: [.macOS]))
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
