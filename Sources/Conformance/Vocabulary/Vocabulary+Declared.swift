@@ -97,22 +97,22 @@ extension Vocabulary.Field {
 
     fileprivate mutating func label(_ declaration: FieldDeclaration) {
         guard let type = declaration.type else {
-            labels = Self.labels(declaration.labels)
+            labels = Self.table(declaration.labels)
             return
         }
         isFlags = type.isFlags
-        let shared = Self.labels[type.name] ?? [:]
-        labels = declaration.labels.isEmpty ? shared : Self.labels(declaration.labels).merging(shared) { $1 }
+        let shared = Self.labelsOfTypes[type.name] ?? [:]
+        labels = declaration.labels.isEmpty ? shared : Self.table(declaration.labels).merging(shared) { $1 }
     }
 
-    private static func labels(_ values: [(value: Int, name: String)]) -> [String: Int] {
+    private static func table(_ values: [(value: Int, name: String)]) -> [String: Int] {
         Dictionary(values.map { ($0.name, $0.value) }) { $1 }
     }
 
     /// The labels of each named type; many fields share them.
-    private static let labels: [String: [String: Int]] = PDUCatalog.types.reduce(into: [:]) { all, type in
+    private static let labelsOfTypes: [String: [String: Int]] = PDUCatalog.types.reduce(into: [:]) { all, type in
         let values = type.values.filter { !type.isFlags || $0.value < 63 }
-        all[type.name] = labels(values.map { (type.isFlags ? 1 << $0.value : $0.value, $0.name) })
+        all[type.name] = table(values.map { (type.isFlags ? 1 << $0.value : $0.value, $0.name) })
     }
 
     /// Returns 0 if it is legal, otherwise the smallest legal value.
