@@ -29,7 +29,7 @@ public enum SendResult: Sendable, Hashable {
     case disconnected
 }
 
-/// The attribute protocol on one L2CAP channel: client and server state machines, timers, and the fast path for values. Core Vol 3, Part F,
+/// The attribute protocol on one L2CAP channel of any kind: client and server state machines, timers, and the fast path for values. Core Vol 3, Part F,
 /// 3.2.11.
 final class ATTBearer {
     static let defaultMTU = 23
@@ -41,7 +41,9 @@ final class ATTBearer {
         case awaitConfirmation((Result<Void, HostError>) -> Void, Timer)
     }
 
-    let channel: L2CAPChannel
+    private let channel: any SDUChannel
+    /// The same channel, if it takes values without an array in between.
+    let basic: L2CAPChannel?
     /// The server's session with the client at the other end.
     let client: GATTServerSession
     /// Called on a new ATT_MTU.
@@ -64,25 +66,18 @@ final class ATTBearer {
     /// Called for values without a listener of their own.
     let otherValues = Listeners<AttributeValueHandler>()
 
-    private init(_ channel: L2CAPChannel, client: GATTServerSession, context: HostContext) {
+    /// On the fixed channel of an LE link ATT_MTU is agreed on by ATT; elsewhere it follows from the channel. Core Vol 3, Part F, 3.2.8.
+    init(over channel: any SDUChannel, client: GATTServerSession, context: HostContext) {
         self.channel = channel
+        basic = channel.basic
         self.client = client
         self.context = context
         server = ATTServer(client: client)
-    }
-
-    /// A bearer on the fixed channel of an LE link.
-    convenience init(on channel: L2CAPChannel, client: GATTServerSession, context: HostContext) {
-        self.init(channel, client: client, context: context)
-        channel.user = { [unowned self] in received($0) }
-    }
-
-    /// A bearer on a BR/EDR channel in basic mode; ATT_MTU follows from the L2CAP configuration. Core Vol 3, Part F, 3.2.8.
-    convenience init(over channel: ClassicDataChannel, client: GATTServerSession, context: HostContext) {
-        self.init(channel.channel, client: client, context: context)
-        server.mtu = Int(min(channel.terms.sendMTU, channel.terms.receiveMTU))
-        server.exchangesMTU = context.quirks.channels.exchangesMTU
-        channel.onReceive = { [unowned self] in received($0.span.bytes) }
+        if let mtu = channel.mtu {
+            server.mtu = mtu
+            server.exchangesMTU = context.quirks.channels.exchangesMTU
+        }
+        channel.deliver { [unowned self] in received($0) }
     }
 
     /// True if ATT_MTU is negotiated by the MTU exchange. Core Vol 3, Part G, 4.3.1.
@@ -171,15 +166,28 @@ final class ATTBearer {
 
     // MARK: Commands and notifications
 
-    /// Sends a value at once or not at all; does not allocate.
+    /// True while the channel is open.
+    var isUsable: Bool { isOpen && (basic?.isOpen ?? (channel.failure == nil)) }
+    private var isWritable: Bool { basic?.isWritable ?? channel.isWritable }
+
+    /// Sends a value at once or not at all; does not allocate where an SDU is one PDU.
     func trySend(opcode: UInt8, attribute: UInt16, _ value: RawSpan) -> SendResult {
-        guard isOpen, channel.isOpen else { return .disconnected }
+        guard isUsable else { return .disconnected }
         guard !hasFailed else { return .timedOut }
         guard value.byteCount + 3 <= mtu else { return .tooLong }
-        guard channel.isWritable else { return .full }
-        channel.transmit(opcode: opcode, attribute: attribute, value)
+        guard isWritable else { return .full }
+        transmit(opcode: opcode, attribute: attribute, value)
         return .sent
     }
+
+    /// Sends a value whatever the length of the queue.
+    func transmit(opcode: UInt8, attribute: UInt16, _ value: RawSpan) {
+        if let basic { return basic.transmit(opcode: opcode, attribute: attribute, value) }
+        channel.transmit([opcode, UInt8(truncatingIfNeeded: attribute), UInt8(attribute >> 8)] + value.octets)
+    }
+
+    /// Sends a PDU whatever the length of the queue.
+    func transmit(_ pdu: [UInt8]) { channel.transmit(pdu) }
 
     /// Waits for queue space for a command or notification.
     func waitForRoom() async throws {
@@ -250,7 +258,7 @@ final class ATTBearer {
     func indicate(_ handle: UInt16, _ value: [UInt8], done: @escaping (Result<Void, HostError>) -> Void) {
         if let failure { return done(.failure(failure)) }
         if context.quirks.indicatesWithoutWaiting {
-            channel.transmit(opcode: ATT.HandleValueInd.opcode, attribute: handle, value.span.bytes)
+            transmit(opcode: ATT.HandleValueInd.opcode, attribute: handle, value.span.bytes)
             return done(.success(()))
         }
         waitingIndications.append((handle, value, done))
@@ -261,7 +269,7 @@ final class ATTBearer {
         guard case .idle = indication, let (handle, value, done) = waitingIndications.popFirst() else { return }
         let timer = loop.schedule(after: Self.transactionTimeOut) { [self] in fail(.peer(.timedOut(.attConfirmation))) }
         indication = .awaitConfirmation(done, timer)
-        channel.transmit(opcode: ATT.HandleValueInd.opcode, attribute: handle, value.span.bytes)
+        transmit(opcode: ATT.HandleValueInd.opcode, attribute: handle, value.span.bytes)
     }
 
     private func confirmed() {

@@ -53,6 +53,6 @@ extension GATTClient {
         guard let pdu = key.sign(message) else { throw HostError.misuse(.noKey) }
         bond.localSigningKey = key
         connection.context.keys.update(bond)
-        bearer.channel.transmit(pdu)
+        bearer.transmit(pdu)
     }
 }

@@ -34,7 +34,7 @@ public final class Connection: ACLLink {
         self.parameters = parameters
         let multiplexer = L2CAPMultiplexer(handle: state.handle, slot: slot, context: context)
         let client = context.server.session(of: peer)
-        bearer = ATTBearer(on: multiplexer.channel(L2CAP.attCID), client: client, context: context)
+        bearer = ATTBearer(over: multiplexer.channel(L2CAP.attCID), client: client, context: context)
         signaling = SignalingChannel(on: multiplexer.channel(L2CAP.signalingCID), isCentral: role == .central, loop: context.loop)
         channels = CreditBasedChannels(signaling, multiplexer, loop: context.loop)
         securityChannel = SecurityChannel(on: multiplexer.channel(L2CAP.smpCID), loop: context.loop)

@@ -151,7 +151,7 @@ public struct GATTClient {
         let message = [ATT.SignedWriteCmd.opcode, UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)] + value
         let pdu = message + AttributeHashes.signature(csrk: csrk, message: message, counter: counter)
         guard pdu.count <= bearer.mtu else { throw HostError.misuse(.tooLong(octets: value.count, limit: bearer.mtu - 15)) }
-        bearer.channel.transmit(pdu)
+        bearer.transmit(pdu)
     }
 
     /// Write Long Characteristic Values: prepares a value in parts and executes the write. Core Vol 3, Part G, 4.9.4.
@@ -178,7 +178,7 @@ public struct GATTClient {
 
     /// Cancels prepared writes, even if the caller was cancelled.
     private func cancelPrepared() async {
-        guard bearer.channel.isOpen else { return }
+        guard bearer.isUsable else { return }
         await bearer.loop.cleanUp(within: ATTBearer.transactionTimeOut + .seconds(1)) { try await execute(false) }
     }
 

@@ -18,7 +18,7 @@ public struct GATTValues {
         if let impediment = impediment(to: characteristic) { return impediment }
         let result = bearer.trySend(opcode: ATT.HandleValueNtf.opcode, attribute: characteristic, value)
         if result == .sent, bearer.context.quirks.duplicatesNotifications {
-            bearer.channel.transmit(opcode: ATT.HandleValueNtf.opcode, attribute: characteristic, value)
+            bearer.transmit(opcode: ATT.HandleValueNtf.opcode, attribute: characteristic, value)
         }
         return result
     }
@@ -72,7 +72,7 @@ public struct GATTValues {
         }
         let pdu = ATT.MultipleHandleValueNtf(handleLengthValueTupleList: list).bytes
         guard pdu.count <= mtu else { throw HostError.misuse(.tooLong(octets: pdu.count, limit: mtu)) }
-        bearer.channel.transmit(pdu)
+        bearer.transmit(pdu)
     }
 
     /// True if the client is change-aware. Core Vol 3, Part G, 2.5.2.1.

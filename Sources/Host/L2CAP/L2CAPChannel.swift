@@ -130,3 +130,10 @@ public final class L2CAPChannel {
         room = nil
     }
 }
+
+extension L2CAPChannel: SDUChannel {
+    var mtu: Int? { nil }
+    var basic: L2CAPChannel? { self }
+    func deliver(to handler: @escaping (RawSpan) -> Void) { user = handler }
+    func disconnect() {}
+}

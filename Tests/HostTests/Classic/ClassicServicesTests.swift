@@ -230,7 +230,7 @@ import Timing
             far.database.add(Self.service)
             far.offerAttributesOverClassic()
             let first = try await link.openAttributes()
-            let channel = first.bearer.channel
+            let channel = try #require(first.bearer.basic)
             #expect(channel.isOpen)
             let values = try #require(link.values)
             link.channels.disconnect(channel.cid)

@@ -1,4 +1,3 @@
-import DequeModule
 import Packets
 import Timing
 
@@ -15,20 +14,22 @@ final class ClassicDataChannel {
 
     private(set) var terms: ChannelTerms
     /// Receives each SDU on arrival; the SDUs that are already queued are delivered immediately. Nil returns to `receive`.
-    var onReceive: (([UInt8]) -> Void)? { didSet { drain() } }
+    var onReceive: (([UInt8]) -> Void)? {
+        get { inbox.handler }
+        set { inbox.handler = newValue }
+    }
     /// Called once when the channel ends.
     var onEnd: ((HostError) -> Void)?
     /// The reason why the channel ended.
     private(set) var failure: HostError?
 
     /// A layer above may send on it directly in basic mode.
-    let channel: L2CAPChannel
+    private let channel: L2CAPChannel
     private unowned let owner: ClassicChannels
     let loop: RunLoop
     private var mode: Mode
     private var timer: Timer?
-    private var inbox = Deque<[UInt8]>()
-    private var arrival: Promise<Void>?
+    private let inbox: SDUInbox
     private var room: Promise<Void>?
 
     init(_ agreed: ChannelTerms, on channel: L2CAPChannel, of owner: ClassicChannels, loop: RunLoop) {
@@ -38,6 +39,7 @@ final class ClassicDataChannel {
         self.channel = channel
         self.owner = owner
         self.loop = loop
+        inbox = SDUInbox(on: loop)
         mode =
             switch terms.mode {
             case .basic: .basic
@@ -106,22 +108,14 @@ final class ClassicDataChannel {
     /// Returns the next SDU; the SDUs received before the channel ended are delivered first.
     ///
     /// - Parameter deadline: the loop's time at which the wait ends with `HostError.environment(.timedOut(.sdu))`.
-    func receive(until deadline: Microseconds? = nil) async throws -> [UInt8] {
-        while true {
-            if let sdu = inbox.popFirst() { return sdu }
-            if let failure { throw failure }
-            let promise = arrival ?? Promise<Void>(on: loop)
-            arrival = promise
-            do { try await promise.value(until: deadline) } catch is TimeOut { throw HostError.environment(.timedOut(.sdu)) }
-        }
-    }
+    func receive(until deadline: Microseconds? = nil) async throws -> [UInt8] { try await inbox.next(until: deadline) }
 
     private func received(_ pdu: [UInt8]) {
         switch mode {
         case .basic:
             // The PDU exceeds the MTU of this side. Core Vol 3, Part A, 5.1.
             guard pdu.count <= Int(terms.receiveMTU) else { return owner.disconnect(terms.localCID) }
-            deliver(pdu)
+            inbox.append(pdu)
         case .enhanced(var core):
             let actions = core.received(pdu, at: loop.now)
             mode = .enhanced(core)
@@ -133,25 +127,13 @@ final class ClassicDataChannel {
         }
     }
 
-    private func deliver(_ sdu: [UInt8]) {
-        inbox.append(sdu)
-        drain()
-    }
-
-    private func drain() {
-        while let onReceive, let sdu = inbox.popFirst() { onReceive(sdu) }
-        guard !inbox.isEmpty else { return }
-        arrival?.fulfil(())
-        arrival = nil
-    }
-
     // MARK: Actions
 
     private func perform(_ actions: [StreamingMode.Action]) {
         for action in actions {
             switch action {
             case .send(let pdu): channel.transmit(pdu)
-            case .deliver(let sdu): deliver(sdu)
+            case .deliver(let sdu): inbox.append(sdu)
             }
         }
     }
@@ -161,7 +143,7 @@ final class ClassicDataChannel {
         for action in actions {
             switch action {
             case .send(let pdu): channel.transmit(pdu)
-            case .deliver(let sdu): deliver(sdu)
+            case .deliver(let sdu): inbox.append(sdu)
             case .close: owner.disconnect(terms.localCID)
             }
         }
@@ -198,10 +180,17 @@ final class ClassicDataChannel {
         timer.map(loop.cancel)
         timer = nil
         channel.user = nil
-        for promise in [room, arrival] { promise?.fail(error) }
-        (room, arrival) = (nil, nil)
+        inbox.fail(error)
+        room?.fail(error)
+        room = nil
         let told = onEnd
         (onEnd, onReceive) = (nil, nil)
         told?(error)
     }
+}
+
+extension ClassicDataChannel: SDUChannel {
+    var mtu: Int? { Int(min(terms.sendMTU, terms.receiveMTU)) }
+    var basic: L2CAPChannel? { if case .basic = mode { channel } else { nil } }
+    func deliver(to handler: @escaping (RawSpan) -> Void) { onReceive = { handler($0.span.bytes) } }
 }

@@ -1,4 +1,3 @@
-import DequeModule
 import Packets
 import Timing
 
@@ -9,7 +8,10 @@ public final class CreditBasedChannel {
     public let localCID: UInt16
     public let remoteCID: UInt16
     /// Receives each SDU on arrival; the SDUs that are already queued are delivered immediately. Nil returns to `receive`.
-    public var onReceive: (([UInt8]) -> Void)? { didSet { drain() } }
+    public var onReceive: (([UInt8]) -> Void)? {
+        get { inbox.handler }
+        set { inbox.handler = newValue }
+    }
     /// The reason why the channel ended.
     public private(set) var failure: HostError?
 
@@ -17,8 +19,7 @@ public final class CreditBasedChannel {
     private let signaling: SignalingChannel
     private let loop: RunLoop
     private var flow: CreditBasedFlow
-    private var inbox = Deque<[UInt8]>()
-    private var arrival: Promise<Void>?
+    private let inbox: SDUInbox
     private var sent: Promise<Void>?
     private let writable: Listeners<() -> Void>.Token
     private let end: Promise<Void>
@@ -29,6 +30,7 @@ public final class CreditBasedChannel {
         self.channel = channel
         self.signaling = signaling
         self.loop = loop
+        inbox = SDUInbox(on: loop)
         flow = CreditBasedFlow(terms)
         end = Promise(on: loop)
         let pump = Reference()
@@ -57,14 +59,25 @@ public final class CreditBasedChannel {
     public func send(_ sdu: [UInt8]) async throws {
         if let failure { throw failure }
         guard sdu.count <= flow.sendMTU else { throw HostError.misuse(.tooLong(octets: sdu.count, limit: flow.sendMTU)) }
-        flow.send(sdu)
-        pump()
+        transmit(sdu)
+        try await waitForRoom()
+    }
+
+    /// Waits until every queued SDU is on its way.
+    func waitForRoom() async throws {
+        if let failure { throw failure }
         while flow.queuedSDUs > 0 {
             if let failure { throw failure }
             let promise = sent ?? Promise<Void>(on: loop)
             sent = promise
             try await promise.value()
         }
+    }
+
+    func transmit(_ sdu: [UInt8]) {
+        guard isOpen else { return }
+        flow.send(sdu)
+        pump()
     }
 
     private func pump() {
@@ -78,18 +91,7 @@ public final class CreditBasedChannel {
 
     /// Returns the next SDU; the SDUs received before the channel ended are delivered first.
     public func receive(within limit: Microseconds? = nil) async throws -> [UInt8] {
-        let deadline = limit.map { loop.now + $0 }
-        while true {
-            if let sdu = inbox.popFirst() { return sdu }
-            if let failure { throw failure }
-            let promise = arrival ?? Promise<Void>(on: loop)
-            arrival = promise
-            do {
-                try await promise.value(until: deadline)
-            } catch is TimeOut {
-                throw HostError.environment(.timedOut(.sdu))
-            }
-        }
+        try await inbox.next(until: limit.map { loop.now + $0 })
     }
 
     /// Gives the peer credits in addition to the automatic ones. Core Vol 3, Part A, 4.24.
@@ -98,20 +100,11 @@ public final class CreditBasedChannel {
     private func perform(_ actions: [CreditBasedFlow.Action]) {
         for action in actions {
             switch action {
-            case .deliver(let sdu):
-                inbox.append(sdu)
-                drain()
+            case .deliver(let sdu): inbox.append(sdu)
             case .grant(let count): signaling.withChannels { $0.grant(localCID, count) }
             case .close: signaling.withChannels { [loop] in $0.disconnect(localCID, .violated, at: loop.now) }
             }
         }
-    }
-
-    private func drain() {
-        while let onReceive, let sdu = inbox.popFirst() { onReceive(sdu) }
-        guard !inbox.isEmpty else { return }
-        arrival?.fulfil(())
-        arrival = nil
     }
 
     // MARK: Changes
@@ -140,8 +133,16 @@ public final class CreditBasedChannel {
         failure = error
         channel.user = nil
         channel.writable.remove(writable)
-        for promise in [sent, arrival] { promise?.fail(error) }
-        (sent, arrival) = (nil, nil)
+        inbox.fail(error)
+        sent?.fail(error)
+        sent = nil
         end.fulfil(())
     }
+}
+
+extension CreditBasedChannel: SDUChannel {
+    var mtu: Int? { min(flow.sendMTU, Int(flow.settings.mtu)) }
+    var isWritable: Bool { isOpen && flow.queuedSDUs == 0 && channel.isWritable }
+    var basic: L2CAPChannel? { nil }
+    func deliver(to handler: @escaping (RawSpan) -> Void) { onReceive = { handler($0.span.bytes) } }
 }
