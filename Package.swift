@@ -20,8 +20,13 @@ let quick: [SwiftSetting] = testing ? [] : [.unsafeFlags(["-enforce-exclusivity=
 // The tests themselves are compiled without optimisation.
 let asWritten: [SwiftSetting] = testing ? [.unsafeFlags(["-Onone"])] : []
 
-func room(_ name: String, _ below: [Target.Dependency] = [], settings: [SwiftSetting] = [], plugins: [Target.PluginUsage] = []) -> Target {
-    .target(name: name, dependencies: below, swiftSettings: house + opened + settings, plugins: plugins)
+func room(
+    _ name: String, _ below: [Target.Dependency] = [], settings: [SwiftSetting] = [], embedding files: [String] = [],
+    plugins: [Target.PluginUsage] = []
+) -> Target {
+    .target(
+        name: name, dependencies: below, resources: files.map { .embedInCode($0) }, swiftSettings: house + opened + settings,
+        plugins: plugins)
 }
 
 func tests(_ room: String, _ others: [Target.Dependency] = []) -> Target {
@@ -63,8 +68,8 @@ let package = Package(
                 "Transport", "Timing", "Packets", arguments,
             ],
             swiftSettings: house),
-        room("Report", ["Conformance", "Throughput", "Dongles", "TransportUSB", "Packets", mustache]),
-        room("History", ["CSQLite", "Throughput", "Packets", mustache]),
+        room("Report", ["Conformance", "Throughput", "Dongles", "TransportUSB", "Packets", mustache], embedding: ["Page/Files"]),
+        room("History", ["CSQLite", "Throughput", "Packets", mustache], embedding: ["Pages/Files"]),
         room(
             "Conformance",
             [
@@ -77,9 +82,7 @@ let package = Package(
         room("Host", ["BluetoothCrypto", "HCI", "Transport", "Timing", "Packets", deque], settings: quick),
         room("Simulation", ["BluetoothCrypto", "Capture", "Transport", "Timing", "Packets", deque], settings: quick),
         room("Capture", ["BluetoothCrypto", "HCI", "Transport", "Timing", "Packets"]),
-        .target(
-            name: "Dongles", dependencies: ["TransportUSB", "HCI", "Transport", "Timing", "Packets", yams],
-            resources: [.embedInCode("KnownDongles.yaml")], swiftSettings: house + opened),
+        room("Dongles", ["TransportUSB", "HCI", "Transport", "Timing", "Packets", yams], embedding: ["KnownDongles.yaml"]),
         room("TransportUSB", ["CLibUSB", "HCI", "Transport", "Timing", "Packets"]),
         room("HCI", ["Transport", "Timing", "Packets", deque], settings: quick),
         room("Transport", ["Timing", "Packets", deque], settings: quick),

@@ -1,5 +1,4 @@
 import Conformance
-import Mustache
 import Packets
 import Throughput
 
@@ -25,20 +24,13 @@ public struct HTMLPage {
         self.earlier = earlier
     }
 
-    public func text() throws -> String {
-        let library = MustacheLibrary(templates: [
-            "page": try MustacheTemplate(string: PageTemplate.page), "attention": try MustacheTemplate(string: PageTemplate.attention),
-            "cases": try MustacheTemplate(string: PageTemplate.cases), "throughput": try MustacheTemplate(string: PageTemplate.throughput),
-            "commands": try MustacheTemplate(string: PageTemplate.commands),
-            "coverage": try MustacheTemplate(string: PageTemplate.coverage),
-        ])
-        return library.render(page, withTemplate: "page") ?? ""
-    }
+    public func text() throws -> String { try PageFiles.render("page", page) }
 
     private var page: [String: Any] {
         let headline = Headline(result)
         var page: [String: Any] = [
-            "verdict": headline.text, "verdictClass": headline.style, "style": PageStyle.text, "script": PageScript.text,
+            "verdict": headline.text, "verdictClass": headline.style, "pageTitle": headline.text, "style": PageFiles.style,
+            "script": PageFiles.script,
             "hasDate": !run.date.isEmpty, "date": run.date.replacing("T", with: " ") + " UTC",
             "facts": RunSheet(result, run, comparedWith: earlier).facts, "devices": RunSheet(result, run).devices,
             "hasDevices": !RunSheet(result, run).devices.isEmpty,

@@ -1,4 +1,3 @@
-import Mustache
 import Packets
 import Throughput
 
@@ -9,20 +8,16 @@ public struct ThroughputPage {
 
     public init(_ report: ThroughputReport) { self.report = report }
 
-    public func text() throws -> String {
-        let library = MustacheLibrary(templates: [
-            "page": try MustacheTemplate(string: PageTemplate.throughputPage),
-            "throughput": try MustacheTemplate(string: PageTemplate.throughput),
-        ])
-        return library.render(page, withTemplate: "page") ?? ""
-    }
+    public func text() throws -> String { try PageFiles.render("throughput-page", page) }
 
     private var page: [String: Any] {
         let failed = report.rows.count { $0.failure != nil }
         let count = report.rows.count == 1 ? "1 row" : "\(report.rows.count) rows"
         var page = ThroughputSection(report.rows.map { ThroughputBar($0) }).fields
-        page["style"] = PageStyle.text
-        page["title"] = count + (failed == 0 ? "" : ", \(failed) without a figure")
+        let title = count + (failed == 0 ? "" : ", \(failed) without a figure")
+        page["style"] = PageFiles.style
+        page["title"] = title
+        page["pageTitle"] = "Throughput: " + title
         page["titleClass"] = failed == 0 ? "pass" : "fail"
         page["date"] = report.setup?.date.map { $0.replacing("T", with: " ") + " UTC" } ?? ""
         page["facts"] = facts.map { ["name": $0.0, "value": PlainText.escaped($0.1)] }

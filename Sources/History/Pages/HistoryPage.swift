@@ -6,19 +6,25 @@ public enum HistoryPage {
     /// - Parameter title: title of the history.
     public static func html(_ title: String, _ trends: [Trend], _ verdicts: [HistoryVerdicts]) throws -> String {
         let library = MustacheLibrary(templates: [
-            "page": try MustacheTemplate(string: HistoryTemplate.page), "change": try MustacheTemplate(string: HistoryTemplate.change),
-            "row": try MustacheTemplate(string: HistoryTemplate.row), "plot": try MustacheTemplate(string: HistoryTemplate.plot),
-            "verdicts": try MustacheTemplate(string: HistoryTemplate.verdicts),
+            "page": try template(PackageResources.page_mustache), "change": try template(PackageResources.change_mustache),
+            "row": try template(PackageResources.row_mustache), "plot": try template(PackageResources.plot_mustache),
+            "verdicts": try template(PackageResources.verdicts_mustache),
         ])
         let setups = Dictionary(grouping: trends, by: \.series.setupNumber).sorted { $0.key < $1.key }.map(\.value)
         let changed = changed(trends)
         let page: [String: Any] = [
-            "title": title, "style": style, "summary": summary(trends, verdicts), "hasChanged": !changed.isEmpty, "changed": changed,
+            "title": title, "style": text(PackageResources.history_css), "summary": summary(trends, verdicts),
+            "hasChanged": !changed.isEmpty, "changed": changed,
             "setups": setups.map { ["name": $0.first?.series.setup ?? "", "rows": $0.map(row)] as [String: Any] },
             "verdicts": VerdictPlot.sections(verdicts),
         ]
         return library.render(page, withTemplate: "page") ?? ""
     }
+
+    private static func template(_ file: [UInt8]) throws -> MustacheTemplate { try MustacheTemplate(string: text(file)) }
+
+    /// An embedded file without the newline at its end.
+    private static func text(_ file: [UInt8]) -> String { String(decoding: file.dropLast(), as: UTF8.self) }
 
     private static func summary(_ trends: [Trend], _ verdicts: [HistoryVerdicts]) -> String {
         let runs = Set(trends.flatMap { $0.series.points.map(\.run) }).union(verdicts.map(\.run.number)).count
@@ -62,26 +68,4 @@ public enum HistoryPage {
         let name = "\(trend.series.setupNumber)-\(trend.series.name)-\(trend.series.metric.rawValue)"
         return "row-" + String(name.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" })
     }
-
-    private static let style = """
-        :root{color-scheme:light dark;--page:#fbfbfa;--card:#fff;--ink:#1d2126;--soft:#59626c;--rule:#d9dde1;--line:#1f5fa8;--band:#1f5fa81f;--worse:#b3261e;\
-        --better:#19692c;--pass:#2e7d41;--fail:#b3261e;--other:#8a6d00}
-        @media (prefers-color-scheme:dark){:root{--page:#15181b;--card:#1d2125;--ink:#e6e9ec;--soft:#a4adb6;--rule:#363d44;--line:#7fb2ee;--band:#7fb2ee2e;\
-        --worse:#ff8f85;--better:#7bd492;--pass:#5fbf7a;--fail:#ff8f85;--other:#e0bf55}}
-        *{box-sizing:border-box}body{margin:0 auto;max-width:1200px;padding:16px;background:var(--page);color:var(--ink);font:15px/1.45 system-ui,sans-serif}
-        h1{font-size:1.4rem;margin:0}h2{font-size:1.05rem;margin:1.6em 0 .6em;overflow-wrap:anywhere}h3{font-size:.95rem;margin:0;overflow-wrap:anywhere}
-        header p,footer p,article p{color:var(--soft);margin:.2em 0 .5em}
-        .rows{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,340px),1fr));gap:12px}
-        article{background:var(--card);border:1px solid var(--rule);border-radius:6px;padding:10px 12px;min-width:0;break-inside:avoid}
-        svg{display:block;width:100%;height:auto;max-width:560px}svg text{fill:var(--soft);font:10px system-ui,sans-serif}
-        .end{text-anchor:end}.mid{text-anchor:middle}.grid{stroke:var(--rule);stroke-width:.6}.band{fill:var(--band)}.level{stroke:var(--line);stroke-width:1.2}
-        .line{fill:none;stroke:var(--line);stroke-width:.7;opacity:.55}circle{fill:var(--line)}.failed{stroke:var(--fail);stroke-width:1.5;fill:none}
-        g.worse line{stroke:var(--worse)}g.better line{stroke:var(--better)}g line{stroke-width:1.2;stroke-dasharray:3 2}
-        svg g.worse text{fill:var(--worse);font-weight:700}svg g.better text{fill:var(--better);font-weight:700}
-        .worse{color:var(--worse)}.better{color:var(--better)}ol,ul{margin:.4em 0;padding-left:1.4em}li{overflow-wrap:anywhere}a{color:var(--line)}
-        table{border-collapse:collapse;width:100%;font-size:.88rem}td,th{border-bottom:1px solid var(--rule);padding:2px 6px;text-align:left;overflow-wrap:anywhere}
-        .number{text-align:right;font-variant-numeric:tabular-nums}summary{cursor:pointer}
-        .pass{fill:var(--pass)}.fail{fill:var(--fail)}.other{fill:var(--other)}.na{fill:var(--rule)}
-        @media print{:root{--page:#fff;--card:#fff;--ink:#000;--soft:#333}details{display:none}}
-        """
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One trend as a plot for `HistoryTemplate.plot`: points, levels with their noise, and numbered marks at level changes.
+/// One trend as a plot for `plot.mustache`: points, levels with their noise, and numbered marks at level changes.
 struct TrendPlot {
     private static let (width, height) = (360.0, 150.0)
     private static let (left, right, top, bottom) = (44.0, 6.0, 16.0, 22.0)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Verdicts of runs side by side with the changes between them, for `HistoryTemplate.verdicts`.
+/// Verdicts of runs side by side with the changes between them, for `verdicts.mustache`.
 enum VerdictPlot {
     private static let (width, height) = (360.0, 110.0)
     private static let order: [(verdicts: [String], name: String)] = [
