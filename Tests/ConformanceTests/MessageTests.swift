@@ -45,7 +45,7 @@ import Testing
         reader.problems.removeAll { $0.text.contains("killers") }
         #expect(reader.problems.isEmpty, "\(reader.problems)")
         let plan = try RunPlan(
-            catalogue: catalogue, setup: BenchSetup(tester: .virtual, subject: .virtual), filters: [row.id])
+            catalogue: catalogue, setup: BenchSetup(tester: .virtual, subject: .virtual, seed: 1), filters: [row.id])
         let run = try Runner(plan, recorder: try Recorder(path: nil), fault: try #require(mutant).fault).run()
         let result = try #require(run.cases.first)
         #expect(result.verdict == .fail, "\(result.message)")
