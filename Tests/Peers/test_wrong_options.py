@@ -74,7 +74,7 @@ def complaint(result):
         (["throughput", "--packet-error-rate", "1.5"], ["'1.5'", "0 to 1"]),
         (["throughput", "--event-filling", "most"], ["'most'", "'actual' and 'reserve-max'"]),
         (["throughput", "--sdu", "100"], ["--sdu", "BR/EDR"]),
-        (["throughput", "--peer", "x", "--notify", "2A37", "--over", "write"], ["--peer", "--over would change nothing"]),
+        (["throughput", "--tester", NOBODY, "--peer", "x", "--notify", "2A37", "--over", "write"], ["--peer", "--over would change nothing"]),
         (["throughput", "--ladder", "--repeat", "2"], ["--repeat would change nothing"]),
         (["throughput", "--ladder", "--tester", "virtual"], ["--tester would change nothing"]),
         (["throughput", "--json", "x", "--csv", "x"], ["--json and --csv both write x"]),
