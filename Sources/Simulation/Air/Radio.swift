@@ -34,6 +34,8 @@ enum RadioPriority {
     static let initiating = 20
     /// Inquiry and inquiry scan; they release the radio regularly so that LE windows get their share.
     static let inquiry = 25
+    /// A link that listens without expecting data.
+    static let idleLink = 28
     static let advertising = 30
     static let connection = 100
 }

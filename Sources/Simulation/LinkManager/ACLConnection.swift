@@ -184,6 +184,11 @@ extension ACLConnection: LinkTransportDelegate {
         if case .roleSwitch = change { reply(.switched(isDone: isDone)) }
     }
 
+    func transportNeedsKeyRefresh(_ transport: any LinkTransport) {
+        guard state.security.mode != .off, !engine.isBusy(with: .encryption) else { return }
+        request(EncryptionRefresh(isLocal: true, state.ownTransaction))
+    }
+
     func transportLost(_ transport: any LinkTransport, _ reason: ErrorCode) {
         close(engine.isTerminating ? .connectionTerminatedByLocalHost : reason)
     }

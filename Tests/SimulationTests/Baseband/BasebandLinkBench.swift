@@ -75,6 +75,7 @@ final class BasebandEnd: BasebandLinkDelegate, LinkTransportDelegate {
     }
     func transportAcknowledged(_ transport: any LinkTransport, lmp: [UInt8]) { acknowledged.append(lmp) }
     func transport(_ transport: any LinkTransport, made change: BasebandChange, isDone: Bool) { log.append("made \(isDone)") }
+    func transportNeedsKeyRefresh(_ transport: any LinkTransport) { log.append("refresh") }
     func transportLost(_ transport: any LinkTransport, _ reason: ErrorCode) {
         log.append("lost \(reason.rawValue)")
         endedAt = link.air.loop.now

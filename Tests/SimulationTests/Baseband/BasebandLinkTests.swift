@@ -185,18 +185,43 @@ enum SampleEncryption {
         let other: UInt128 = key(1)
         for (encryption, log) in [
             (PayloadEncryption.e0(key: other, central: BasebandLinkBench.address), ["established"]),
-            (.aesCCM(key: other, iv: [1, 2, 3, 4, 5, 6, 7, 8]), ["established", "lost 61"]), (.off, ["established"]),
+            (.aesCCM(key: other, iv: [1, 2, 3, 4, 5, 6, 7, 8]), ["established", "refresh", "lost 61"]), (.off, ["established"]),
         ] {
             let bench = BasebandLinkBench()
             bench.join()
             try bench.run()
-            let own = log.count == 2 ? SampleEncryption.ccm : SampleEncryption.e0
+            let own = log.count == 3 ? SampleEncryption.ccm : SampleEncryption.e0
             bench.central.link.apply(.encryption(own, direction: .transmit))
             bench.peripheral.link.apply(.encryption(encryption, direction: .receive))
             bench.central.feed(20)
             try bench.run()
             #expect(bench.peripheral.received.isEmpty && bench.peripheral.log == log)
             bench.close()
+        }
+    }
+
+    /// A packet whose MIC is wrong is not acknowledged and is received when it is sent again. A right one in between restarts the count.
+    @Test(arguments: [[1], [3], [2, 2, 3], [4]]) func aWrongMICIsAnsweredLikeAWrongCRC(_ bursts: [Int]) throws {
+        let bench = BasebandLinkBench()
+        bench.join()
+        try bench.run()
+        bench.encrypt(SampleEncryption.ccm)
+        var (sender, receiver) = (bench.central.link.state, bench.peripheral.link.state)
+        bench.close()
+        for (index, burst) in bursts.enumerated() {
+            sender.exchange.append([UInt8(index), 2, 3], isStart: true)
+            for count in 1...(burst + 1) {
+                var packet = sender.packet(in: 4, slots: 1)
+                let isForged = count <= burst
+                if isForged { packet.payload[packet.payload.count - 1] ^= 1 }
+                let taken = receiver.take(BREDRReception(packet: packet, start: 2_500, rssi: -50, isIntact: true))
+                #expect(taken.micFailures == (isForged ? count : 0))
+                #expect(taken.payload.map { Array($0.data) } == (isForged ? nil : [UInt8(index), 2, 3]))
+                let answer = receiver.packet(in: 6, slots: 1)
+                #expect(answer.arqn == !isForged)
+                _ = sender.take(BREDRReception(packet: answer, start: 3_750, rssi: -50, isIntact: true))
+            }
+            #expect(sender.exchange.isEmpty)
         }
     }
 

@@ -231,6 +231,16 @@ import Timing
                     peerIdentityAddress: DeviceAddress(value: number).bdADDR, peerIRK: irk.littleEndianOctets,
                     localIRK: UInt128(0).littleEndianOctets)
             }
+            let identities: [(type: AddressType, top: UInt64, status: ErrorCode)] = [
+                (.randomDevice, 0x40, .invalidHCICommandParameters), (.randomDevice, 0x00, .invalidHCICommandParameters),
+                (.randomDevice, 0xC0, .success), (.publicDevice, 0x40, .success),
+            ]
+            for identity in identities {
+                var command = entry(identity.top << 40 | 7, irk: 70)
+                command.peerIdentityAddressType = identity.type
+                #expect(try await host.run(command) == identity.status, "\(identity.type) \(identity.top)")
+                try await host.succeed(HCICommands.LEClearResolvingList())
+            }
             let size = try await host.returns(HCICommands.LEReadResolvingListSize()).resolvingListSize
             for number in 1...UInt64(size) { try await host.succeed(entry(number, irk: UInt128(number))) }
             let unknown = DeviceAddress(value: 99).bdADDR

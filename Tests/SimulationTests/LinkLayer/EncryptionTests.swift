@@ -205,6 +205,8 @@ import Timing
         var byCentral = true
         var isBefore = true
         var inClear = true
+        /// The host replies with the key in the moment in which the PDU is queued.
+        var isDuringReply = false
         /// Error code with which the receiver ends the link; nil if it continues.
         var reason: ErrorCode? = .connectionTerminatedDueToMICFailure
     }
@@ -221,6 +223,9 @@ import Timing
         Violation(
             testDescription: "LL_TERMINATE_IND", payload: [LLControl.TerminateInd.opcode, 0x13], reason: .remoteUserTerminatedConnection),
         Violation(
+            testDescription: "LL_TERMINATE_IND in the event in which the host has replied", payload: [LLControl.TerminateInd.opcode, 0x13],
+            isDuringReply: true, reason: .remoteUserTerminatedConnection),
+        Violation(
             testDescription: "LL_REJECT_EXT_IND of something else", payload: [LLControl.RejectExtInd.opcode, 0x16, 0x1A], reason: nil),
         Violation(testDescription: "data in clear on an encrypted link", llid: LLID.start, payload: [1, 2, 3, 4, 5, 6], isBefore: false),
         Violation(
@@ -235,6 +240,22 @@ import Timing
             isBefore: false, inClear: false, reason: nil),
     ]
 
+    /// A peripheral without a key rejects LL_ENC_REQ with LL_REJECT_EXT_IND only if it knows that the central supports it. Core Vol 6,
+    /// Part B, 5.1.3.1 and 2.4.2.
+    @Test(arguments: [true, false]) func theRejectionFitsTheFeaturesOfThePeer(knowsFeatures: Bool) throws {
+        let bench = bench(Self.rows[2])
+        let sniffer = ControlSniffer(bench)
+        try bench.run(100_000)
+        if knowsFeatures { #expect(bench.central.link.readRemoteFeatures() == .success) }
+        try bench.run(200_000)
+        #expect(bench.central.link.encrypt(Self.key) == .success)
+        try bench.run(500_000)
+        let (plain, extended) = (LLControl.RejectInd.opcode, LLControl.RejectExtInd.opcode)
+        let rejections = sniffer.pdus.map(\.pdu).filter { [plain, extended].contains($0[0]) }
+        #expect(Set(rejections) == [knowsFeatures ? [extended, LLControl.EncReq.opcode, 0x06] : [plain, 0x06]])
+        #expect(bench.central.log.last == "encrypted 06")
+    }
+
     @Test(arguments: violations) func whatMayNotCome(_ row: Violation) throws {
         let bench = bench(Self.rows[0])
         bench.peripheral.answersKeyRequests = !row.isBefore
@@ -242,6 +263,7 @@ import Timing
         #expect(bench.central.link.encrypt(Self.key) == .success)
         try bench.run(200_000)
         let (sender, receiver) = row.byCentral ? (bench.central, bench.peripheral) : (bench.peripheral, bench.central)
+        if row.isDuringReply { #expect(receiver.link.replyToKeyRequest(LinkEnd.key) == .success) }
         if row.llid == LLID.control {
             sender.link.send(control: row.payload, inClear: row.inClear)
         } else {

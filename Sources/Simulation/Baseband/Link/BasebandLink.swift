@@ -374,7 +374,9 @@ final class BasebandLink: RadioActivity, LinkTransport {
         }
         if !isClosed, let acknowledged = taken.acknowledged { complete(acknowledged) }
         guard !isClosed else { return }
-        if taken.isMICWrong { return close(.connectionTerminatedDueToMICFailure) }
+        // A payload with a wrong MIC is sent again, as one with a wrong CRC is; several in succession are a wrong key or an attack.
+        if taken.micFailures == 3 { manager?.transportNeedsKeyRefresh(self) }
+        if taken.micFailures > 3 { return close(.connectionTerminatedDueToMICFailure) }
         guard let (data, llid) = taken.payload else { return }
         switch llid {
         case LLID.control: manager?.transport(self, received: Array(data))
@@ -391,9 +393,4 @@ final class BasebandLink: RadioActivity, LinkTransport {
         case .empty: break
         }
     }
-}
-
-extension RadioPriority {
-    /// A link that listens without expecting data.
-    static let idleLink = 28
 }

@@ -47,6 +47,7 @@ struct BasebandLinkState {
 
     /// Turns since the last packet from the peer.
     private var silentTurns = 0
+    private var micFailures = 0
     /// Number of silent turns after which a peer that was sending is polled as an idle one.
     private static let timeout = 4
 
@@ -186,7 +187,8 @@ struct BasebandLinkState {
         var acknowledged: OutgoingPDU?
         /// New user data or a new LMP message, with its LLID.
         var payload: (data: ArraySlice<UInt8>, llid: UInt8)?
-        var isMICWrong = false
+        /// Payloads with a wrong MIC received in succession.
+        var micFailures = 0
     }
 
     /// Handles a packet whose header is correct.
@@ -209,9 +211,12 @@ struct BasebandLinkState {
         let llid = header.logicalLink.rawValue
         let data = payload[format.header...].prefix(header.length)
         guard let opened = protection.open(data, llid: llid, isCentral: role == .central) else {
-            taken.isMICWrong = true
+            exchange.refuse()
+            micFailures += 1
+            taken.micFailures = micFailures
             return taken
         }
+        if llid != LLID.control { micFailures = 0 }
         taken.payload = (opened, llid)
         return taken
     }

@@ -41,6 +41,8 @@ protocol LinkTransportDelegate: AnyObject {
     ///
     /// - Parameter isDone: false if a role switch failed and the link is unchanged.
     func transport(_ transport: any LinkTransport, made change: BasebandChange, isDone: Bool)
+    /// The MIC of several packets in succession was wrong.
+    func transportNeedsKeyRefresh(_ transport: any LinkTransport)
     /// The link was lost; no further calls follow. Reasons: 0x08 supervision timeout, 0x3D MIC failure.
     func transportLost(_ transport: any LinkTransport, _ reason: ErrorCode)
 }

@@ -108,4 +108,10 @@ struct SlotExchange {
         lastTaken = seqn
         return true
     }
+
+    /// Requests the payload accepted last once more.
+    mutating func refuse() {
+        arqn = false
+        lastTaken.toggle()
+    }
 }

@@ -120,9 +120,11 @@ struct RemoteEncryption: LinkProcedure {
         case (.hostReplied(.longTermKey(let key)), .awaitingKey(let central, let own)):
             state = .awaitingStartResponse
             return [
-                .change(.encryption(.session(.init(longTermKey: key, central: central, peripheral: own)))),
-                .change(.encryption(.directions(sent: false, received: true))), .send(LLControl.StartEncReq()),
+                .change(.encryption(.session(.init(longTermKey: key, central: central, peripheral: own)))), .send(LLControl.StartEncReq()),
             ]
+        // Until the central has LL_START_ENC_REQ, its PDUs are unencrypted. Core Vol 6, Part B, 5.1.3.1.
+        case (.acknowledged(LLControl.StartEncReq.opcode), .awaitingStartResponse):
+            return [.change(.encryption(.directions(sent: false, received: true)))]
         case (.hostReplied(.noLongTermKey), .awaitingKey): return refuse(link)
         case (.message(.startEncRsp), .awaitingStartResponse):
             return [
