@@ -24,6 +24,30 @@ import Timing
         #expect(lines[4] == "ACL 0x0040 ATT_EXCHANGE_MTU_REQ Client_Rx_MTU=247 octets")
     }
 
+    /// Encryption_Change with the value 0x01 on a BR/EDR link, on an LE link and on a link whose beginning is missing; both decoders agree.
+    @Test(arguments: [(Optional(true), "On_E0"), (false, "On_AES_CCM"), (nil, "On_E0_Or_AES_CCM")])
+    func encryptionIsNamedByTheTransport(isClassic: Bool?, name: String) {
+        let handle = ConnectionHandle(0x40)
+        var packets: [HCIPacket] = []
+        switch isClassic {
+        case true:
+            packets.append(HCIPacket(event: HCIEvents.ConnectionComplete(status: .success, connectionHandle: handle, linkType: .acl)))
+        case false: packets.append(HCIPacket(event: HCIEvents.LEConnectionComplete(status: .success, connectionHandle: handle)))
+        case nil: break
+        }
+        packets.append(HCIPacket(event: HCIEvents.EncryptionChange(status: .success, connectionHandle: handle, encryptionEnabled: 1)))
+        // The second of two equal events would come from a cache.
+        packets.append(packets[packets.count - 1])
+        var decoder = PacketDecoder()
+        for packet in packets {
+            var text = TextBuffer()
+            decoder.write(CaptureRecord(time: .virtualEpoch, content: .hci(packet, .controllerToHost)), to: &text)
+            guard packet.eventCode == HCIEvents.EncryptionChange.code else { continue }
+            #expect(text.text.hasSuffix("Encryption_Enabled=\(name)"), "\(text.text)")
+        }
+        #expect(texts(packets.map { ($0, .controllerToHost) }).last?.hasSuffix("Encryption_Enabled=\(name)") == true)
+    }
+
     @Test(arguments: [
         ([0x40, 0x10, 0x01, 0x00, 0x00], "continuation without a start"),
         ([0x40, 0x20, 0x06, 0x00, 0x01, 0x00, 0x04, 0x00, 0x0A, 0x0B], "more octets than"),

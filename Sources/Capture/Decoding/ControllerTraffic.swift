@@ -15,8 +15,9 @@ struct ControllerTraffic {
         switch packet.kind {
         case .command: return DecodedPacket(layers: [DecodedLayer(hci: packet, vendor: .company(company))])
         case .event:
-            let event = DecodedLayer(hci: packet, vendor: .company(company))
+            var event = DecodedLayer(hci: packet, vendor: .company(company))
             note(event)
+            nameEncryption(&event)
             if let change = try? tracker.received(packet) { follow(change) }
             return DecodedPacket(layers: [event])
         case .iso: return DecodedPacket(layers: [DecodedLayer(hci: packet)])
@@ -45,7 +46,8 @@ struct ControllerTraffic {
 
     private func isKnownByOctets(_ packet: HCIPacket, _ direction: CaptureDirection) -> Bool {
         switch packet.kind {
-        case .command, .event: return true
+        case .command: return true
+        case .event: return !Self.encryptionChanges.contains(packet.eventCode ?? 0)
         case .sco, .iso: return false
         case .acl:
             guard let header = packet.aclHeader, header.boundary == .first || header.boundary == .firstNonFlushable else { return false }
@@ -58,6 +60,17 @@ struct ControllerTraffic {
     private mutating func note(_ event: DecodedLayer) {
         guard event.name == "Command_Complete", let company = event.returns.named("Company_Identifier")?.int else { return }
         self.company = UInt16(truncatingIfNeeded: company)
+    }
+
+    private static let encryptionChanges: Set<UInt8> = [HCIEvents.EncryptionChange.code, HCIEvents.EncryptionChangeV2.code]
+
+    /// Encryption_Enabled 0x01 is E0 on BR/EDR and AES-CCM on LE. Core Vol 4, Part E, 7.7.8.
+    private func nameEncryption(_ event: inout DecodedLayer) {
+        guard event.name.hasPrefix("Encryption_Change"), let handle = event.fields.named("Connection_Handle")?.int,
+            let kind = tracker[ConnectionHandle(UInt16(truncatingIfNeeded: handle))]?.kind, kind == .classic || kind == .le,
+            event.fields.named("Encryption_Enabled")?.int == 1
+        else { return }
+        event.label("Encryption_Enabled", as: kind == .classic ? "On_E0" : "On_AES_CCM")
     }
 
     private mutating func follow(_ change: ConnectionChange) {

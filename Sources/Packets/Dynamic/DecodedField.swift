@@ -17,6 +17,8 @@ public struct DecodedField: Sendable {
     public var children: [DecodedField]
     /// The kind of an address.
     public var addressKind: DeviceAddress.Kind?
+    /// Name of the value where it depends on more than the field; replaces the declared label in text.
+    public internal(set) var label: String?
     var content: Content
 
     init(

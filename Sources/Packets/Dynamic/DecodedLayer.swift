@@ -40,6 +40,11 @@ public struct DecodedLayer: Sendable {
         name = declaration?.name ?? Self.name(undeclared: layer, code, subevent)
     }
 
+    /// Replaces the label of a field's value in text.
+    public mutating func label(_ field: String, as label: String) {
+        if let index = fields.firstIndex(where: { $0.name == field }) { fields[index].label = label }
+    }
+
     /// Creates a layer of octets without a declaration.
     ///
     /// - Parameter summary: a one-line description; nil to use the name and the octets.

@@ -49,6 +49,7 @@ extension DecodedField {
     }
 
     func writeValue(to text: inout TextBuffer) {
+        if let label { return text.write(label) }
         switch content {
         case .integer(let number): write(number, to: &text)
         case .octets(let octets):
