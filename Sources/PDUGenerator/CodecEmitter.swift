@@ -1,55 +1,49 @@
 /// Writes the structs and codecs of a layer's file.
 struct CodecEmitter {
-    var layer: Layer
+    var file: DeclarationFile
     var namedTypes: [String: NamedType]
-    private var out = SourceText()
 
-    init(layer: Layer, namedTypes: [String: NamedType]) {
-        self.layer = layer
-        self.namedTypes = namedTypes
-    }
-
-    mutating func emit() -> String {
-        out.line("// Generated from the declarations of \(layer.name); edit those.")
-        out.block("extension \(layer.name)") { out in
-            for pdu in layer.pdus where !pdu.handWritten { Self.pdu(pdu, layer, namedTypes, &out) }
+    func emit() -> String {
+        var out = SourceText()
+        out.line("// Generated from the declarations of \(file.name); edit those.")
+        out.block("extension \(file.name)") { out in
+            for pdu in file.pdus where !pdu.handWritten { Self.pdu(pdu, file, namedTypes, &out) }
         }
         return out.text
     }
 
-    static func swiftName(_ pdu: Declaration, _ layer: Layer) -> String {
+    static func swiftName(_ pdu: Declaration, _ layer: LayerInfo) -> String {
         Naming.type(pdu.name.hasPrefix(layer.prefix) ? String(pdu.name.dropFirst(layer.prefix.count)) : pdu.name)
     }
 
-    private static func pdu(_ pdu: Declaration, _ layer: Layer, _ namedTypes: [String: NamedType], _ out: inout SourceText) {
-        out.line("/// \(pdu.name)\(pdu.section.isEmpty ? "" : ". \(layer.place(of: pdu)).")")
-        let emitter = StructEmitter(namedTypes: namedTypes, inlinable: layer.inlinable, isCommand: layer.kind == .hciCommand)
-        let proto = layer.kind.proto
-        out.block("public struct \(swiftName(pdu, layer)): \(proto)") { out in
+    private static func pdu(_ pdu: Declaration, _ file: DeclarationFile, _ namedTypes: [String: NamedType], _ out: inout SourceText) {
+        out.line("/// \(pdu.name)\(pdu.section.isEmpty ? "" : ". \(file.place(of: pdu)).")")
+        let emitter = StructEmitter(namedTypes: namedTypes, inlinable: file.inlinable, isCommand: file.header == .command)
+        out.block("public struct \(swiftName(pdu, file.layer)): \(file.proto)") { out in
             out.line("public static var name: String { \"\(pdu.name)\" }")
-            switch layer.kind {
-            case .hciCommand:
+            switch file.header {
+            case .command:
                 out.line("public static var opcode: UInt16 { \(hex(pdu.code, 4)) }")
                 out.line("public static var completion: CommandCompletion { .\(pdu.endsInStatus ? "status" : "complete") }")
                 let bit = pdu.supported.map { "SupportedCommandsBit(octet: \($0.octet), bit: \($0.bit))" } ?? "nil"
                 out.line("public static var supportedCommandsBit: SupportedCommandsBit? { \(bit) }")
-            case .hciEvent:
+            case .event:
                 out.line("public static var code: UInt8 { \(hex(pdu.code, 2)) }")
                 out.line("public static var subevent: UInt8? { \(pdu.subevent.map { hex($0, 2) } ?? "nil") }")
                 let position = pdu.mask.map { "\($0.mask)(\($0.bit))" } ?? "unmaskable"
                 out.line("public static var maskPosition: EventMaskPosition { .\(position) }")
-            case .llControl, .att, .smp, .lmp, .l2capSignaling, .channel:
-                let opcode = layer.kind.opcodeType
+            case .opcode, .lmp, .signaling, .sdp, .rfcomm, .avdtp, .avrcp:
+                let opcode = file.header.opcodeType
                 out.line("public static var opcode: \(opcode.name) { \(hex(pdu.code, opcode.digits)) }")
             case .advertising: out.line("public static var pduType: UInt8 { \(hex(pdu.code, 1)) }")
-            case .header, .structure, .hciData: break
+            case .none, .data: break
             }
             if !pdu.needs.isEmpty {
                 let features = pdu.needs.map { "." + Naming.property($0) }.joined(separator: ", ")
                 out.line("public static var neededFeatures: LEFeatures { [\(features)] }")
             }
             emitter.body(pdu.fields, cutShort: false, &out)
-            guard layer.kind == .hciCommand else { return }
+            guard file.header == .command else { return }
             ValidationEmitter(fields: emitter).validate(pdu.fields, ofCommand: true, &out)
             returns(pdu, emitter, &out)
         }

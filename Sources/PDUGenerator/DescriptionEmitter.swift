@@ -4,12 +4,12 @@
 /// the nesting depth.
 /// `N` is a named type.
 enum DescriptionEmitter {
-    static func emit(_ layer: Layer) -> String {
+    static func emit(_ file: DeclarationFile) -> String {
         var lines: [String] = []
-        for pdu in layer.pdus {
+        for pdu in file.pdus {
             lines.append(
                 [
-                    "P", layer.name, pdu.name, layer.kind.rawValue, "\(pdu.code)", pdu.subevent.map { "\($0)" } ?? "", layer.place(of: pdu),
+                    "P", file.name, pdu.name, "\(pdu.code)", pdu.subevent.map { "\($0)" } ?? "", file.place(of: pdu),
                     pdu.endsInStatus ? "S" : "C", pdu.supported.map { "\($0.octet).\($0.bit)" } ?? "",
                     pdu.mask.map { "\($0.mask).\($0.bit)" } ?? "", pdu.needs.joined(separator: " "),
                 ]
@@ -20,13 +20,13 @@ enum DescriptionEmitter {
             for field in returns { describe(field, 0, &lines) }
         }
         var out = SourceText()
-        out.line("// Generated from the declarations of \(layer.name); edit those.")
-        out.block("enum Description_\(layer.stem)") { out in
+        out.line("// Generated from the declarations of \(file.name); edit those.")
+        out.block("enum Description_\(file.stem)") { out in
             out.line("static let text: StaticString = #\"\"\"")
             for line in lines { out.line(line) }
             out.line("\"\"\"#")
             out.line("static var types: [any PDU.Type] { [")
-            for pdu in layer.pdus { out.line("    \(layer.name).\(CodecEmitter.swiftName(pdu, layer)).self,") }
+            for pdu in file.pdus { out.line("    \(file.name).\(CodecEmitter.swiftName(pdu, file.layer)).self,") }
             out.line("] }")
         }
         return out.text
@@ -52,18 +52,18 @@ enum DescriptionEmitter {
     }
 
     /// The list of all description texts and all typed PDUs.
-    static func index(_ layers: [Layer]) -> String {
+    static func index(_ files: [DeclarationFile]) -> String {
         var out = SourceText()
         out.line("// Generated from the declarations; edit those.")
         out.block("enum DescriptionIndex") { out in
             out.block("static var texts: [StaticString]") { out in
                 out.line("var all: [StaticString] = [Description_NamedTypes.text]")
-                for layer in layers { out.line("all.append(Description_\(layer.stem).text)") }
+                for file in files { out.line("all.append(Description_\(file.stem).text)") }
                 out.line("return all")
             }
             out.block("static var types: [any PDU.Type]") { out in
                 out.line("var all: [any PDU.Type] = []")
-                for layer in layers { out.line("all += Description_\(layer.stem).types") }
+                for file in files { out.line("all += Description_\(file.stem).types") }
                 out.line("return all")
             }
         }

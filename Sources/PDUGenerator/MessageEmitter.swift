@@ -1,9 +1,9 @@
 /// Writes an enumeration of all PDUs of a layer, for exhaustive `switch` statements.
 enum MessageEmitter {
-    static func emit(_ layers: [Layer]) -> String {
-        guard let first = layers.first else { return "" }
-        let pdus = layers.flatMap { layer in layer.pdus.map { (CodecEmitter.swiftName($0, layer), $0.code) } }
-        let opcode = first.kind.opcodeType
+    static func emit(_ files: [DeclarationFile]) -> String {
+        guard let first = files.first else { return "" }
+        let pdus = files.flatMap { file in file.pdus.map { (CodecEmitter.swiftName($0, file.layer), $0.code) } }
+        let opcode = first.header.opcodeType
         var out = SourceText()
         out.line("// Generated from the declarations of \(first.name); edit those.")
         out.block("extension \(first.name)") { out in
@@ -23,7 +23,7 @@ enum MessageEmitter {
                         out.line("default: self = .unknown(opcode: opcode, parameters: reader.rest())")
                     }
                 }
-                if first.kind.hasOpcode { wholePDU(&out) }
+                if first.header == .opcode { wholePDU(&out) }
                 out.block("public var opcode: \(opcode.name)") { out in
                     out.block("switch self") { out in
                         for (name, code) in pdus { out.line("case .\(Naming.caseName(name)): \(CodecEmitter.hex(code, opcode.digits))") }

@@ -1,43 +1,79 @@
-/// The declarations of a layer from a YAML file.
-struct Layer {
+/// A layer as `Layers.yaml` has it.
+struct LayerInfo {
     /// The Swift namespace, which is also the layer's name in the catalogue.
     var name: String
-    /// The part of the Core Specification that contains the sections.
-    var part: String
-    var kind: LayerKind
-    var inlinable: Bool
+    /// The layer in a sentence, with its place in the specification.
+    var about: String
+    var title: String
+    var header: Header
     /// The prefix of names that is removed: `ATT_` in the namespace `ATT`.
     var prefix: String
+    /// The fixed channels that carry the layer on an LE and on a BR/EDR link, and its PSM.
+    var leChannel: Int?
+    var bredrChannel: Int?
+    var psm: Int?
+
+    var caseName: String { Naming.caseName(name) }
+}
+
+/// Header before a PDU's parameters.
+enum Header: String, CaseIterable {
+    case command, event, data, advertising, opcode, lmp, signaling, sdp, rfcomm, avdtp, avrcp, none
+
+    /// Layers for which an enumeration of all PDUs is generated.
+    var hasMessage: Bool { self == .opcode || self == .lmp || self == .signaling }
+    /// The type of a PDU's opcode: that of LMP has room for an escape opcode above an extended one, that of AVDTP for the message type.
+    var opcodeType: (name: String, digits: Int) {
+        switch self {
+        case .lmp, .sdp, .rfcomm, .avdtp, .avrcp: ("UInt16", 4)
+        case .command, .event, .data, .advertising, .opcode, .signaling, .none: ("UInt8", 2)
+        }
+    }
+
+    var about: String {
+        switch self {
+        case .command: "Opcode, parameter length. Core Vol 4, Part E, 5.4.1."
+        case .event: "Event code, parameter length; the subevent of an LE event. Core Vol 4, Part E, 5.4.4."
+        case .data: "The header is part of what is declared; the kind of packet is told beside it."
+        case .advertising: "Type with flags, length. Core Vol 6, Part B, 2.3."
+        case .opcode: "One octet of opcode."
+        case .lmp: "Transaction ID and opcode, or escape opcode and extended opcode. Core Vol 2, Part C, 2.3."
+        case .signaling: "Code, identifier, length. Core Vol 3, Part A, 4."
+        case .sdp: "PDU ID, transaction ID, parameter length. Core Vol 3, Part B, 4.2."
+        case .rfcomm: "Type with EA and C/R, length with EA. TS 07.10, 5.4.6.1."
+        case .avdtp: "Transaction label, packet type and message type; signal identifier. AVDTP 1.3, 8.4.1."
+        case .avrcp:
+            "Company, PDU ID, packet type, parameter length: the operands of a vendor dependent AV/C frame. AVRCP 1.6, 6.3.1."
+        case .none: "No header."
+        }
+    }
+}
+
+/// A layer's declarations as one YAML file holds them.
+struct DeclarationFile {
+    var layer: LayerInfo
+    /// The part of the Core Specification that contains the sections.
+    var part: String
+    var inlinable: Bool
     /// The base name of the generated files.
     var stem: String
     var pdus: [Declaration]
 
+    var name: String { layer.name }
+    var header: Header { layer.header }
+
     /// Returns the section of the Core Specification that defines a PDU.
     func place(of pdu: Declaration) -> String { part.isEmpty ? pdu.section : "\(part), \(pdu.section)" }
-}
 
-/// The kind of a layer, which determines how a PDU is identified.
-enum LayerKind: String {
-    case hciCommand, hciEvent, hciData, llControl, att, smp, lmp, l2capSignaling, channel, advertising, header, structure
-
-    /// True for layers whose PDUs start with a one-octet opcode.
-    var hasOpcode: Bool { self == .llControl || self == .att || self == .smp }
-    /// True for layers with a generated enumeration of all PDUs.
-    var hasMessage: Bool { hasOpcode || self == .lmp || self == .l2capSignaling }
-    /// The type of a PDU's opcode: in LMP the escape opcode is above the extended one, in AVDTP it includes the message type.
-    var opcodeType: (name: String, digits: Int) { self == .lmp || self == .channel ? ("UInt16", 4) : ("UInt8", 2) }
-
+    /// The protocol of the layer's structs.
     var proto: String {
-        switch self {
-        case .hciCommand: "HCICommand"
-        case .hciEvent: "HCIEvent"
-        case .llControl: "LLControlPDU"
-        case .att: "ATTPDU"
-        case .smp: "SMPPDU"
-        case .lmp: "LMPPDU"
-        case .l2capSignaling: "L2CAPSignalingPDU"
-        case .channel: "ChannelPDU"
-        case .advertising, .header, .structure, .hciData: "PDU"
+        switch header {
+        case .command: "HCICommand"
+        case .event: "HCIEvent"
+        case .opcode, .lmp: name + "PDU"
+        case .signaling: "L2CAPSignalingPDU"
+        case .sdp, .rfcomm, .avdtp, .avrcp: "ChannelPDU"
+        case .advertising, .data, .none: "PDU"
         }
     }
 }

@@ -4,7 +4,9 @@ import Yams
 /// Reads declaration files; mistakes are reported with file, line and column.
 struct SchemaLoader {
     private(set) var namedTypes: [NamedType] = []
-    private(set) var layers: [Layer] = []
+    /// All layers, in the order of `Layers.yaml`.
+    private(set) var layers: [LayerInfo] = []
+    private(set) var files: [DeclarationFile] = []
     private var documents: [(path: String, stem: String, root: Node)] = []
     private var structures: Set<String> = []
 
@@ -15,11 +17,12 @@ struct SchemaLoader {
             documents.append((file.path, file.stem, root))
         }
         for document in documents { try loadTypes(document.root, document.path) }
-        for document in documents where document.root["kind"]?.string == "structure" {
+        for document in documents { try loadLayers(document.root, document.path) }
+        for document in documents where document.root["layer"]?.string == "Structures" {
             for (key, _) in document.root["pdus"]?.mapping ?? [:] { structures.insert(key.string ?? "") }
         }
         for document in documents where document.root["pdus"] != nil {
-            layers.append(try layer(document.root, document.path, document.stem))
+            self.files.append(try declarations(document.root, document.path, document.stem))
         }
         fillEventMasks()
     }
@@ -27,7 +30,7 @@ struct SchemaLoader {
     /// Adds the masks' bits, which are declared with the events.
     private mutating func fillEventMasks() {
         for index in namedTypes.indices where namedTypes[index].isEventMask {
-            for pdu in layers.flatMap(\.pdus) {
+            for pdu in files.flatMap(\.pdus) {
                 guard let mask = pdu.mask, mask.typeName == namedTypes[index].name else { continue }
                 let label = pdu.name.replacingOccurrences(of: " [v", with: "_V").filter { $0 != "]" && $0 != "-" }
                 namedTypes[index].values.append((mask.bit, label))
@@ -65,17 +68,29 @@ struct SchemaLoader {
             namedTypes: Dictionary(namedTypes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first }), structures: structures)
     }
 
-    private func layer(_ root: Node, _ path: String, _ stem: String) throws -> Layer {
-        guard let name = root["layer"]?.string, let kindName = root["kind"]?.string, let kind = LayerKind(rawValue: kindName) else {
-            throw error(root, path, "a file of PDUs names its layer and kind")
+    private mutating func loadLayers(_ root: Node, _ path: String) throws {
+        for (key, node) in root["layers"]?.mapping ?? [:] {
+            guard let name = key.string, let about = node["about"]?.string, let title = node["title"]?.string else {
+                throw error(key, path, "a layer has a title and says what it is about")
+            }
+            guard let header = Header(rawValue: node["header"]?.string ?? "none") else { throw error(node, path, "unknown header") }
+            func number(_ key: String) -> Int? { node[key]?.string.flatMap(FieldParser.number) }
+            layers.append(
+                LayerInfo(
+                    name: name, about: about, title: title, header: header, prefix: node["prefix"]?.string ?? "",
+                    leChannel: number("le"), bredrChannel: number("bredr"), psm: number("psm")))
+        }
+    }
+
+    private func declarations(_ root: Node, _ path: String, _ stem: String) throws -> DeclarationFile {
+        guard let name = root["layer"]?.string, let layer = layers.first(where: { $0.name == name }) else {
+            throw error(root, path, "a file of PDUs names its layer, one of \(layers.map(\.name).joined(separator: ", "))")
         }
         let ogf = root["ogf"].flatMap { FieldParser.number($0.string ?? "") } ?? 0
         let escape = root["escape"].flatMap { FieldParser.number($0.string ?? "") } ?? 0
         let event = root["event"].flatMap { FieldParser.number($0.string ?? "") }
-        var result = Layer(
-            name: name, part: root["part"]?.string ?? "", kind: kind, inlinable: root["inlinable"]?.bool ?? false,
-            prefix: root["prefix"]?.string ?? "",
-            stem: stem, pdus: [])
+        var result = DeclarationFile(
+            layer: layer, part: root["part"]?.string ?? "", inlinable: root["inlinable"]?.bool ?? false, stem: stem, pdus: [])
         for (key, node) in root["pdus"]?.mapping ?? [:] {
             guard let pdu = key.string else { throw error(key, path, "a PDU has a name") }
             var declaration = Declaration(name: pdu, code: 0, section: node["section"]?.string ?? "", fields: [])
@@ -86,11 +101,11 @@ struct SchemaLoader {
             } else {
                 declaration.code = ogf << 10 | escape << 8 | code
             }
-            try facts(node, kind, &declaration, path)
+            try facts(node, layer.header, &declaration, path)
             declaration.endsInStatus = node["ends"]?.string == "Status"
             declaration.handWritten = node["codec"]?.string == "hand"
             declaration.fields = try fields(node["fields"], path)
-            if kind == .hciCommand, !declaration.endsInStatus {
+            if layer.header == .command, !declaration.endsInStatus {
                 declaration.returns =
                     node["returns"] == nil ? try [parser().field(key: "Status", line: "ErrorCode")] : try fields(node["returns"], path)
             }
@@ -99,9 +114,9 @@ struct SchemaLoader {
         return result
     }
 
-    /// Reads the properties of a command or event besides its fields: `supported: 35.6`, `mask: le.4`, `needs: [LE_2M_PHY, LE_Coded_PHY]`.
-    private func facts(_ node: Node, _ kind: LayerKind, _ declaration: inout Declaration, _ path: String) throws {
-        if kind == .hciCommand {
+    /// What a command or an event says of itself besides its fields: `supported: 35.6`, `mask: le.4`, `needs: [LE_2M_PHY, LE_Coded_PHY]`.
+    private func facts(_ node: Node, _ header: Header, _ declaration: inout Declaration, _ path: String) throws {
+        if header == .command {
             guard let text = node["supported"]?.string else {
                 throw error(node, path, "a command says `supported: octet.bit` or `supported: none`")
             }
@@ -112,7 +127,7 @@ struct SchemaLoader {
                 declaration.supported = (octet, bit)
             }
         }
-        if kind == .hciEvent {
+        if header == .event {
             guard let text = node["mask"]?.string else {
                 throw error(node, path, "an event says `mask: page1.bit` and the like, or `mask: none`")
             }

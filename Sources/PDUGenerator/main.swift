@@ -14,23 +14,24 @@ do {
     try loader.load(arguments.dropFirst(2).sorted().map { ($0, OutputName.stem(of: $0, under: root)) })
     let namedTypes = Dictionary(loader.namedTypes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     var stems = Set(arguments.dropFirst(2).map { OutputName.stem(of: $0, under: root) })
-    for layer in loader.layers {
-        var emitter = CodecEmitter(layer: layer, namedTypes: namedTypes)
-        try output.write(emitter.emit(), to: layer.stem + ".codec.swift")
-        try output.write(DescriptionEmitter.emit(layer), to: layer.stem + ".description.swift")
-        stems.remove(layer.stem)
+    for file in loader.files {
+        try output.write(CodecEmitter(file: file, namedTypes: namedTypes).emit(), to: file.stem + ".codec.swift")
+        try output.write(DescriptionEmitter.emit(file), to: file.stem + ".description.swift")
+        stems.remove(file.stem)
     }
-    for stem in stems.sorted() where stem != "NamedTypes" {
+    for stem in stems.sorted() where stem != "NamedTypes" && stem != "Layers" {
         try output.write("", to: stem + ".codec.swift")
         try output.write("", to: stem + ".description.swift")
     }
     try output.write(TypeEmitter.emit(loader.namedTypes), to: "NamedTypes.codec.swift")
     try output.write(DescriptionEmitter.emit(loader.namedTypes), to: "NamedTypes.description.swift")
-    let messages = ["LLControl", "ATT", "SMP", "LMP", "L2CAPSignaling"].map { name in
-        MessageEmitter.emit(loader.layers.filter { $0.name == name })
+    try output.write(LayerEmitter.emit(loader.layers, declared: Set(loader.files.map(\.name))), to: "Layers.codec.swift")
+    try output.write("", to: "Layers.description.swift")
+    let messages = loader.layers.filter(\.header.hasMessage).map { layer in
+        MessageEmitter.emit(loader.files.filter { $0.name == layer.name })
     }
     try output.write(messages.joined(separator: "\n"), to: "Messages.codec.swift")
-    try output.write(DescriptionEmitter.index(loader.layers), to: "Index.description.swift")
+    try output.write(DescriptionEmitter.index(loader.files), to: "Index.description.swift")
     try output.removeOthers()
 } catch {
     FileHandle.standardError.write(Data("\(error)\n".utf8))

@@ -3,15 +3,8 @@ import Packets
 /// A rule that changes packets of a virtual controller: packets sent on the air and to its host, and received commands. Cases use such
 /// rules to disturb a procedure; mutants use them to inject a defect.
 public struct PacketRewrite: Sendable {
-    public enum Layer: String, Sendable, Hashable {
-        case linkLayerControl = "LLControl"
-        case linkManager = "LMP"
-        case events = "HCIEvents"
-        /// Commands from the host, before they are executed.
-        case commands = "HCICommands"
-        /// ACL data to the host.
-        case data = "HCIData"
-    }
+    /// Layers that rules apply to: PDUs sent on the air, events and ACL data to the host, and commands from the host before they are executed.
+    public static let layers: [Layer] = [.llControl, .lmp, .hciEvents, .hciCommands, .hciData]
 
     /// Effect on a matching packet.
     public enum Effect: Sendable, Hashable {
@@ -61,7 +54,7 @@ public struct PacketRewrite: Sendable {
     /// - Parameter name: name in the specification: `LL_PHY_RSP`, `LE_PHY_Update_Complete`, `LE_Set_PHY`, `ACL_Data`.
     /// - Throws: if a PDU or field is unknown, or a value does not fit its field.
     public init(_ layer: Layer, _ name: String, _ effect: Effect) throws(DynamicPDUError) {
-        var sample = try DynamicPDU(layer: layer.rawValue, name: name)
+        var sample = try DynamicPDU(layer: layer, name: name)
         if case .change(let changes) = effect {
             for change in changes {
                 guard change.path.count == 1, case .value(let value) = change.source else { continue }
@@ -78,9 +71,9 @@ public struct PacketRewrite: Sendable {
 
     /// A rule for the answer to a command: Command Status, or Command Complete with its return parameters.
     public init(answersTo command: String, _ effect: Effect) throws(DynamicPDUError) {
-        layer = .events
+        layer = .hciEvents
         self.effect = effect
-        code = try DynamicPDU(layer: Layer.commands.rawValue, name: command).code
+        code = try DynamicPDU(layer: .hciCommands, name: command).code
         subevent = nil
         isAboutAnswers = true
     }
@@ -88,19 +81,19 @@ public struct PacketRewrite: Sendable {
     func isAbout(_ bytes: [UInt8]) -> Bool {
         guard matches(bytes) else { return false }
         guard !condition.isEmpty else { return true }
-        let pdu = Self.decode(layer, bytes)
+        let pdu = DynamicPDU(layer: layer, bytes: bytes)
         return condition.allSatisfy { pdu[$0.name] == $0.value }
     }
 
     private func matches(_ bytes: [UInt8]) -> Bool {
         switch layer {
-        case .data: return true
-        case .commands: return HCIPacket(.command, bytes).commandOpcode.map(Int.init) == code
-        case .events where isAboutAnswers: return Self.opcodeAnswered(HCIPacket(.event, bytes)).map(Int.init) == code
-        case .linkManager:
+        case .hciData: return true
+        case .hciCommands: return HCIPacket(.command, bytes).commandOpcode.map(Int.init) == code
+        case .hciEvents where isAboutAnswers: return Self.opcodeAnswered(HCIPacket(.event, bytes)).map(Int.init) == code
+        case .lmp:
             var reader = ByteReader(bytes.span.bytes)
             return (try? LMPHeader(from: &reader)).map { Int($0.opcode) } == code
-        case .events, .linkLayerControl:
+        default:
             guard let first = bytes.first, Int(first) == code else { return false }
             return subevent == nil || bytes.count > 2 && Int(bytes[2]) == subevent
         }
@@ -111,18 +104,9 @@ public struct PacketRewrite: Sendable {
         event.completedOpcode ?? (try? event.event(as: HCIEvents.CommandStatus.self))?.commandOpcode
     }
 
-    static func decode(_ layer: Layer, _ bytes: [UInt8]) -> DynamicPDU {
-        switch layer {
-        case .linkLayerControl, .linkManager: DynamicPDU(layer: layer.rawValue, bytes: bytes)
-        case .events: DynamicPDU(hci: HCIPacket(.event, bytes))
-        case .commands: DynamicPDU(hci: HCIPacket(.command, bytes))
-        case .data: DynamicPDU(hci: HCIPacket(.acl, bytes))
-        }
-    }
-
     /// The packet with changed field values; unchanged if the result cannot be encoded.
     func changed(_ bytes: [UInt8], _ changes: [FieldChange]) -> [UInt8] {
-        var pdu = Self.decode(layer, bytes)
+        var pdu = DynamicPDU(layer: layer, bytes: bytes)
         pdu.apply(changes)
         return (try? pdu.bytes()) ?? bytes
     }
@@ -160,10 +144,10 @@ final class PacketRewriter {
     func add(_ rewrite: PacketRewrite) {
         rules.append(Rule(rewrite: rewrite))
         switch rewrite.layer {
-        case .data: isAboutData = true
-        case .commands: isAboutCommands = true
-        case .events: isAboutEvents = true
-        case .linkLayerControl, .linkManager: break
+        case .hciData: isAboutData = true
+        case .hciCommands: isAboutCommands = true
+        case .hciEvents: isAboutEvents = true
+        default: break
         }
     }
 
@@ -173,14 +157,14 @@ final class PacketRewriter {
     ///   - send: sends a packet now.
     ///   - later: sends a packet after a delay.
     func pass(
-        _ layer: PacketRewrite.Layer, _ bytes: [UInt8], send: ([UInt8]) -> Void, later: ([UInt8], Microseconds) -> Void
+        _ layer: Layer, _ bytes: [UInt8], send: ([UInt8]) -> Void, later: ([UInt8], Microseconds) -> Void
     ) {
         guard !rules.isEmpty, let index = ruleInForce(layer, bytes) else { return send(bytes) }
         let rewrite = rules[index].rewrite
         switch rewrite.effect {
         case .drop, .pretend: break
         case .change(let changes): send(rewrite.changed(bytes, changes))
-        case .replace(let octets): send(layer == .linkManager ? inTransaction(of: bytes, octets) : octets)
+        case .replace(let octets): send(layer == .lmp ? inTransaction(of: bytes, octets) : octets)
         case .append(let octets): send(lengthened(layer, bytes, by: octets))
         case .duplicate:
             send(bytes)
@@ -203,7 +187,7 @@ final class PacketRewriter {
 
     /// Handling of a command, by the first matching rule.
     func arriving(_ bytes: [UInt8]) -> Arrival {
-        guard let index = ruleInForce(.commands, bytes) else { return .carryOut(bytes) }
+        guard let index = ruleInForce(.hciCommands, bytes) else { return .carryOut(bytes) }
         let rewrite = rules[index].rewrite
         switch rewrite.effect {
         case .pretend: return .pretend
@@ -214,7 +198,7 @@ final class PacketRewriter {
         }
     }
 
-    private func ruleInForce(_ layer: PacketRewrite.Layer, _ bytes: [UInt8]) -> Int? {
+    private func ruleInForce(_ layer: Layer, _ bytes: [UInt8]) -> Int? {
         for index in rules.indices {
             let rule = rules[index]
             guard rule.rewrite.layer == layer, rule.rewrite.isAbout(bytes), rule.rewrite.count.map({ rule.acted < $0 }) ?? true else {
@@ -238,15 +222,15 @@ final class PacketRewriter {
         return [new & 0xFE | old & 1] + octets.dropFirst()
     }
 
-    private func lengthened(_ layer: PacketRewrite.Layer, _ bytes: [UInt8], by octets: [UInt8]) -> [UInt8] {
+    private func lengthened(_ layer: Layer, _ bytes: [UInt8], by octets: [UInt8]) -> [UInt8] {
         var result = bytes + octets
-        if layer == .events, result.count > 1 { result[1] = UInt8(truncatingIfNeeded: result.count - 2) }
+        if layer == .hciEvents, result.count > 1 { result[1] = UInt8(truncatingIfNeeded: result.count - 2) }
         return result
     }
 
-    private func follower(_ octets: [UInt8], of bytes: [UInt8], _ layer: PacketRewrite.Layer, _ names: [String]) -> [UInt8] {
-        let first = PacketRewrite.decode(layer, bytes)
-        var next = PacketRewrite.decode(.events, octets)
+    private func follower(_ octets: [UInt8], of bytes: [UInt8], _ layer: Layer, _ names: [String]) -> [UInt8] {
+        let first = DynamicPDU(layer: layer, bytes: bytes)
+        var next = DynamicPDU(layer: .hciEvents, bytes: octets)
         next.apply(names.compactMap { name in first[name].map { FieldChange(name, .value($0)) } })
         return (try? next.bytes()) ?? octets
     }

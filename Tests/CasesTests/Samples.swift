@@ -5,18 +5,18 @@ enum Samples {
     static let vocabulary = Vocabulary(
         pdus: [
             .init(
-                name: "LE_Set_PHY", layer: .command,
+                name: "LE_Set_PHY", layer: .hciCommands,
                 fields: [.init("Connection_Handle", .number(0...0x0EFF), isRequired: true), .init("TX_PHYS"), .init("RX_PHYS")],
                 returns: nil),
-            .init(name: "Reset", layer: .command, fields: [], returns: [status]),
+            .init(name: "Reset", layer: .hciCommands, fields: [], returns: [status]),
             .init(
-                name: "LE_PHY_Update_Complete", layer: .event,
+                name: "LE_PHY_Update_Complete", layer: .hciEvents,
                 fields: [
                     status, .init("Connection_Handle"), .init("TX_PHY", .number(0...255), labels: ["LE_2M": 2]), .init("RX_PHY"),
                     .init("PHYs", .number(0...255), labels: ["LE_1M": 1, "LE_2M": 2], isFlags: true),
                 ]),
             .init(
-                name: "LE_Advertising_Report", layer: .event,
+                name: "LE_Advertising_Report", layer: .hciEvents,
                 fields: [
                     .init(
                         "Reports",
@@ -26,14 +26,14 @@ enum Samples {
                         ])
                 ]),
             .init(
-                name: "LE_Set_Data", layer: .command,
+                name: "LE_Set_Data", layer: .hciCommands,
                 fields: [.init("Data", .octets(atMost: 3)), .init("Step", .number(1...9), initial: 1)]),
-            .init(name: "LE_Connected", layer: .event, fields: [status]),
-            .init(name: "LE_Enhanced_Connected", layer: .event, fields: [status]),
-            .init(name: "Any_LE_Connected", layer: .event, fields: [status]),
-            .init(name: "Command_Status", layer: .event, fields: [status]),
+            .init(name: "LE_Connected", layer: .hciEvents, fields: [status]),
+            .init(name: "LE_Enhanced_Connected", layer: .hciEvents, fields: [status]),
+            .init(name: "Any_LE_Connected", layer: .hciEvents, fields: [status]),
+            .init(name: "Command_Status", layer: .hciEvents, fields: [status]),
             .init(name: "ATT_READ_REQ", layer: .att, fields: [.init("Attribute_Handle")]),
-            .init(name: "LL_LENGTH_REQ", layer: .linkLayer, fields: [.init("MaxRxOctets")]),
+            .init(name: "LL_LENGTH_REQ", layer: .llControl, fields: [.init("MaxRxOctets")]),
         ],
         alternatives: ["Any_LE_Connected": ["LE_Connected", "LE_Enhanced_Connected"]],
         actions: [

@@ -1,11 +1,11 @@
 /// An entry point for untrusted input.
 struct FuzzTarget: Sendable {
-    typealias Layer = @Sendable (Frames.Action) -> String?
+    typealias LayerOfAction = @Sendable (Frames.Action) -> Layer?
 
     var name: String
     /// Layer of the PDU in a frame with this action; nil if the frame contains arbitrary octets. Without this closure, the input has no
     /// frames.
-    var layer: Layer?
+    var layer: LayerOfAction?
     /// Initial inputs.
     var seeds: @Sendable () -> [[UInt8]]
     /// - Throws: if the code under test breaks a promise; a trap is a finding, too.

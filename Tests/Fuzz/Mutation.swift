@@ -47,7 +47,7 @@ struct Mutation {
     }
 
     /// A PDU of the layer with legal values, mostly referring to objects that may exist.
-    static func random(_ layer: String, using random: inout RandomSource) -> [UInt8]? {
+    static func random(_ layer: Layer, using random: inout RandomSource) -> [UInt8]? {
         let all = declarations[layer] ?? []
         guard let declaration = all.randomElement(using: &random) else { return nil }
         var pdu = declaration.random(using: &random)
@@ -58,9 +58,9 @@ struct Mutation {
     }
 
     /// Declarations by layer; commands only if the controller knows them.
-    private static let declarations: [String: [PDUDeclaration]] = {
+    private static let declarations: [Layer: [PDUDeclaration]] = {
         var table = Dictionary(grouping: PDUCatalog.all, by: \.layer)
-        table["HCICommands"]?.removeAll { !knownCommands.contains(UInt16(truncatingIfNeeded: $0.code)) }
+        table[.hciCommands]?.removeAll { !knownCommands.contains(UInt16(truncatingIfNeeded: $0.code)) }
         return table
     }()
 
@@ -87,7 +87,7 @@ struct Mutation {
 
     private mutating func changeField(of frame: inout Frames.Frame) {
         guard let layer = target.layer?(frame.action) else { return disturb(&frame.packet) }
-        var pdu = DynamicPDU(fuzzed: layer, frame.packet)
+        var pdu = DynamicPDU(layer: layer, bytes: frame.packet)
         guard let declaration = pdu.declaration, !pdu.fields.isEmpty else { return disturb(&frame.packet) }
         change(&pdu.fields, declaration.fields)
         // The length field is correct most of the time.
@@ -132,17 +132,5 @@ struct Mutation {
         numbers += (declaration?.labels ?? []).map { Int128($0.value) }
         if random.chance(0.3) { return Int128(random.next()) & (Int128(1) << Int128(min(width, 64)) - 1) }
         return numbers[below(numbers.count)]
-    }
-}
-
-extension DynamicPDU {
-    /// Decodes the PDU in a frame. HCI packets have no indicator.
-    init(fuzzed layer: String, _ bytes: [UInt8]) {
-        switch layer {
-        case "HCICommands": self.init(hci: HCIPacket(.command, bytes))
-        case "HCIEvents": self.init(hci: HCIPacket(.event, bytes))
-        case "LLControl", "LMP", "ATT", "SMP", "L2CAPSignaling": self.init(layer: layer, bytes: bytes)
-        default: self.init(layer: layer, code: 0, parameters: bytes)
-        }
     }
 }

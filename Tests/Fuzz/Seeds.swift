@@ -5,7 +5,7 @@ import Timing
 /// Initial inputs: from the declarations, from the suites, and from inputs known to have broken other stacks.
 enum Seeds {
     /// Sequences of random legal PDUs.
-    static func declared(_ layer: @escaping FuzzTarget.Layer, count: Int = 24) -> [[UInt8]] {
+    static func declared(_ layer: @escaping FuzzTarget.LayerOfAction, count: Int = 24) -> [[UInt8]] {
         var random = RandomSource(seed: 1)
         return (0..<count).map { _ in
             let frames = (0..<8).map { _ in

@@ -64,16 +64,16 @@ import Testing
 
     @Test(
         "An opcode finds its PDU among all of the layer",
-        arguments: Declared.all.filter { ["LLControl", "ATT", "SMP", "LMP"].contains($0.declaration.layer) })
+        arguments: Declared.all.filter { [.llControl, .att, .smp, .lmp].contains($0.declaration.layer) })
     func messages(_ declared: Declared) throws {
         let code = declared.declaration.code
-        let header = declared.declaration.layer == "LMP" ? LMPHeader(.central, opcode: UInt16(code)).bytes : [UInt8(code)]
+        let header = declared.declaration.layer == .lmp ? LMPHeader(.central, opcode: UInt16(code)).bytes : [UInt8(code)]
         let bytes = header + (try declared.random(4).1)
         let again =
             switch declared.declaration.layer {
-            case "LLControl": try LLControl.Message(bytes: bytes).bytes
-            case "LMP": try LMP.Message(bytes: bytes).bytes(.central)
-            case "ATT": try ATT.Message(bytes: bytes).bytes
+            case .llControl: try LLControl.Message(bytes: bytes).bytes
+            case .lmp: try LMP.Message(bytes: bytes).bytes(.central)
+            case .att: try ATT.Message(bytes: bytes).bytes
             default: try SMP.Message(bytes: bytes).bytes
             }
         #expect(again == bytes)
@@ -97,8 +97,8 @@ import Testing
         var names: Set<String> = []
         var codes: Set<String> = []
         for pdu in PDUCatalog.all {
-            #expect(names.insert(pdu.layer + "/" + Spelling.normal(pdu.name)).inserted, "\(pdu.name)")
-            guard pdu.kind != .structure, pdu.kind != .header, pdu.kind != .advertising else { continue }
+            #expect(names.insert("\(pdu.layer)/" + Spelling.normal(pdu.name)).inserted, "\(pdu.name)")
+            guard pdu.layer.header != .none, pdu.layer != .advertising else { continue }
             #expect(codes.insert("\(pdu.layer)/\(pdu.code)/\(pdu.subevent ?? -1)").inserted, "\(pdu.name)")
         }
     }
@@ -106,20 +106,20 @@ import Testing
     @Test(
         "A PDU of a channel has its header, and is read by it",
         arguments: [
-            ("SDP_SERVICE_SEARCH_REQ", "SDP", "02 0007 0008 3503191101 0001 00", UInt16(7)),
-            ("SDP_SERVICE_SEARCH_RSP", "SDP", "03 0007 0009 0001 0001 00010003 00", 7),
-            ("SDP_SERVICE_ATTRIBUTE_REQ", "SDP", "04 0102 000E 00010000 0007 360003090004 01AA", 0x0102),
-            ("SDP_ERROR_RSP", "SDP", "01 0000 0002 0005", 0),
-            ("RFCOMM_PN_CMD", "RFCOMM", "83 11 02 F0 00 00 7F00 00 07", nil),
-            ("RFCOMM_MSC_RSP", "RFCOMM", "E1 05 0B 8D", nil),
-            ("RFCOMM_NSC_RSP", "RFCOMM", "11 03 33", nil),
-            ("AVDTP_DISCOVER_RSP", "AVDTP", "32 01 04 08", 3),
-            ("AVDTP_SET_CONFIGURATION_REJ", "AVDTP", "F3 03 07 29", 15),
-            ("AVDTP_SET_CONFIGURATION_CMD", "AVDTP", "10 03 04 08 01 00 07 06 00 00 21 15 02 35", 1),
-            ("AVRCP_REGISTER_NOTIFICATION_CMD", "AVRCPCommands", "001958 31 00 0005 0D 00000000", nil),
-            ("AVRCP_SET_ABSOLUTE_VOLUME_RSP", "AVRCPResponses", "001958 50 00 0001 40", nil),
+            ("SDP_SERVICE_SEARCH_REQ", Layer.sdp, "02 0007 0008 3503191101 0001 00", UInt16(7)),
+            ("SDP_SERVICE_SEARCH_RSP", Layer.sdp, "03 0007 0009 0001 0001 00010003 00", 7),
+            ("SDP_SERVICE_ATTRIBUTE_REQ", Layer.sdp, "04 0102 000E 00010000 0007 360003090004 01AA", 0x0102),
+            ("SDP_ERROR_RSP", Layer.sdp, "01 0000 0002 0005", 0),
+            ("RFCOMM_PN_CMD", Layer.rfcomm, "83 11 02 F0 00 00 7F00 00 07", nil),
+            ("RFCOMM_MSC_RSP", Layer.rfcomm, "E1 05 0B 8D", nil),
+            ("RFCOMM_NSC_RSP", Layer.rfcomm, "11 03 33", nil),
+            ("AVDTP_DISCOVER_RSP", Layer.avdtp, "32 01 04 08", 3),
+            ("AVDTP_SET_CONFIGURATION_REJ", Layer.avdtp, "F3 03 07 29", 15),
+            ("AVDTP_SET_CONFIGURATION_CMD", Layer.avdtp, "10 03 04 08 01 00 07 06 00 00 21 15 02 35", 1),
+            ("AVRCP_REGISTER_NOTIFICATION_CMD", Layer.avrcpCommands, "001958 31 00 0005 0D 00000000", nil),
+            ("AVRCP_SET_ABSOLUTE_VOLUME_RSP", Layer.avrcpResponses, "001958 50 00 0001 40", nil),
         ])
-    func channelHeaders(_ name: String, _ layer: String, _ text: String, _ identifier: UInt16?) throws {
+    func channelHeaders(_ name: String, _ layer: Layer, _ text: String, _ identifier: UInt16?) throws {
         let octets = try #require(Hex.parse(text))
         let pdu = DynamicPDU(layer: layer, bytes: octets)
         #expect(pdu.name == name)
@@ -134,13 +134,13 @@ import Testing
     @Test("The breadth of Core 6.2")
     func breadth() {
         let count = Dictionary(grouping: PDUCatalog.all, by: \.layer).mapValues(\.count)
-        #expect(count["HCICommands", default: 0] >= 320)
-        #expect(count["HCIEvents", default: 0] >= 110)
-        #expect(count["LLControl"] == 0x40)
-        #expect(count["ATT"] == 31)
-        #expect(count["SMP"] == 14)
-        #expect(count["LMP"] == 59 + 29)
-        #expect(count["L2CAPSignaling", default: 0] >= 20)
+        #expect(count[.hciCommands, default: 0] >= 320)
+        #expect(count[.hciEvents, default: 0] >= 110)
+        #expect(count[.llControl] == 0x40)
+        #expect(count[.att] == 31)
+        #expect(count[.smp] == 14)
+        #expect(count[.lmp] == 59 + 29)
+        #expect(count[.l2capSignaling, default: 0] >= 20)
     }
 
     private func typeName(_ type: any PDU.Type) -> String { type.name }

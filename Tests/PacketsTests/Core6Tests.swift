@@ -5,7 +5,7 @@ import Testing
 @Suite("PDUs of Core 6.0 to 6.2")
 struct Core6Tests {
     struct Row: Sendable, CustomTestStringConvertible {
-        var layer: String
+        var layer: Layer
         var octets: String
         var line: String
         var testDescription: String { line }
@@ -14,39 +14,39 @@ struct Core6Tests {
     static let rows = [
         // Core Vol 4, Part E, 7.8.45, 7.8.146 to 7.8.150, 7.8.152 and 7.8.153.
         Row(
-            layer: "command", octets: "98200A01060504030201A0C41E",
+            layer: .hciCommands, octets: "98200A01060504030201A0C41E",
             line:
                 "LE_Add_Device_To_Monitored_Advertisers_List Address_Type=Random_Device Address=01:02:03:04:05:06 (random) RSSI_Threshold_Low=-96 dBm RSSI_Threshold_High=-60 dBm Timeout=30 s"
         ),
         Row(
-            layer: "command", octets: "99200700060504030201",
+            layer: .hciCommands, octets: "99200700060504030201",
             line: "LE_Remove_Device_From_Monitored_Advertisers_List Address_Type=Public_Device Address=01:02:03:04:05:06"),
-        Row(layer: "command", octets: "9A2000", line: "LE_Clear_Monitored_Advertisers_List"),
-        Row(layer: "command", octets: "9B2000", line: "LE_Read_Monitored_Advertisers_List_Size"),
-        Row(layer: "command", octets: "9C200101", line: "LE_Enable_Monitoring_Advertisers Enable=Enabled"),
+        Row(layer: .hciCommands, octets: "9A2000", line: "LE_Clear_Monitored_Advertisers_List"),
+        Row(layer: .hciCommands, octets: "9B2000", line: "LE_Read_Monitored_Advertisers_List_Size"),
+        Row(layer: .hciCommands, octets: "9C200101", line: "LE_Enable_Monitoring_Advertisers Enable=Enabled"),
         Row(
-            layer: "command", octets: "9E2004E0018403",
+            layer: .hciCommands, octets: "9E2004E0018403",
             line: "LE_Set_Resolvable_Private_Address_Timeout [v2] RPA_Timeout_Min=480 s RPA_Timeout_Max=900 s"),
-        Row(layer: "command", octets: "9F200101", line: "LE_Enable_UTP_OTA_Mode Enable=Enabled"),
-        Row(layer: "command", octets: "A0200302AABB", line: "LE_UTP_Send UTP_Data_Length=2 octets UTP_Data=AABB"),
+        Row(layer: .hciCommands, octets: "9F200101", line: "LE_Enable_UTP_OTA_Mode Enable=Enabled"),
+        Row(layer: .hciCommands, octets: "A0200302AABB", line: "LE_UTP_Send UTP_Data_Length=2 octets UTP_Data=AABB"),
         // Core Vol 4, Part E, 7.7.65.49.
-        Row(layer: "event", octets: "3E043602AABB", line: "LE_UTP_Receive UTP_Data_Length=2 octets UTP_Data=AABB"),
+        Row(layer: .hciEvents, octets: "3E043602AABB", line: "LE_UTP_Receive UTP_Data_Length=2 octets UTP_Data=AABB"),
         // Core Vol 6, Part B, 2.4.2.42, 2.4.2.46, 2.4.2.50 to 2.4.2.58.
         Row(
-            layer: "LLControl", octets: "390100000000000000020000000300000000000000",
+            layer: .llControl, octets: "390100000000000000020000000300000000000000",
             line: "LL_CS_SEC_REQ CS_IV_C=0x0000000000000001 CS_IN_C=2 CS_PV_C=0x0000000000000003"),
-        Row(layer: "LLControl", octets: "3102", line: "LL_CS_CONFIG_RSP Config_ID=2 RFU=0"),
-        Row(layer: "LLControl", octets: "36", line: "LL_CS_FAE_REQ"),
+        Row(layer: .llControl, octets: "3102", line: "LL_CS_CONFIG_RSP Config_ID=2 RFU=0"),
+        Row(layer: .llControl, octets: "36", line: "LL_CS_FAE_REQ"),
         Row(
-            layer: "LLControl", octets: "3A01050013",
+            layer: .llControl, octets: "3A01050013",
             line: "LL_CS_TERMINATE_RSP Config_ID=1 RFU=0 ProcCount=5 ErrorCode=Remote_User_Terminated_Connection"),
         Row(
-            layer: "LLControl", octets: "3B34009600010100",
+            layer: .llControl, octets: "3B34009600010100",
             line: "LL_FRAME_SPACE_REQ FS_Min=52 us FS_Max=150 us PHYS=LE_1M Spacing_Types=1"),
-        Row(layer: "LLControl", octets: "3C3400020100", line: "LL_FRAME_SPACE_RSP FS=52 us PHYS=LE_2M Spacing_Types=1"),
-        Row(layer: "LLControl", octets: "3D07AABBCC", line: "LL_OTA_UTP_IND Transaction_ID=7 UTP_Message=AABBCC"),
+        Row(layer: .llControl, octets: "3C3400020100", line: "LL_FRAME_SPACE_RSP FS=52 us PHYS=LE_2M Spacing_Types=1"),
+        Row(layer: .llControl, octets: "3D07AABBCC", line: "LL_OTA_UTP_IND Transaction_ID=7 UTP_Message=AABBCC"),
         Row(
-            layer: "LLControl", octets: "3F0000030010000100000000000A00",
+            layer: .llControl, octets: "3F0000030010000100000000000A00",
             line:
                 "LL_CONNECTION_RATE_IND WinOffset=0 (0 ms) Interval=3 (0.375 ms) Instant=16 events SubrateFactor=1 Latency=0 events ContinuationNumber=0 Timeout=10 (100 ms)"
         ),
@@ -55,12 +55,7 @@ struct Core6Tests {
     @Test("They are read and written", arguments: rows)
     func lines(_ row: Row) throws {
         let octets = try #require(Hex.parse(row.octets))
-        let read =
-            switch row.layer {
-            case "command": DynamicPDU(hci: HCIPacket(.command, octets))
-            case "event": DynamicPDU(hci: HCIPacket(.event, octets))
-            default: DynamicPDU(layer: row.layer, bytes: octets)
-            }
+        let read = DynamicPDU(layer: row.layer, bytes: octets)
         #expect(read.description == row.line)
         #expect(try read.bytes() == octets)
     }
@@ -76,7 +71,7 @@ struct Core6Tests {
             ("LL_CONNECTION_RATE_IND", 14), ("LL_CIS_REQ", 35),
         ])
     func sizes(_ name: String, _ octets: Int) throws {
-        #expect(try DynamicPDU(layer: "LLControl", name: name).parameters().count == octets)
+        #expect(try DynamicPDU(layer: .llControl, name: name).parameters().count == octets)
     }
 
     @Test("The masks have the events of 5.4 to 6.2. Core Vol 4, Part E, 7.8.1")

@@ -6,7 +6,7 @@ import Testing
     @Test("Built by names, counts follow")
     func build() throws {
         let pdu = try DynamicPDU(
-            layer: "HCICommands", name: "HCI_LE_Set_Extended_Advertising_Data [v1]",
+            layer: .hciCommands, name: "HCI_LE_Set_Extended_Advertising_Data [v1]",
             [DynamicField("advertising_data", .octets([1, 2, 3])), DynamicField("Advertising_Handle", 1), DynamicField("Operation", 3)])
         #expect(
             try pdu.hciPacket()
@@ -18,7 +18,7 @@ import Testing
     @Test("Wrong on purpose: counts, values, octets after the end")
     func wrong() throws {
         var pdu = try DynamicPDU(
-            layer: "HCICommands", name: "LE_Set_Extended_Advertising_Data", [DynamicField("Advertising_Data", .octets([1, 2]))],
+            layer: .hciCommands, name: "LE_Set_Extended_Advertising_Data", [DynamicField("Advertising_Data", .octets([1, 2]))],
             trailing: [9])
         try pdu.set("Advertising_Data_Length", 200)
         try pdu.set("Operation", 0x77)
@@ -33,13 +33,13 @@ import Testing
     func suggestions() {
         #expect(
             throws: DynamicPDUError.unknownPDU(
-                layer: "HCICommands", name: "LE_Set_PYH", suggestions: PDUCatalog.suggestions(layer: "HCICommands", for: "LE_Set_PYH"))
+                layer: .hciCommands, name: "LE_Set_PYH", suggestions: PDUCatalog.suggestions(layer: .hciCommands, for: "LE_Set_PYH"))
         ) {
-            try DynamicPDU(layer: "HCICommands", name: "LE_Set_PYH")
+            try DynamicPDU(layer: .hciCommands, name: "LE_Set_PYH")
         }
-        #expect(PDUCatalog.suggestions(layer: "HCICommands", for: "LE_Set_PYH").first == "LE_Set_PHY")
+        #expect(PDUCatalog.suggestions(layer: .hciCommands, for: "LE_Set_PYH").first == "LE_Set_PHY")
         #expect(throws: DynamicPDUError.unknownField(pdu: "LE_Set_PHY", name: "TX_PHY", suggestions: ["TX_PHYs", "RX_PHYs"])) {
-            try DynamicPDU(layer: "HCICommands", name: "LE_Set_PHY", [DynamicField("TX_PHY", 1)])
+            try DynamicPDU(layer: .hciCommands, name: "LE_Set_PHY", [DynamicField("TX_PHY", 1)])
         }
     }
 
@@ -82,7 +82,7 @@ import Testing
 
     @Test("Values from text", arguments: texts)
     func values(_ text: Text) throws {
-        let field = try #require(PDUCatalog.declaration(layer: "HCICommands", name: text.pdu)?.field(named: text.field))
+        let field = try #require(PDUCatalog.declaration(layer: .hciCommands, name: text.pdu)?.field(named: text.field))
         #expect(field.value(from: text.text) == text.value)
     }
 
@@ -90,9 +90,9 @@ import Testing
     func unknown() throws {
         let vendor = DynamicPDU(hci: HCIPacket(.command, [0x00, 0xFC, 2, 0xAA, 0xBB]))
         #expect(vendor.description == "Vendor_Command_0xFC00 +AABB")
-        let short = DynamicPDU(layer: "L2CAPSignaling", bytes: [1, 2])
+        let short = DynamicPDU(layer: .l2capSignaling, bytes: [1, 2])
         #expect(try short.bytes() == [1, 2] && short.problem != nil)
-        let signal = DynamicPDU(layer: "L2CAPSignaling", bytes: [0x12, 7, 8, 0, 6, 0, 6, 0, 0, 0, 100, 0])
+        let signal = DynamicPDU(layer: .l2capSignaling, bytes: [0x12, 7, 8, 0, 6, 0, 6, 0, 0, 0, 100, 0])
         #expect(signal.identifier == 7 && signal.description.contains("Interval_Min=6 (7.5 ms)"))
         #expect(ErrorCode(0x13).description == "Remote_User_Terminated_Connection" && ErrorCode(0xEE).description == "0xEE")
     }

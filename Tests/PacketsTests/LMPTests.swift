@@ -38,14 +38,14 @@ import Testing
         let header = try LMPHeader(from: &reader)
         #expect(header.transaction == transaction && header.opcode == message.opcode)
         #expect(header.bytes == Array(octets.prefix(header.count)))
-        let dynamic = DynamicPDU(layer: "LMP", bytes: octets)
+        let dynamic = DynamicPDU(layer: .lmp, bytes: octets)
         #expect(dynamic.identifier == UInt16(transaction.rawValue) && dynamic.code == Int(message.opcode))
         #expect(try dynamic.bytes() == octets)
     }
 
     /// LMP PDUs fit a DM1 packet.
     @Test func noneIsLongerThanADM1Packet() throws {
-        for declared in Declared.all where declared.declaration.layer == "LMP" {
+        for declared in Declared.all where declared.declaration.layer == .lmp {
             let (_, parameters) = try declared.random(1)
             let count = LMPHeader(.central, opcode: UInt16(declared.declaration.code)).count
             #expect(count + parameters.count <= 17, "\(declared.testDescription)")
@@ -55,7 +55,7 @@ import Testing
     @Test func whatIsCutIsRefusedAndKept() throws {
         for octets: [UInt8] in [[], [0xFE], [0x27, 0x78], [0x62, 0x00]] {
             #expect(throws: PDUError.self) { try LMP.Message(bytes: octets) }
-            #expect(try DynamicPDU(layer: "LMP", bytes: octets).bytes() == octets)
+            #expect(try DynamicPDU(layer: .lmp, bytes: octets).bytes() == octets)
         }
     }
 }

@@ -33,7 +33,7 @@ struct MaskTests {
         #expect(HCIEvents.LEDataLengthChange.neededFeatures == .leDataPacketLengthExtension)
         #expect(HCICommands.Reset.neededFeatures.isEmpty)
         #expect(
-            PDUCatalog.declaration(layer: "HCICommands", name: "LE_Create_CIS")?.neededFeatures == ["Connected_Isochronous_Stream_Central"])
+            PDUCatalog.declaration(layer: .hciCommands, name: "LE_Create_CIS")?.neededFeatures == ["Connected_Isochronous_Stream_Central"])
     }
 
     struct Case: Sendable, CustomTestStringConvertible {

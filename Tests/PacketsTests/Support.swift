@@ -30,7 +30,7 @@ func returnType<Command: HCICommand>(_ type: Command.Type) -> any PDU.Type { Com
 /// A declared PDU as a test argument.
 struct Declared: Sendable, CustomTestStringConvertible {
     var declaration: PDUDeclaration
-    var testDescription: String { declaration.layer + "/" + declaration.name }
+    var testDescription: String { declaration.layer.rawValue + "/" + declaration.name }
 
     static let all = PDUCatalog.all.map { Declared(declaration: $0) }
     static let withReturns = all.filter { $0.declaration.returns != nil }

@@ -32,7 +32,7 @@ struct SameWordsTests {
     }
 
     private static func data(
-        _ name: String, _ layer: PDULayer, _ pdu: [UInt8], _ line: String, _ path: String, _ wanted: Int, _ mismatch: String
+        _ name: String, _ layer: ChannelContent, _ pdu: [UInt8], _ line: String, _ path: String, _ wanted: Int, _ mismatch: String
     ) -> Row {
         let frame = [UInt8(pdu.count), 0, UInt8(layer.channel), 0] + pdu
         return Row(

@@ -36,11 +36,11 @@ struct AirTraffic {
             layers = links[accessAddress, default: LinkTraffic()].decode(frame, pdu, way, isBroken: isBroken)
         case .connectedIsochronousFromCentral, .connectedIsochronousFromPeripheral, .broadcastIsochronous:
             let text = "isochronous \(pdu.count - 2) octets"
-            layers = [DecodedLayer(named: text, of: "LLIsochronous", frame.bytes, pdu, summary: text)]
+            layers = [DecodedLayer(named: text, of: .llIsochronous, frame.bytes, pdu, summary: text)]
         }
         if !isBroken { note(layers) }
         let radio = radio(frame, isBroken: isBroken, isOfLink ? accessAddress : nil)
-        return DecodedPacket(layers: [DecodedLayer(named: radio, of: "Air", frame.bytes, 0..<start, summary: radio)] + layers)
+        return DecodedPacket(layers: [DecodedLayer(named: radio, of: .air, frame.bytes, 0..<start, summary: radio)] + layers)
     }
 
     /// Radio parameters of a frame as text.
@@ -78,7 +78,7 @@ struct AirTraffic {
     }
 
     private mutating func note(_ layers: [DecodedLayer]) {
-        guard let layer = layers.last, layer.layer == "Advertising" else { return }
+        guard let layer = layers.last, layer.layer == .advertising else { return }
         isScanRequested = layer.name == "AUX_SCAN_REQ"
         if let accessAddress = layer.accessAddressOfLink { links[accessAddress] = LinkTraffic() }
     }
@@ -123,17 +123,17 @@ private struct LinkTraffic {
         let sequenceNumber = header >> 3 & 1
         let words = Self.headers[way == .forth ? 0 : way == .back ? 1 : 2][Int(header >> 2 & 7)]
         let head = DecodedLayer(
-            named: words.name, of: "LLHeader", bytes, pdu.lowerBound..<pdu.lowerBound + 2, summary: words.summary)
+            named: words.name, of: .linkLayerHeaders, bytes, pdu.lowerBound..<pdu.lowerBound + 2, summary: words.summary)
         // The header has a third octet if a constant tone extension follows.
         let start = pdu.lowerBound + (header >> 5 & 1 == 1 && pdu.count > 2 ? 3 : 2)
         let payload = start..<max(start, pdu.upperBound)
         let isRepeated = isRepeated(sequenceNumber, way, isBroken: isBroken)
         if !payload.isEmpty, isEncrypted(header, bytes, payload, frame.flags) {
             let text = "encrypted \(payload.count) octets"
-            return [head, DecodedLayer(named: text, of: "LLData", bytes, payload, summary: text)]
+            return [head, DecodedLayer(named: text, of: .llData, bytes, payload, summary: text)]
         }
         if header & 3 == 3 {
-            let control = DecodedLayer(layer: "LLControl", bytes, payload)
+            let control = DecodedLayer(layer: .llControl, bytes, payload)
             if !isBroken { note(control) }
             return [head, control]
         }
@@ -147,7 +147,7 @@ private struct LinkTraffic {
             case 1: payload.isEmpty ? "empty" : "continued \(payload.count) octets"
             default: "LLID \(header & 3) \(payload.count) octets"
             }
-        return [head, DecodedLayer(named: text, of: "LLData", bytes, payload, summary: text)]
+        return [head, DecodedLayer(named: text, of: .llData, bytes, payload, summary: text)]
     }
 
     private mutating func isRepeated(_ sequenceNumber: UInt8, _ way: Way, isBroken: Bool) -> Bool {
@@ -168,7 +168,7 @@ private struct LinkTraffic {
     private func again(_ header: UInt8, _ bytes: [UInt8], _ payload: Range<Int>, _ isBroken: Bool) -> [DecodedLayer] {
         guard !isBroken, header & 3 == 2 else { return [] }
         var copy = self
-        return copy.data(header, bytes, payload, .unknown).filter { $0.layer != ConnectionTraffic.brokenLayer }
+        return copy.data(header, bytes, payload, .unknown).filter { $0.layer != .l2capFragment }
     }
 
     private mutating func note(_ control: DecodedLayer) {

@@ -24,8 +24,6 @@ enum Way: Hashable {
 /// Keeps the state that depends on earlier packets of the connection, such as channels opened by signalling. Attributes by handle would
 /// belong here, too.
 struct ConnectionTraffic {
-    static let brokenLayer = "L2CAP"
-
     private var reassemblers: [Way: L2CAPReassembler] = [:]
     private var channels = OpenChannels()
 
@@ -60,7 +58,7 @@ struct ConnectionTraffic {
     }
 
     private static func broken(_ reason: String, _ bytes: [UInt8], _ range: Range<Int>) -> DecodedLayer {
-        DecodedLayer(named: "L2CAP: \(reason)", of: brokenLayer, bytes, range, summary: "L2CAP: \(reason)")
+        DecodedLayer(named: "L2CAP: \(reason)", of: .l2capFragment, bytes, range, summary: "L2CAP: \(reason)")
     }
 
     /// Names of the fixed channels, which carry most PDUs.
@@ -71,15 +69,15 @@ struct ConnectionTraffic {
     private mutating func pdu(_ channel: UInt16, _ bytes: [UInt8], _ range: Range<Int>, _ way: Way) -> [DecodedLayer] {
         let payload = (range.lowerBound + L2CAPHeader.octets)..<range.upperBound
         let header = DecodedLayer(
-            named: Self.names[channel] ?? "L2CAP channel \(Hex.number(channel, bits: 16))", of: "L2CAPHeader", bytes,
+            named: Self.names[channel] ?? "L2CAP channel \(Hex.number(channel, bits: 16))", of: .l2cap, bytes,
             range.lowerBound..<payload.lowerBound, summary: "")
         switch channel {
         case 0x0001, 0x0005:
             let commands = Self.signalling(bytes, payload)
             for command in commands { channels.note(command, way) }
             return [header] + commands
-        case 0x0004: return [header, DecodedLayer(layer: "ATT", bytes, payload)]
-        case 0x0006, 0x0007: return [header, DecodedLayer(layer: "SMP", bytes, payload)]
+        case 0x0004: return [header, DecodedLayer(layer: .att, bytes, payload)]
+        case 0x0006, 0x0007: return [header, DecodedLayer(layer: .smp, bytes, payload)]
         default: return [header, channels.decode(channel, bytes, payload, way)]
         }
     }
@@ -91,12 +89,12 @@ struct ConnectionTraffic {
         while payload.upperBound - start >= 4, layers.count < 64 {
             let length = 4 + Int(bytes[start + 2]) + Int(bytes[start + 3]) << 8
             let end = min(start + length, payload.upperBound)
-            layers.append(DecodedLayer(layer: "L2CAPSignaling", bytes, start..<end))
+            layers.append(DecodedLayer(layer: .l2capSignaling, bytes, start..<end))
             start = end
         }
         if start < payload.upperBound || layers.isEmpty {
             let text = "L2CAP signalling, too short: \(Hex.octets(bytes[start..<payload.upperBound]))"
-            layers.append(DecodedLayer(named: text, of: "L2CAPSignaling", bytes, start..<payload.upperBound, summary: text))
+            layers.append(DecodedLayer(named: text, of: .l2capSignaling, bytes, start..<payload.upperBound, summary: text))
         }
         return layers
     }

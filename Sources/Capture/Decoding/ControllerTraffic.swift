@@ -96,7 +96,7 @@ struct ControllerTraffic {
         var layer = DecodedLayer(hci: packet)
         layer.problem = nil
         layer.summary = "ACL \(Hex.number(handle, bits: 16))"
-        if upper.isEmpty || upper.contains(where: { $0.layer == ConnectionTraffic.brokenLayer }) {
+        if upper.isEmpty || upper.contains(where: { $0.layer == .l2capFragment }) {
             layer.summary? += " \(header.boundary == .continuing ? "continued" : "first") \(data.count) octets"
         }
         if Int(header.length) != data.count { layer.summary? += " (header says \(header.length))" }
@@ -111,13 +111,13 @@ extension DecodedPacket {
         let length = UInt16(truncatingIfNeeded: pdu.count)
         let whole = [UInt8(truncatingIfNeeded: length), UInt8(length >> 8), UInt8(truncatingIfNeeded: channel), UInt8(channel >> 8)] + pdu
         var traffic = ConnectionTraffic()
-        layers = [DecodedLayer(named: text, of: "HCIData", whole, 0..<0, summary: text)]
+        layers = [DecodedLayer(named: text, of: .hciData, whole, 0..<0, summary: text)]
         layers += traffic.receive(.first, whole, 0..<whole.count, .back)
     }
 
     /// Describes a decoded layer of a connection's channel.
     public init(connection: UInt16, channel: UInt16, _ layer: DecodedLayer) {
         let text = "ACL \(Hex.number(connection, bits: 16)) L2CAP channel \(Hex.number(channel, bits: 16))"
-        layers = [DecodedLayer(named: text, of: "HCIData", layer.bytes, 0..<0, summary: text), layer]
+        layers = [DecodedLayer(named: text, of: .hciData, layer.bytes, 0..<0, summary: text), layer]
     }
 }

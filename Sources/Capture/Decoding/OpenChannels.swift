@@ -87,13 +87,17 @@ struct OpenChannels {
     }
 
     private func layer(_ identifier: UInt16, _ channel: Channel, _ bytes: [UInt8], _ range: Range<Int>) -> DecodedLayer {
-        if channel.psm == 0x001F || (channel.isCreditBased && channel.psm == 0x0027) { return DecodedLayer(layer: "ATT", bytes, range) }
-        if !channel.isCreditBased, let pdu = ChannelProtocol(psm: channel.psm)?.layer(bytes, range) { return pdu }
+        if channel.psm == 0x001F || (channel.isCreditBased && channel.psm == 0x0027) { return DecodedLayer(layer: .att, bytes, range) }
+        if !channel.isCreditBased, let layer = UInt16(exactly: channel.psm).flatMap({ Layer(psm: $0) }),
+            let pdu = layer.decode(sdu: bytes, range)
+        {
+            return pdu
+        }
         let psm = Self.psm?.text(.integer(Int128(channel.psm))) ?? Hex.number(channel.psm, bits: 16)
         return Self.octets(identifier, channel.isCreditBased ? " SPSM \(Hex.number(channel.psm, bits: 16))" : " \(psm)", bytes, range)
     }
 
-    private static let psm = PDUCatalog.declaration(layer: "L2CAPSignaling", name: "L2CAP_CONNECTION_REQ")?.field(named: "PSM")
+    private static let psm = PDUCatalog.declaration(layer: .l2capSignaling, name: "L2CAP_CONNECTION_REQ")?.field(named: "PSM")
 
     private static func octets(_ identifier: UInt16, _ what: String, _ bytes: [UInt8], _ range: Range<Int>) -> DecodedLayer {
         let text = "L2CAP \(Hex.number(identifier, bits: 16))\(what) \(range.count) octets"
@@ -103,6 +107,6 @@ struct OpenChannels {
             $0.write(": ")
             $0.write(octets: bytes[range])
         }
-        return DecodedLayer(named: text, of: "L2CAPData", bytes, range, summary: summary)
+        return DecodedLayer(named: text, of: .l2cap, bytes, range, summary: summary)
     }
 }

@@ -46,6 +46,6 @@ public struct PacketDecoder {
 extension DecodedPacket {
     /// A packet that is described by a single line.
     static func summary(_ text: String, _ octets: [UInt8] = []) -> DecodedPacket {
-        DecodedPacket(layers: [DecodedLayer(named: text, of: "", octets, 0..<octets.count, summary: text)])
+        DecodedPacket(layers: [DecodedLayer(named: text, of: .unknown, octets, 0..<octets.count, summary: text)])
     }
 }

@@ -24,7 +24,7 @@ extension SourceReader {
         }
         let fields = fields(of: pdu, target)
         let conditions = fieldPredicates(keys.take("where"), of: name, fields: fields, isOpen: pdu == nil)
-        if pdu.map({ [.event, .linkLayer, .command].contains($0.layer) }) ?? true { checkEqualities(conditions) }
+        if pdu.map({ !Set<Layer>.onConnections.contains($0.layer) }) ?? true { checkEqualities(conditions) }
         let skip = integer(keys.take("skip"), "skip", in: 0...100_000) ?? 0
         let times = integer(keys.take("times"), "times", in: 1...100_000)
         let every = integer(keys.take("every"), "every", in: 1...100_000) ?? 1
@@ -37,11 +37,11 @@ extension SourceReader {
     /// The declared name of ACL data for the host.
     private static let data = "ACL_Data"
 
-    private static func suits(_ layer: Vocabulary.PDU.Layer, _ target: Fault.Target) -> Bool {
+    private static func suits(_ layer: Layer, _ target: Fault.Target) -> Bool {
         switch target {
-        case .sent: layer != .command && layer != .data
-        case .answer, .command: layer == .command
-        case .received: [.att, .smp, .signalling].contains(layer)
+        case .sent: layer != .hciCommands && !Set<Layer>.data.contains(layer)
+        case .answer, .command: layer == .hciCommands
+        case .received: Set<Layer>.fixedChannels.contains(layer)
         }
     }
 

@@ -283,7 +283,7 @@ package struct CaseCheck {
         for operand in [command.raw, command.trailing] { if let operand { visit(operand, as: octets, state) } }
         if let connection = command.connection { visit(connection, as: .init("on", .number(0...0x0EFF)), state) }
         if case .fields(let fields) = command.answer { visit(fields, state) }
-        guard pdu?.layer == .command else {
+        guard pdu?.layer == .hciCommands else {
             if command.answer != .success {
                 report(step.position, "\(command.name) has no answer of its own; expect the PDU that comes back")
             }

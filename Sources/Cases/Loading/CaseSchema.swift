@@ -107,8 +107,8 @@ public struct CaseSchema {
 
     private func head(_ kind: String) -> Schema {
         switch kind {
-        case "send": ["enum": names([.command, .att, .smp, .signalling, .data])]
-        case "expect", "none", "until": ["enum": names([.event, .att, .smp, .signalling, .data, .linkLayer])]
+        case "send": ["enum": names(.sent)]
+        case "expect", "none", "until": ["enum": names(.observed)]
         case "measure": ["enum": Measurement.Metric.allCases.map(\.rawValue)]
         case "air": ["enum": ["expect", "none", "suppress", "alter", "inject"]]
         case "do": ["enum": vocabulary.actions.keys.sorted()]
@@ -120,7 +120,7 @@ public struct CaseSchema {
         }
     }
 
-    private func names(_ layers: Set<Vocabulary.PDU.Layer>) -> [String] {
+    private func names(_ layers: Set<Layer>) -> [String] {
         vocabulary.pdus.values.filter { layers.contains($0.layer) }.map(\.name).sorted()
     }
 
@@ -130,13 +130,13 @@ public struct CaseSchema {
             ["if": ["properties": [key: ["const": name]], "required": [key]], "then": ["properties": then]]
         }
         switch kind {
-        case "send": return names([.command, .att, .smp, .signalling, .data]).map { rule("send", $0, ["with": reference("with \($0)")]) }
+        case "send": return names(.sent).map { rule("send", $0, ["with": reference("with \($0)")]) }
         case "expect", "none", "until":
-            return names([.event, .att, .smp, .signalling, .data, .linkLayer]).map { rule(kind, $0, ["where": reference("where \($0)")]) }
+            return names(.observed).map { rule(kind, $0, ["where": reference("where \($0)")]) }
         case "measure":
-            return names([.event, .att, .smp, .signalling, .data, .linkLayer]).map { rule("of", $0, ["where": reference("where \($0)")]) }
+            return names(.observed).map { rule("of", $0, ["where": reference("where \($0)")]) }
         case "air":
-            return names([.linkLayer]).map { rule("pdu", $0, ["where": reference("where \($0)"), "with": reference("with \($0)")]) }
+            return names(.air).map { rule("pdu", $0, ["where": reference("where \($0)"), "with": reference("with \($0)")]) }
         case "do":
             return vocabulary.actions.values.sorted { $0.name < $1.name }.map { action in
                 let arguments = Dictionary(uniqueKeysWithValues: action.arguments.map { ($0.name, ["description": $0.about] as Schema) })

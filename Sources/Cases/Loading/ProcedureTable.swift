@@ -134,6 +134,10 @@ package struct ProcedureTable {
         return useAir(steps, vocabulary, &seen)
     }
 
+    private func isAir(_ name: String, _ vocabulary: Vocabulary) -> Bool {
+        vocabulary.pdus[name].map { Set<Layer>.air.contains($0.layer) } ?? false
+    }
+
     private func useAir(_ steps: [Step], _ vocabulary: Vocabulary, _ seen: inout Set<String>) -> Bool {
         steps.contains { step in
             // A step with a condition on the air has no effect without it.
@@ -141,8 +145,8 @@ package struct ProcedureTable {
             return switch step.kind {
             case .air: true
             case .expect(let expectation), .expectNone(let expectation), .until(let expectation, _, _):
-                vocabulary.pdus[expectation.name]?.layer == .linkLayer || useAir(step.inner, vocabulary, &seen)
-            case .measure(let measurement): vocabulary.pdus[measurement.name]?.layer == .linkLayer
+                isAir(expectation.name, vocabulary) || useAir(step.inner, vocabulary, &seen)
+            case .measure(let measurement): isAir(measurement.name, vocabulary)
             case .action(let action): vocabulary.actions[action.name]?.isAboutAir == true
             case .procedure(let use):
                 seen.insert(use.name).inserted && self[use.name].map { useAir($0.steps, vocabulary, &seen) } ?? false

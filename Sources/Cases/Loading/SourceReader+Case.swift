@@ -326,8 +326,8 @@ extension SourceReader {
         }
     }
 
-    /// Reads a list of command or event names.
-    private mutating func names(_ node: Node, _ what: String, in layer: Vocabulary.PDU.Layer) -> [CaseValue] {
+    /// A list of commands or events by name.
+    private mutating func names(_ node: Node, _ what: String, in layer: Layer) -> [CaseValue] {
         var names: [CaseValue] = []
         for element in sequence(node, what) {
             guard let name = text(element, what) else { continue }

@@ -211,7 +211,7 @@ extension SourceReader {
 
     private mutating func command(_ head: Node, _ keys: inout Keys) -> Command? {
         guard let name = text(head, "send") else { return nil }
-        let known = pdu(named: name, at: head, [.command, .att, .smp, .signalling, .data])
+        let known = pdu(named: name, at: head, .sent)
         let fields = known?.fields ?? []
         var entries: [Operand.Entry] = []
         if let with = keys.take("with"), let values = self.keys(with, of: "with") {
@@ -223,8 +223,8 @@ extension SourceReader {
         if raw != nil, !entries.isEmpty { report(head, "a step has `with` or `raw`, not both") }
         if raw == nil { entries += defaults(of: known, name, without: entries, at: position(head)) }
         let connection = keys.take("on").map { operand($0, field: .init("on", .number(0...0x0EFF))) }
-        if known?.layer == .command, connection != nil { report(head, "\(name) is no PDU on a connection: `on:` says nothing") }
-        if let known, known.layer != .command, connection == nil { report(head, "\(name) needs a connection: `on: $link.tester`") }
+        if known?.layer == .hciCommands, connection != nil { report(head, "\(name) is no PDU on a connection: `on:` says nothing") }
+        if let known, known.layer != .hciCommands, connection == nil { report(head, "\(name) needs a connection: `on: $link.tester`") }
         return Command(
             name: name, fields: entries, raw: raw, trailing: keys.take("trailing").map { operand($0, field: octets) },
             connection: connection, answer: answer(keys.take("answer"), of: known, name))
@@ -292,7 +292,7 @@ extension SourceReader {
 
     private mutating func expectation(_ head: Node, _ keys: inout Keys) -> Expectation? {
         guard let name = text(head, "expect") else { return nil }
-        let known = pdu(named: name, at: head, [.event, .att, .smp, .signalling, .data])
+        let known = pdu(named: name, at: head, .received)
         return Expectation(
             name: name, fields: fieldPredicates(keys.take("where"), of: name, fields: known?.fields ?? [], isOpen: known == nil),
             window: window(&keys), since: text(keys.take("since"), "since"), isStrict: truth(keys.take("strict"), "strict"))
@@ -331,7 +331,7 @@ extension SourceReader {
             report(head, "measure needs `of:`, `during:` and `is:`")
             return nil
         }
-        let known = pdu(named: name, at: of, [.event, .att, .smp, .signalling, .data, .linkLayer])
+        let known = pdu(named: name, at: of, .observed)
         readsTimes = true
         let result = predicate(condition)
         readsTimes = false
@@ -354,7 +354,7 @@ extension SourceReader {
             report(head, "an air step needs `pdu:`")
             return nil
         }
-        let known = pdu(named: name, at: pduNode, [.linkLayer])
+        let known = pdu(named: name, at: pduNode, .air)
         var fields: [Operand.Entry] = []
         if let with = keys.take("with"), let values = self.keys(with, of: "with") {
             fields = entries(values, of: name, fields: known?.fields ?? [])
@@ -377,7 +377,7 @@ extension SourceReader {
         }
     }
 
-    private mutating func pdu(named name: String, at node: Node, _ layers: Set<Vocabulary.PDU.Layer>) -> Vocabulary.PDU? {
+    private mutating func pdu(named name: String, at node: Node, _ layers: Set<Layer>) -> Vocabulary.PDU? {
         if let known = vocabulary.pdus[name] {
             if layers.contains(known.layer) { return known }
             report(node, "\(name) cannot be used here")

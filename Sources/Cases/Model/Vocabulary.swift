@@ -2,10 +2,6 @@
 public struct Vocabulary: Sendable {
     /// A PDU by its specification name.
     public struct PDU: Sendable {
-        public enum Layer: Sendable, Hashable {
-            case command, event, linkLayer, att, smp, signalling, data
-        }
-
         public var name: String
         public var layer: Layer
         public var fields: [Field]

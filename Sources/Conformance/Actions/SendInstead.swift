@@ -20,7 +20,8 @@ enum SendInstead: NamedAction {
         let isSMP = number >= smp
         driver.host.quirks.rewrites.append(
             PDURewrite(
-                cid: isSMP ? PDULayer.smp.channel : PDULayer.att.channel, opcode: UInt8(truncatingIfNeeded: isSMP ? number - smp : number),
+                cid: isSMP ? ChannelContent.smp.channel : ChannelContent.att.channel,
+                opcode: UInt8(truncatingIfNeeded: isSMP ? number - smp : number),
                 skip: try context(skip), count: try context(times)
             ) { _ in bytes.isEmpty ? [] : [bytes] })
         return CaseRecord()
@@ -30,8 +31,8 @@ enum SendInstead: NamedAction {
     private static let smp = 0x100
     private static let codes: [String: Int] = PDUCatalog.all.reduce(into: [:]) { codes, declaration in
         switch declaration.layer {
-        case "ATT": codes[declaration.name] = Int(declaration.code)
-        case "SMP": codes[declaration.name] = smp + Int(declaration.code)
+        case .att: codes[declaration.name] = Int(declaration.code)
+        case .smp: codes[declaration.name] = smp + Int(declaration.code)
         default: break
         }
     }

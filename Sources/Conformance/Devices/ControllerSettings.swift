@@ -94,8 +94,8 @@ enum ControllerSettings {
         "withoutEvents": { $0.choices.withoutEvents.formUnion($1) },
     ]
 
-    /// The settings with command or event names.
-    static let listLayers: [String: Vocabulary.PDU.Layer] = ["withoutCommands": .command, "withoutEvents": .event]
+    /// Settings that take names of commands or events.
+    static let listLayers: [String: Layer] = ["withoutCommands": .hciCommands, "withoutEvents": .hciEvents]
 
     /// The settings that a conforming controller may have.
     static let legal: Set<String> = Set([abilities.keys, choices.keys].flatMap { $0 }).union(lists.keys)

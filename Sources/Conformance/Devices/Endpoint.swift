@@ -255,8 +255,8 @@ final class Endpoint: HCITransport, HCITransportSink {
 
     private func receivedPDU(_ cid: UInt16, _ payload: [UInt8], _ handle: UInt16, _ number: Int, at time: Microseconds) {
         let isClassic = isClassic(handle)
-        func add(_ layer: PDULayer, _ name: String, _ bytes: [UInt8]) {
-            log.add(side, name, .upper(layer, bytes, handle: handle), number: number, at: time)
+        func add(_ content: ChannelContent, _ name: String, _ bytes: [UInt8]) {
+            log.add(side, name, .upper(content, bytes, handle: handle), number: number, at: time)
         }
         if isClassic, cid == ChannelTracker.signalling {
             for command in ChannelTracker.commands(in: payload) {
@@ -268,10 +268,12 @@ final class Endpoint: HCITransport, HCITransportSink {
             }
             return
         }
-        let layer = isClassic && cid >= L2CAPFrame.usualChannel ? channels.layer(of: cid, on: handle) : PDULayer(channel: cid)
-        add(layer, PDUCodec.name(of: payload, in: layer), payload)
-        guard case .profile(.rfcomm, _) = layer else { return }
-        for message in RFCOMMFrames.messages(in: payload) { add(layer, PDUCodec.name(ofMessage: message), message) }
+        let content = isClassic && cid >= L2CAPFrame.usualChannel ? channels.content(of: cid, on: handle) : ChannelContent(channel: cid)
+        add(content, PDUCodec.name(of: payload, in: content), payload)
+        guard content.layer == .rfcommFrames else { return }
+        for message in RFCOMMFrames.messages(in: payload) {
+            add(ChannelContent(.rfcomm, on: cid), PDUCodec.name(ofMessage: message), message)
+        }
     }
 
     func closed(_ reason: TransportError) {

@@ -126,7 +126,7 @@ enum AirReader {
             if let plain = observation.plain, plain.count > 2 {
                 return noteControl(plain, in: frame, header: start, observation, side, log)
             }
-            let name = PDUCatalog.declaration(layer: "LLControl", code: Int(pdu[2]))?.name ?? "LL control PDU \(pdu[2])"
+            let name = PDUCatalog.declaration(layer: .llControl, code: Int(pdu[2]))?.name ?? "LL control PDU \(pdu[2])"
             log.add(side, name, .air(frame), number: 0, at: observation.start)
         case .connectedIsochronousFromCentral, .connectedIsochronousFromPeripheral, .broadcastIsochronous: return
         }
@@ -139,7 +139,7 @@ enum AirReader {
         var frame = frame
         frame.bytes = Array(frame.bytes.prefix(start)) + plain + frame.bytes.suffix(3)
         frame.flags.formUnion([.decrypted, .micChecked, .micValid])
-        let name = PDUCatalog.declaration(layer: "LLControl", code: Int(plain[2]))?.name ?? "LL control PDU \(plain[2])"
+        let name = PDUCatalog.declaration(layer: .llControl, code: Int(plain[2]))?.name ?? "LL control PDU \(plain[2])"
         log.add(side, name, .air(frame), number: 0, at: observation.start)
     }
 

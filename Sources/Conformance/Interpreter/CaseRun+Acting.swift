@@ -43,9 +43,9 @@ extension CaseRun {
         if command.name == SynchronousPacket.name { return end.send(SynchronousPacket.packet(bytes, handle: handle)) }
         guard let layer = PDUCodec.layer(of: command.name) else { throw StepFailure(.bench, "\(command.name) is no PDU of a channel") }
         let given = fields[L2CAPFrame.channel]?.asNumber.flatMap { UInt16(exactly: $0) }
-        let channel = given ?? (end.isClassic(handle) ? layer.classicChannel : layer.channel)
+        let channel = given ?? layer.fixedChannel(isClassic: end.isClassic(handle)) ?? L2CAPFrame.usualChannel
         var frame = bytes
-        if case .retransmission = layer, command.raw == nil, end.channels.hasCheck(remote: channel, on: handle) {
+        if RetransmissionFrames.fields[command.name] != nil, command.raw == nil, end.channels.hasCheck(remote: channel, on: handle) {
             frame = RetransmissionFrames.checked(bytes, channel, fields)
         }
         end.sendFrame(frame, channel: channel, handle: handle)

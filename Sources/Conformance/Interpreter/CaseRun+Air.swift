@@ -36,7 +36,7 @@ extension CaseRun {
         if case .inject = air.operation {
             do {
                 let pdu = try PDUCodec.encode(air.name, fields)
-                let isLMP = PDUCatalog.declaration(layer: "LMP", name: air.name) != nil
+                let isLMP = PDUCatalog.declaration(layer: .lmp, name: air.name) != nil
                 guard isLMP ? world.inject(lmp: pdu, at: step.side) : world.inject(pdu, at: step.side, inClear: air.isInClear) else {
                     throw StepFailure(.precondition, "\(step.summary): there is no link")
                 }

@@ -15,7 +15,7 @@ extension CaseRun {
 
     private func leavesOwnAddress(_ fields: CaseRecord, of command: String) -> Bool {
         guard fields[Self.ownAddressType] == nil else { return false }
-        let declaration = PDUCatalog.declaration(layer: "HCICommands", name: command)
+        let declaration = PDUCatalog.declaration(layer: .hciCommands, name: command)
         return declaration.map { $0.fields.flat.contains { $0.name == Self.ownAddressType } } ?? false
     }
 

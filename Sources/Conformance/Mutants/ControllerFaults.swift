@@ -23,18 +23,18 @@ enum ControllerFaults {
         }
     }
 
-    private static func declaration(of rule: Fault.Rewrite) -> (PacketRewrite.Layer, PDUDeclaration)? {
+    private static func declaration(of rule: Fault.Rewrite) -> (Layer, PDUDeclaration)? {
         let isCommand = rule.target == .command || rule.target == .answer
-        let layers: [PacketRewrite.Layer] = isCommand ? [.commands] : [.linkLayerControl, .events, .data, .linkManager]
+        let layers = PacketRewrite.layers.filter { ($0 == .hciCommands) == isCommand }
         for layer in layers {
-            if let found = PDUCatalog.declaration(layer: layer.rawValue, name: rule.pdu) { return (layer, found) }
+            if let found = PDUCatalog.declaration(layer: layer, name: rule.pdu) { return (layer, found) }
         }
         return nil
     }
 
     /// Returns the return parameters of a command, or the Status of a command without any.
     private static func answerFields(_ command: PDUDeclaration) -> [FieldDeclaration] {
-        command.returns ?? PDUCatalog.declaration(layer: "HCIEvents", name: "Command_Status")?.fields ?? []
+        command.returns ?? PDUCatalog.declaration(layer: .hciEvents, name: "Command_Status")?.fields ?? []
     }
 
     private static func effect(_ change: Fault.Change, _ fields: [FieldDeclaration]) throws -> PacketRewrite.Effect {

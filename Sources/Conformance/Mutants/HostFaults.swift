@@ -76,10 +76,10 @@ enum HostFaults {
         }
         for rule in rewrites where rule.target == .sent || rule.target == .received {
             guard let layer = PDUCodec.layer(of: rule.pdu),
-                let declaration = PDUCatalog.declaration(layer: layer.catalogName, name: rule.pdu)
+                let declaration = PDUCatalog.declaration(layer: layer, name: rule.pdu)
             else { continue }
             let change = try PDUChange(rule, declaration)
-            for channel in Set([layer.channel, layer.classicChannel]).sorted() {
+            for channel in Set([layer.fixedChannel(isClassic: false), layer.fixedChannel(isClassic: true)].compactMap(\.self)).sorted() {
                 var rewrite = PDURewrite(
                     cid: channel, opcode: UInt8(truncatingIfNeeded: declaration.code), skip: rule.skip, count: rule.times,
                     replace: { change.applied(to: $0) })
@@ -93,7 +93,7 @@ enum HostFaults {
 
 /// A rule's change of PDUs above HCI.
 struct PDUChange: Sendable {
-    private let layer: String
+    private let layer: Layer
     private let conditions: [FieldPredicate]
     private let effect: Effect
 
@@ -156,7 +156,7 @@ struct PDUChange: Sendable {
     /// Returns the replacement of a signalling PDU with the original identifier.
     private func answering(_ bytes: [UInt8], _ other: [UInt8]) -> [UInt8] {
         var pdu = DynamicPDU(layer: layer, bytes: other)
-        guard layer == "L2CAPSignaling" else { return other }
+        guard layer == .l2capSignaling else { return other }
         pdu.identifier = DynamicPDU(layer: layer, bytes: bytes).identifier
         return (try? pdu.bytes()) ?? other
     }

@@ -32,10 +32,10 @@ struct BasebandPacket: Sendable {
 
     /// The LMP message in the packet, or a description of the packet.
     var decoded: DecodedPacket {
-        if let message = seen.message { return DecodedPacket(layers: [DecodedLayer(layer: "LMP", message, 0..<message.count)]) }
+        if let message = seen.message { return DecodedPacket(layers: [DecodedLayer(layer: .lmp, message, 0..<message.count)]) }
         let header = "LT_ADDR \(seen.ltAddr), ARQN \(seen.arqn ? 1 : 0), SEQN \(seen.seqn ? 1 : 0)"
         let line = "\(seen.type.rawValue) on channel \(seen.rfChannel), \(header), \(seen.data.count) octets"
-        return DecodedPacket(layers: [DecodedLayer(named: line, of: "", seen.payload, 0..<seen.payload.count, summary: line)])
+        return DecodedPacket(layers: [DecodedLayer(named: line, of: .baseband, seen.payload, 0..<seen.payload.count, summary: line)])
     }
 
     /// Logs a packet on the air, followed by its LMP message.
@@ -43,7 +43,7 @@ struct BasebandPacket: Sendable {
         let packet = BasebandPacket(seen: seen)
         log.add(side, name, .baseband(packet), number: 0, at: seen.start)
         guard let message = seen.message else { return }
-        let pdu = DynamicPDU(layer: "LMP", bytes: message)
+        let pdu = DynamicPDU(layer: .lmp, bytes: message)
         log.add(side, pdu.declaration?.name ?? "LMP PDU \(pdu.code)", .baseband(packet), number: 0, at: seen.start)
     }
 }

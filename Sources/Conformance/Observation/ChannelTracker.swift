@@ -69,7 +69,7 @@ struct ChannelTracker {
 
     /// Returns the answer of a side with these features to an information request. Core Vol 3, Part A, 4.11.
     static func information(_ features: UInt32, for command: [UInt8]) -> [UInt8]? {
-        let pdu = DecodedLayer(layer: "L2CAPSignaling", command, 0..<command.count)
+        let pdu = DecodedLayer(layer: .l2capSignaling, command, 0..<command.count)
         guard pdu.name == L2CAPSignaling.InformationReq.name, let type = pdu.fields.named("InfoType")?.int,
             let identifier = command.dropFirst().first
         else { return nil }
@@ -80,11 +80,11 @@ struct ChannelTracker {
 
     // MARK: Channels
 
-    /// Returns the layer of a received frame.
-    func layer(of channel: UInt16, on handle: UInt16) -> PDULayer {
-        guard let known = channels[Key(handle: handle, channel: channel)] else { return .frame(channel: channel) }
-        if known.isRetransmitting { return .retransmission(channel: channel, hasCheck: known.hasCheck) }
-        return ChannelProtocol(psm: known.psm).map { .profile($0, channel: channel) } ?? .frame(channel: channel)
+    /// What a frame that came is named after.
+    func content(of channel: UInt16, on handle: UInt16) -> ChannelContent {
+        guard let known = channels[Key(handle: handle, channel: channel)] else { return ChannelContent(channel: channel) }
+        if known.isRetransmitting { return ChannelContent(.l2cap, on: channel, hasCheck: known.hasCheck) }
+        return ChannelContent(UInt16(exactly: known.psm).flatMap { Layer(psm: $0) } ?? .l2cap, on: channel)
     }
 
     /// Returns true if frames to the channel end with an FCS.
@@ -100,11 +100,11 @@ struct ChannelTracker {
 
     mutating func forgetAll() { self = ChannelTracker() }
 
-    // MARK: Signalling
+    // MARK: Channels
 
     /// - Parameter command: the command with its header.
     mutating func note(_ command: [UInt8], _ way: Way, on handle: UInt16) {
-        let pdu = DecodedLayer(layer: "L2CAPSignaling", command, 0..<command.count)
+        let pdu = DecodedLayer(layer: .l2capSignaling, command, 0..<command.count)
         guard let identifier = pdu.identifier else { return }
         func field(_ name: String) -> Int { pdu.fields.named(name)?.int ?? 0 }
         func cid(_ name: String) -> UInt16 { UInt16(truncatingIfNeeded: field(name)) }

@@ -7,8 +7,8 @@ struct Observation: Sendable {
     enum Content: Sendable {
         /// An HCI event with its header.
         case event([UInt8])
-        /// A received PDU of ATT, SMP or L2CAP signalling on a connection.
-        case upper(PDULayer, [UInt8], handle: UInt16)
+        /// A PDU of ATT, SMP or L2CAP signalling that arrived on a connection.
+        case upper(ChannelContent, [UInt8], handle: UInt16)
         /// A received packet of synchronous data.
         case voice([UInt8])
         /// A transmission on the simulated air.
@@ -43,10 +43,10 @@ struct Observation: Sendable {
         return switch content {
         case .event(let bytes): decoder.decode(HCIPacket(.event, bytes), .controllerToHost)
         case .voice(let bytes): decoder.decode(HCIPacket(.sco, bytes), .controllerToHost)
-        case .upper(.profile(let carried, let channel), let bytes, let handle):
-            carried.layer(bytes, of: name).map { DecodedPacket(connection: handle, channel: channel, $0) }
-                ?? DecodedPacket(connection: handle, channel: channel, pdu: bytes)
-        case .upper(let layer, let bytes, let handle): DecodedPacket(connection: handle, channel: layer.channel, pdu: bytes)
+        case .upper(let content, let bytes, let handle) where !content.isFixed && content.layer != .l2cap:
+            content.layer.decode(sdu: bytes, 0..<bytes.count).map { DecodedPacket(connection: handle, channel: content.channel, $0) }
+                ?? DecodedPacket(connection: handle, channel: content.channel, pdu: bytes)
+        case .upper(let content, let bytes, let handle): DecodedPacket(connection: handle, channel: content.channel, pdu: bytes)
         case .air(let frame): decoder.decode(frame)
         case .baseband(let packet): packet.decoded
         }
@@ -72,52 +72,24 @@ struct Observation: Sendable {
     }
 }
 
-/// The layers above HCI that cases support.
-enum PDULayer: Sendable, Hashable {
-    case att
-    case smp
-    case signalling
-    /// A B-frame on any other channel. Core Vol 3, Part A, 3.1.
-    case frame(channel: UInt16)
-    /// A protocol on a channel, known by its PSM.
-    case profile(ChannelProtocol, channel: UInt16)
-    /// A frame of enhanced retransmission or streaming mode, with an optional FCS. Core Vol 3, Part A, 3.3.
-    case retransmission(channel: UInt16, hasCheck: Bool)
+/// A channel of L2CAP, and what it carries.
+struct ChannelContent: Sendable, Hashable {
+    /// `l2cap` where nothing more than the frame is known.
+    var layer: Layer
+    var channel: UInt16
+    /// Of I- and S-frames, whether they end in a check sequence; nil on a channel without retransmission. Core Vol 3, Part A, 3.3.
+    var hasCheck: Bool?
 
-    /// The fixed channel of an LE link, or the channel itself.
-    var channel: UInt16 {
-        switch self {
-        case .att: 0x0004
-        case .signalling: 0x0005
-        case .smp: 0x0006
-        case .frame(let channel), .profile(_, let channel), .retransmission(let channel, _): channel
-        }
+    static let att = ChannelContent(channel: 0x0004)
+    static let signalling = ChannelContent(channel: 0x0005)
+    static let smp = ChannelContent(channel: 0x0006)
+
+    init(_ layer: Layer, on channel: UInt16, hasCheck: Bool? = nil) {
+        (self.layer, self.channel, self.hasCheck) = (layer, channel, hasCheck)
     }
 
-    /// The fixed channel of a BR/EDR link. Core Vol 3, Part A, 2.1.
-    var classicChannel: UInt16 {
-        switch self {
-        case .signalling: 0x0001
-        case .smp: 0x0007
-        case .att, .frame, .profile, .retransmission: channel
-        }
-    }
+    /// Layer of a fixed channel; frames of an unknown layer on another one.
+    init(channel: UInt16) { self.init(Layer(channel: channel) ?? .l2cap, on: channel) }
 
-    init(channel: UInt16) {
-        switch channel {
-        case 0x0004: self = .att
-        case 0x0001, 0x0005: self = .signalling
-        case 0x0006, 0x0007: self = .smp
-        default: self = .frame(channel: channel)
-        }
-    }
-}
-
-extension ChannelProtocol {
-    /// Returns the decoded layer for an observation of that name.
-    fileprivate func layer(_ bytes: [UInt8], of name: String) -> DecodedLayer? {
-        // An RFCOMM multiplexer message without its frame.
-        if self == .rfcomm, name != RFCOMMFrames.name { return DecodedLayer(layer: "RFCOMM", bytes, 0..<bytes.count) }
-        return layer(bytes, 0..<bytes.count)
-    }
+    var isFixed: Bool { Layer(channel: channel) != nil }
 }

@@ -11,71 +11,63 @@ enum PDUCodec {
     // MARK: Names
 
     static func opcode(of command: String) -> UInt16? {
-        PDUCatalog.declaration(layer: "HCICommands", name: command).map { UInt16(truncatingIfNeeded: $0.code) }
+        PDUCatalog.declaration(layer: .hciCommands, name: command).map { UInt16(truncatingIfNeeded: $0.code) }
     }
 
-    static func layer(of name: String) -> PDULayer? {
-        if name == L2CAPFrame.name { return .frame(channel: L2CAPFrame.usualChannel) }
-        if RetransmissionFrames.fields[name] != nil { return .retransmission(channel: L2CAPFrame.usualChannel, hasCheck: true) }
-        if name == RFCOMMFrames.name { return .profile(.rfcomm, channel: L2CAPFrame.usualChannel) }
-        for (layer, carried) in profiles where PDUCatalog.declaration(layer: layer, name: name) != nil {
-            return .profile(carried, channel: L2CAPFrame.usualChannel)
-        }
-        if PDUCatalog.declaration(layer: "ATT", name: name) != nil { return .att }
-        if PDUCatalog.declaration(layer: "L2CAPSignaling", name: name) != nil { return .signalling }
-        return PDUCatalog.declaration(layer: "SMP", name: name) != nil ? .smp : nil
+    /// The layer of a PDU that is sent on a channel of L2CAP.
+    static func layer(of name: String) -> Layer? {
+        if name == L2CAPFrame.name || RetransmissionFrames.fields[name] != nil { return .l2cap }
+        if name == RFCOMMFrames.name { return .rfcommFrames }
+        return onChannels.first { PDUCatalog.declaration(layer: $0, name: name) != nil }
     }
 
-    /// The layers of PDUs on BR/EDR channels.
-    static let profiles: KeyValuePairs<String, ChannelProtocol> = [
-        "SDP": .serviceDiscovery, "RFCOMM": .rfcomm, "AVDTP": .avdtp, "AVCTP": .avctp, "AVRCPCommands": .avctp, "AVRCPResponses": .avctp,
+    private static let onChannels: [Layer] = [
+        .att, .l2capSignaling, .smp, .sdp, .rfcomm, .avdtp, .avctp, .avrcpCommands, .avrcpResponses,
     ]
 
     /// True if a PDU of that name is observed on the air instead of an HCI.
     static func layerIsAir(_ name: String) -> Bool {
-        name == LinkLayerData.name || name == BasebandPacket.name || PDUCatalog.declaration(layer: "LLControl", name: name) != nil
-            || name.hasPrefix("LMP_") && PDUCatalog.declaration(layer: "LMP", name: name) != nil
-            || PDUCatalog.declaration(layer: "Advertising", name: name) != nil
+        name == LinkLayerData.name || name == BasebandPacket.name || PDUCatalog.declaration(layer: .llControl, name: name) != nil
+            || name.hasPrefix("LMP_") && PDUCatalog.declaration(layer: .lmp, name: name) != nil
+            || PDUCatalog.declaration(layer: .advertising, name: name) != nil
     }
 
     /// True for PDUs of ATT, SMP and L2CAP signalling.
     static func isUpper(_ name: String) -> Bool {
-        ["ATT", "SMP", "L2CAPSignaling"].contains { PDUCatalog.declaration(layer: $0, name: name) != nil }
+        Set<Layer>.fixedChannels.contains { PDUCatalog.declaration(layer: $0, name: name) != nil }
     }
 
     static func name(of packet: HCIPacket) -> String {
         guard let code = packet.eventCode else { return "data" }
-        return PDUCatalog.declaration(layer: "HCIEvents", code: Int(code), subevent: packet.leSubevent.map(Int.init))?.name
+        return PDUCatalog.declaration(layer: .hciEvents, code: Int(code), subevent: packet.leSubevent.map(Int.init))?.name
             ?? "event \(code)"
     }
 
-    static func name(of payload: [UInt8], in layer: PDULayer) -> String {
-        switch layer {
-        case .frame: return L2CAPFrame.name
-        case .retransmission: return RetransmissionFrames.name(of: payload)
-        case .profile(.rfcomm, _): return RFCOMMFrames.name
-        case .profile(let carried, _): return carried.layer(payload, 0..<payload.count)?.name ?? L2CAPFrame.name
-        case .att, .smp, .signalling: break
+    static func name(of payload: [UInt8], in content: ChannelContent) -> String {
+        switch content.layer {
+        case .l2cap: return content.hasCheck == nil ? L2CAPFrame.name : RetransmissionFrames.name(of: payload)
+        case .rfcommFrames: return RFCOMMFrames.name
+        case .att, .smp, .l2capSignaling:
+            guard let code = payload.first else { return "empty frame" }
+            return PDUCatalog.declaration(layer: content.layer, code: Int(code))?.name ?? "PDU \(code)"
+        default: return content.layer.decode(sdu: payload, 0..<payload.count)?.name ?? L2CAPFrame.name
         }
-        guard let code = payload.first else { return "empty frame" }
-        return PDUCatalog.declaration(layer: layer.catalogName, code: Int(code))?.name ?? "PDU \(code)"
     }
 
-    /// Returns the name of an RFCOMM multiplexer message.
-    static func name(ofMessage message: [UInt8]) -> String { DecodedLayer(layer: "RFCOMM", message, 0..<message.count).name }
+    /// A message of RFCOMM's multiplexer.
+    static func name(ofMessage message: [UInt8]) -> String { DecodedLayer(layer: .rfcomm, message, 0..<message.count).name }
 
-    // MARK: Decoding
+    // MARK: Names
 
     /// Returns the fields of the innermost PDU for predicates.
     static func record(of observation: Observation) -> CaseRecord {
         switch observation.content {
-        case .upper(.frame(let channel), let bytes, let handle): return L2CAPFrame.record(of: bytes, channel, handle)
-        case .upper(.retransmission(let channel, let hasCheck), let bytes, let handle):
-            return RetransmissionFrames.record(of: bytes, channel, handle, hasCheck: hasCheck)
-        case .upper(.profile(_, let channel), let bytes, let handle) where observation.name == RFCOMMFrames.name:
-            return RFCOMMFrames.record(of: bytes, channel, handle)
-        case .upper(.profile(_, let channel), let bytes, let handle) where observation.name == L2CAPFrame.name:
-            return L2CAPFrame.record(of: bytes, channel, handle)
+        case .upper(let content, let bytes, let handle) where observation.name == L2CAPFrame.name:
+            return L2CAPFrame.record(of: bytes, content.channel, handle)
+        case .upper(let content, let bytes, let handle) where content.layer == .l2cap:
+            return RetransmissionFrames.record(of: bytes, content.channel, handle, hasCheck: content.hasCheck == true)
+        case .upper(let content, let bytes, let handle) where content.layer == .rfcommFrames:
+            return RFCOMMFrames.record(of: bytes, content.channel, handle)
         case .air(let frame) where observation.name == LinkLayerData.name: return LinkLayerData.record(of: frame)
         case .baseband(let packet) where observation.name == BasebandPacket.name: return packet.record
         case .voice(let bytes): return SynchronousPacket.record(of: bytes)
@@ -83,8 +75,8 @@ enum PDUCodec {
         }
         guard let pdu = observation.decoded.pdu else { return CaseRecord() }
         var record = record(pdu)
-        if case .upper(.profile(_, let channel), _, _) = observation.content { record[L2CAPFrame.channel] = .number(Int(channel)) }
-        if case .upper(_, _, let handle) = observation.content {
+        if case .upper(let content, _, let handle) = observation.content {
+            if !content.isFixed { record[L2CAPFrame.channel] = .number(Int(content.channel)) }
             record["Connection_Handle"] = .number(Int(handle))
             if let identifier = pdu.identifier { record["Identifier"] = .number(Int(identifier)) }
         }
@@ -99,8 +91,8 @@ enum PDUCodec {
         return CaseRecord(reply.parameters.first.map { [("Status", .number(Int($0))), ("octets", .octets(reply.parameters))] } ?? [])
     }
 
-    /// Returns the fields of a complete PDU of a layer whose PDUs start with their opcode.
-    static func record(layer: String, bytes: [UInt8]) -> CaseRecord { record(DecodedLayer(layer: layer, bytes, 0..<bytes.count)) }
+    /// A whole PDU of a layer whose PDUs begin with their code.
+    static func record(layer: Layer, bytes: [UInt8]) -> CaseRecord { record(DecodedLayer(layer: layer, bytes, 0..<bytes.count)) }
 
     private static func record(_ pdu: DecodedLayer) -> CaseRecord {
         var record = record(pdu.fields)
@@ -129,10 +121,21 @@ enum PDUCodec {
     }
 
     private static func nested(_ type: String) -> [FieldDeclaration] {
-        PDUCatalog.declaration(layer: "Structures", name: type)?.fields ?? []
+        PDUCatalog.declaration(layer: .structures, name: type)?.fields ?? []
     }
 
-    // MARK: Encoding
+    /// Returns the fields, including those inside words and blocks.
+    static func flat(_ fields: [FieldDeclaration]) -> [FieldDeclaration] {
+        fields.flatMap { field -> [FieldDeclaration] in
+            switch field.shape {
+            case .bits(_, let members): flat(members)
+            case .block(_, let inner): flat(inner)
+            default: [field]
+            }
+        }
+    }
+
+    // MARK: Names
 
     /// Encodes the parameters of a command, or a complete PDU of a layer above HCI.
     static func encode(_ name: String, _ fields: CaseRecord) throws(Failure) -> [UInt8] {
@@ -140,7 +143,7 @@ enum PDUCodec {
         if name == SynchronousPacket.name { return SynchronousPacket.octets(fields) }
         if RetransmissionFrames.fields[name] != nil { return RetransmissionFrames.encode(name, fields) }
         if name == RFCOMMFrames.name { return RFCOMMFrames.encode(fields, given: Set(fields.names)) }
-        let layers = ["HCICommands", "ATT", "L2CAPSignaling", "SMP", "LLControl", "LMP"] + profiles.map(\.key)
+        let layers = [.hciCommands, .llControl, .lmp] + onChannels
         guard let declaration = layers.lazy.compactMap({ PDUCatalog.declaration(layer: $0, name: name) }).first else {
             throw Failure(text: "it is not declared")
         }
@@ -151,8 +154,8 @@ enum PDUCodec {
         do {
             var pdu = try DynamicPDU(layer: declaration.layer, name: name, try dynamic(fields, declaration.fields))
             pdu.identifier = identifier.map { UInt16(truncatingIfNeeded: $0) }
-            if declaration.kind == .hciCommand { return try pdu.parameters() }
-            return declaration.layer == "RFCOMM" ? RFCOMMFrames.carrying(try pdu.bytes()) : try pdu.bytes()
+            if declaration.layer == .hciCommands { return try pdu.parameters() }
+            return declaration.layer == .rfcomm ? RFCOMMFrames.carrying(try pdu.bytes()) : try pdu.bytes()
         } catch let failure as Failure {
             throw failure
         } catch {
@@ -162,12 +165,12 @@ enum PDUCodec {
 
     /// Encodes a complete event.
     static func event(_ name: String, _ fields: CaseRecord) throws -> [UInt8] {
-        guard let declaration = PDUCatalog.declaration(layer: "HCIEvents", name: name) else { throw Failure(text: "it is no event") }
+        guard let declaration = PDUCatalog.declaration(layer: .hciEvents, name: name) else { throw Failure(text: "it is no event") }
         return try DynamicPDU(layer: declaration.layer, name: name, try dynamic(fields, declaration.fields)).bytes()
     }
 
     static func dynamic(_ record: CaseRecord, _ declarations: [FieldDeclaration]) throws(Failure) -> [DynamicField] {
-        let known = declarations.flat
+        let known = flat(declarations)
         var fields: [DynamicField] = []
         for (name, value) in zip(record.names, record.values) {
             fields.append(DynamicField(name, try dynamic(value, known.first { $0.name == name }?.shape, name)))
@@ -204,31 +207,6 @@ enum PDUCodec {
         case .bytes?, .reserved?, .bits?, .block?, nil:
             guard let octets = value.asOctets else { throw Failure(text: "\(name) is octets, not \(value)") }
             return .octets(octets)
-        }
-    }
-}
-
-extension PDULayer {
-    /// The layer's name in the PDU catalogue.
-    var catalogName: String {
-        switch self {
-        case .att: "ATT"
-        case .smp: "SMP"
-        case .signalling: "L2CAPSignaling"
-        case .frame, .retransmission: "L2CAP"
-        case .profile(let carried, _): carried.catalogName
-        }
-    }
-}
-
-extension ChannelProtocol {
-    fileprivate var catalogName: String {
-        switch self {
-        case .serviceDiscovery: "SDP"
-        case .rfcomm: "RFCOMM"
-        case .avdtp: "AVDTP"
-        case .avctp: "AVCTP"
-        case .attributes: "ATT"
         }
     }
 }

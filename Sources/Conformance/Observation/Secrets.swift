@@ -67,7 +67,7 @@ public final class Secrets {
     /// Returns the keys that the Security Manager distributes. Core Vol 3, Part H, 3.6.
     private static func keys(inData packet: RawSpan) -> [[UInt8]] {
         guard packet.byteCount > ACLHeader.octets + L2CAPHeader.octets, let acl = ACLHeader(packet), acl.boundary != .continuing,
-            let header = L2CAPHeader(packet.extracting(ACLHeader.octets...)), header.channel == PDULayer.smp.channel,
+            let header = L2CAPHeader(packet.extracting(ACLHeader.octets...)), header.channel == ChannelContent.smp.channel,
             let message = try? SMP.Message(bytes: packet.extracting((ACLHeader.octets + L2CAPHeader.octets)...).octets)
         else { return [] }
         return switch message {

@@ -107,7 +107,7 @@ public final class Surveyor {
         ]
         link.pduObservers.add { direction, channel, payload in
             guard direction == .received else { return }
-            if let word = words[PDUCodec.name(of: payload.octets, in: PDULayer(channel: channel))] { asked.add(word) }
+            if let word = words[PDUCodec.name(of: payload.octets, in: ChannelContent(channel: channel))] { asked.add(word) }
         }
     }
 

@@ -14,7 +14,7 @@ enum Features {
     static let commands: Set<String> = Set(commandBits.map(\.name))
 
     private static let commandBits: [(name: String, bit: SupportedCommandsBit)] = PDUCatalog.all.compactMap { declaration in
-        guard declaration.layer == "HCICommands", let bit = declaration.supportedCommandsBit else { return nil }
+        guard declaration.layer == .hciCommands, let bit = declaration.supportedCommandsBit else { return nil }
         return (declaration.name, bit)
     }
 

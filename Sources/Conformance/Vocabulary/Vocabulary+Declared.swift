@@ -7,31 +7,28 @@ extension Vocabulary {
     ///
     /// - Parameter covers: the public test-case ids that are accepted; nil for all.
     public static func declared(covers: Set<String>?) -> Vocabulary {
-        let layers: [String: PDU.Layer] = [
-            "HCICommands": .command, "HCIEvents": .event, "ATT": .att, "SMP": .smp, "L2CAPSignaling": .signalling, "LLControl": .linkLayer,
-            "Advertising": .linkLayer, "SDP": .data, "RFCOMM": .data, "AVDTP": .data, "AVCTP": .data, "AVRCPCommands": .data,
-            "AVRCPResponses": .data, "LMP": .linkLayer,
-        ]
         var pdus: [PDU] = []
         for declaration in PDUCatalog.all {
-            guard let layer = layers[declaration.layer] else { continue }
-            var fields = fields(declaration.fields, isCommand: layer == .command)
-            if [.att, .smp, .signalling, .data].contains(layer) { fields.append(Field("Connection_Handle", .number(0...0x0EFF))) }
-            if layer == .att || layer == .data { fields.append(Field(L2CAPFrame.channel, .number(0...0xFFFF))) }
-            if [.signalling, .data].contains(layer) { fields.append(Field("Identifier", .number(0...0xFFFF))) }
-            if layer != .command { fields.append(Field("trailing", .octets(atMost: nil))) }
+            let layer = declaration.layer
+            guard layer != .hciData, layer == .hciCommands || Set<Layer>.observed.contains(layer) else { continue }
+            let isData = Set<Layer>.data.contains(layer)
+            var fields = fields(declaration.fields, isCommand: layer == .hciCommands)
+            if Set<Layer>.onConnections.contains(layer) { fields.append(Field("Connection_Handle", .number(0...0x0EFF))) }
+            if layer == .att || isData { fields.append(Field(L2CAPFrame.channel, .number(0...0xFFFF))) }
+            if layer == .l2capSignaling || isData { fields.append(Field("Identifier", .number(0...0xFFFF))) }
+            if layer != .hciCommands { fields.append(Field("trailing", .octets(atMost: nil))) }
             var returns = declaration.returns.map { self.fields($0) }
-            if layer == .command, declaration.completion == .status { returns = nil }
+            if layer == .hciCommands, declaration.completion == .status { returns = nil }
             pdus.append(PDU(name: declaration.name, layer: layer, fields: fields, returns: returns))
         }
-        pdus.append(PDU(name: L2CAPFrame.name, layer: .data, fields: L2CAPFrame.fields))
-        pdus.append(PDU(name: SynchronousPacket.name, layer: .data, fields: SynchronousPacket.fields))
-        for (name, fields) in RetransmissionFrames.fields { pdus.append(PDU(name: name, layer: .data, fields: fields)) }
-        pdus.append(PDU(name: RFCOMMFrames.name, layer: .data, fields: RFCOMMFrames.fields))
-        pdus.append(PDU(name: LinkLayerData.name, layer: .linkLayer, fields: LinkLayerData.fields))
-        pdus.append(PDU(name: BasebandPacket.name, layer: .linkLayer, fields: BasebandPacket.fields))
+        pdus.append(PDU(name: L2CAPFrame.name, layer: .l2cap, fields: L2CAPFrame.fields))
+        pdus.append(PDU(name: SynchronousPacket.name, layer: .hciData, fields: SynchronousPacket.fields))
+        for (name, fields) in RetransmissionFrames.fields { pdus.append(PDU(name: name, layer: .l2cap, fields: fields)) }
+        pdus.append(PDU(name: RFCOMMFrames.name, layer: .rfcommFrames, fields: RFCOMMFrames.fields))
+        pdus.append(PDU(name: LinkLayerData.name, layer: .llData, fields: LinkLayerData.fields))
+        pdus.append(PDU(name: BasebandPacket.name, layer: .baseband, fields: BasebandPacket.fields))
         let alternatives = AlternativeEvents.all
-        for (name, events) in alternatives { pdus.append(PDU(name: name, layer: .event, fields: common(to: events, pdus))) }
+        for (name, events) in alternatives { pdus.append(PDU(name: name, layer: .hciEvents, fields: common(to: events, pdus))) }
         var vocabulary = Vocabulary(
             pdus: pdus, alternatives: alternatives, actions: NamedActions.all.map { $0.shape }, features: Features.names,
             commands: Features.commands, settings: ControllerSettings.limits, covers: covers)
@@ -75,7 +72,7 @@ extension Vocabulary.Field {
             self.init(name, .list, element: [inner])
         case .rows(_, let inner): self.init(name, .rows, columns: Self.columns(inner))
         case .nested(let type):
-            self.init(name, .record, columns: Self.columns(PDUCatalog.declaration(layer: "Structures", name: type)?.fields ?? []))
+            self.init(name, .record, columns: Self.columns(PDUCatalog.declaration(layer: .structures, name: type)?.fields ?? []))
         case .bits, .block: self.init(name)
         }
     }

@@ -17,7 +17,7 @@ public struct DongleWorkarounds: Sendable, Hashable {
         for row in rows {
             for name in row.workarounds { _ = set(name) }
             for name in row.avoided {
-                guard let command = PDUCatalog.declaration(layer: "HCICommands", name: name) else { continue }
+                guard let command = PDUCatalog.declaration(layer: .hciCommands, name: name) else { continue }
                 controller.avoidedCommands.insert(UInt16(truncatingIfNeeded: command.code))
             }
         }

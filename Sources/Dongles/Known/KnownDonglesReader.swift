@@ -76,7 +76,7 @@ struct KnownDonglesReader {
     }
 
     private mutating func command(_ word: (text: String, node: Node)) -> String? {
-        if let command = PDUCatalog.declaration(layer: "HCICommands", name: word.text) { return command.name }
+        if let command = PDUCatalog.declaration(layer: .hciCommands, name: word.text) { return command.name }
         report(word.node, "there is no command '\(word.text)'")
         return nil
     }

@@ -1,14 +1,8 @@
 /// The declaration of a PDU: its name, its code and its fields.
 public final class PDUDeclaration: Sendable {
-    public enum Kind: String, Sendable, Hashable {
-        case hciCommand, hciEvent, hciData, llControl, att, smp, lmp, l2capSignaling, channel, advertising, header, structure
-    }
-
-    /// The namespace: `HCICommands`, `HCIEvents`, `LLControl`, `ATT` ...
-    public let layer: String
+    public let layer: Layer
     /// The name in the Core Specification.
     public let name: String
-    public let kind: Kind
     /// Opcode, event code or PDU type.
     public let code: Int
     public let subevent: Int?
@@ -27,13 +21,12 @@ public final class PDUDeclaration: Sendable {
     public let returns: [FieldDeclaration]?
 
     init(
-        layer: String, name: String, kind: Kind, code: Int, subevent: Int?, section: String, completion: CommandCompletion,
+        layer: Layer, name: String, code: Int, subevent: Int?, section: String, completion: CommandCompletion,
         supportedCommandsBit: SupportedCommandsBit?, maskPosition: EventMaskPosition, neededFeatures: [String], fields: [FieldDeclaration],
         returns: [FieldDeclaration]?
     ) {
         self.layer = layer
         self.name = name
-        self.kind = kind
         self.code = code
         self.subevent = subevent
         self.section = section

@@ -45,7 +45,7 @@ struct DescriptionReader {
 
     private mutating func finish() {
         defer { (head, fields, returns) = ([], [], nil) }
-        guard head.count > 10, let kind = PDUDeclaration.Kind(rawValue: head[3].text) else { return }
+        guard head.count > 9, let layer = Layer(rawValue: head[1].text) else { return }
         let name = head[2].text
         var index = 0
         let own = group(fields, 0, of: name, &index)
@@ -53,9 +53,9 @@ struct DescriptionReader {
         let back = returns.map { group($0, 0, of: name, &index) }
         declarations.append(
             PDUDeclaration(
-                layer: head[1].text, name: name, kind: kind, code: head[4].number ?? 0, subevent: head[5].number, section: head[6].text,
-                completion: head[7].first == UInt8(ascii: "S") ? .status : .complete, supportedCommandsBit: Self.supported(head[8]),
-                maskPosition: Self.maskPosition(head[9]), neededFeatures: head[10].parts(UInt8(ascii: " ")).map(\.text), fields: own,
+                layer: layer, name: name, code: head[3].number ?? 0, subevent: head[4].number, section: head[5].text,
+                completion: head[6].first == UInt8(ascii: "S") ? .status : .complete, supportedCommandsBit: Self.supported(head[7]),
+                maskPosition: Self.maskPosition(head[8]), neededFeatures: head[9].parts(UInt8(ascii: " ")).map(\.text), fields: own,
                 returns: back))
     }
 

@@ -1,19 +1,6 @@
 /// The header of a PDU of SDP, of the RFCOMM multiplexer, of AVDTP and of AVRCP.
 struct ChannelHeader {
-    /// The layers with such a header.
-    enum Owner: String {
-        /// PDU ID, transaction ID, parameter length. Core Vol 3, Part B, 4.2.
-        case sdp = "SDP"
-        /// Type with EA and C/R, length with EA. TS 07.10, 5.4.6.1.
-        case rfcomm = "RFCOMM"
-        /// Transaction label, packet type and message type; signal identifier. AVDTP 1.3, 8.4.1.
-        case avdtp = "AVDTP"
-        /// Company, PDU ID, packet type, parameter length: the operands of a vendor dependent AV/C frame. AVRCP 1.6, 6.3.1.
-        case avrcpCommand = "AVRCPCommands"
-        case avrcpResponse = "AVRCPResponses"
-    }
-
-    let owner: Owner
+    private let shape: Layer.Header
     /// The PDU ID, the type, or AVDTP's message type above the signal identifier.
     let code: Int
     /// The transaction ID or label.
@@ -23,18 +10,18 @@ struct ChannelHeader {
     /// The number of octets in the header.
     private(set) var count: Int
 
-    init(_ owner: Owner, code: Int, identifier: UInt16?, length: Int) {
-        (self.owner, self.code, self.identifier, self.length) = (owner, code, identifier, length)
+    init(_ layer: Layer, code: Int, identifier: UInt16?, length: Int) {
+        (shape, self.code, self.identifier, self.length) = (layer.header, code, identifier, length)
         count = 0
         count = bytes.count
     }
 
-    /// Decodes the header at the start of the octets; nil if there are too few.
-    init?(_ owner: Owner, _ bytes: ArraySlice<UInt8>) {
+    /// Reads the header that the octets begin with; nil where they are too few, and for a layer without such a header.
+    init?(_ layer: Layer, _ bytes: ArraySlice<UInt8>) {
         let start = bytes.startIndex
         func octet(_ index: Int) -> Int { Int(bytes[start + index]) }
-        self.owner = owner
-        switch owner {
+        shape = layer.header
+        switch shape {
         case .sdp:
             guard bytes.count >= 5 else { return nil }
             (code, identifier) = (octet(0), UInt16(octet(1) << 8 | octet(2)))
@@ -48,10 +35,11 @@ struct ChannelHeader {
             guard bytes.count >= 2 else { return nil }
             (code, identifier) = ((octet(0) & 3) << 8 | octet(1) & 0x3F, UInt16(octet(0) >> 4))
             (length, count) = (nil, 2)
-        case .avrcpCommand, .avrcpResponse:
+        case .avrcp:
             guard bytes.count >= 7 else { return nil }
             (code, identifier) = (octet(3), nil)
             (length, count) = (octet(5) << 8 | octet(6), 7)
+        case .command, .event, .data, .advertising, .opcode, .lmp, .signaling, .none: return nil
         }
     }
 
@@ -59,11 +47,12 @@ struct ChannelHeader {
         let length = length ?? 0
         let identifier = Int(identifier ?? 1)
         let octets: [Int] =
-            switch owner {
+            switch shape {
             case .sdp: [code, identifier >> 8, identifier, length >> 8, length]
             case .rfcomm: length < 128 ? [code, length << 1 | 1] : [code, length << 1, length >> 7]
             case .avdtp: [identifier << 4 | code >> 8 & 3, code & 0x3F]
-            case .avrcpCommand, .avrcpResponse: [0x00, 0x19, 0x58, code, 0, length >> 8, length]
+            case .avrcp: [0x00, 0x19, 0x58, code, 0, length >> 8, length]
+            case .command, .event, .data, .advertising, .opcode, .lmp, .signaling, .none: []
             }
         return octets.map { UInt8(truncatingIfNeeded: $0) }
     }

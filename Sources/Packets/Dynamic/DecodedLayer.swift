@@ -1,7 +1,6 @@
 /// A layer of a packet: a declared PDU with its fields, or a description of undeclared octets.
 public struct DecodedLayer: Sendable {
-    /// The namespace of the declarations: `HCICommands`, `HCIEvents`, `LLControl`, `ATT` ...
-    public let layer: String
+    public let layer: Layer
     /// Nil for an undeclared PDU; its parameters are then in `trailing`.
     public internal(set) var declaration: PDUDeclaration?
     /// Opcode, event code or PDU type.
@@ -29,7 +28,7 @@ public struct DecodedLayer: Sendable {
     /// True if the octets end within the declared fields.
     var endsEarly = false
 
-    init(_ layer: String, code: Int, subevent: Int? = nil, _ declaration: PDUDeclaration?, _ bytes: [UInt8], _ range: Range<Int>) {
+    init(_ layer: Layer, code: Int, subevent: Int? = nil, _ declaration: PDUDeclaration?, _ bytes: [UInt8], _ range: Range<Int>) {
         self.layer = layer
         self.code = code
         self.subevent = subevent
@@ -47,8 +46,8 @@ public struct DecodedLayer: Sendable {
 
     /// Creates a layer of octets without a declaration.
     ///
-    /// - Parameter summary: a one-line description; nil to use the name and the octets.
-    public init(named name: String, of layer: String, _ bytes: [UInt8], _ range: Range<Int>, summary: String? = nil) {
+    /// - Parameter summary: what the layer says of itself in a line; without one the name and the octets.
+    public init(named name: String, of layer: Layer, _ bytes: [UInt8], _ range: Range<Int>, summary: String? = nil) {
         self.init(layer, code: 0, nil, bytes, range)
         self.name = name
         self.summary = summary
@@ -80,7 +79,7 @@ extension DecodedLayer {
         case .command: self.init(command: packet.bytes, vendor)
         case .event: self.init(event: packet.bytes, vendor)
         case .acl, .sco, .iso:
-            self.init("HCIData", code: Int(packet.kind.rawValue), packet.bytes, 0..<packet.bytes.count, from: 0)
+            self.init(.hciData, code: Int(packet.kind.rawValue), packet.bytes, 0..<packet.bytes.count, from: 0)
         }
     }
 
@@ -92,7 +91,7 @@ extension DecodedLayer {
 
     /// Decodes a PDU by code, with parameters from `start` on.
     init(
-        _ layer: String, code: Int, subevent: Int? = nil, _ bytes: [UInt8], _ range: Range<Int>, from start: Int, _ vendor: Vendor = .any
+        _ layer: Layer, code: Int, subevent: Int? = nil, _ bytes: [UInt8], _ range: Range<Int>, from start: Int, _ vendor: Vendor = .any
     ) {
         let declaration = PDUCatalog.declaration(layer: layer, code: code, subevent: subevent).flatMap { vendor.owns($0) ? $0 : nil }
         self.init(layer, code: code, subevent: subevent, declaration, bytes, range)
@@ -108,61 +107,64 @@ extension DecodedLayer {
             self.problem = problem
             endsEarly = true
         }
-        if layer == "HCIEvents", code == 0x0E, subevent == nil { readReturns(vendor) }
+        if layer == .hciEvents, code == 0x0E, subevent == nil { readReturns(vendor) }
     }
 
-    private init(short layer: String, _ bytes: [UInt8], _ range: Range<Int>, needed: Int) {
+    private init(short layer: Layer, _ bytes: [UInt8], _ range: Range<Int>, needed: Int) {
         self.init(layer, code: Int(bytes[range].first ?? 0), nil, bytes, range)
-        problem = PDUError(pdu: layer, field: "header", offset: 0, problem: .short(needed: needed, left: range.count))
+        problem = PDUError(pdu: layer.rawValue, field: "header", offset: 0, problem: .short(needed: needed, left: range.count))
         isBare = true
     }
 
     private init(command bytes: [UInt8], _ vendor: Vendor) {
         guard bytes.count >= 3 else {
-            self.init(short: "HCICommands", bytes, 0..<bytes.count, needed: 3)
+            self.init(short: .hciCommands, bytes, 0..<bytes.count, needed: 3)
             return
         }
         let opcode = Int(bytes[0]) | Int(bytes[1]) << 8
-        self.init("HCICommands", code: opcode, bytes, 0..<bytes.count, from: 3, vendor)
+        self.init(.hciCommands, code: opcode, bytes, 0..<bytes.count, from: 3, vendor)
         note(length: Int(bytes[2]), actual: bytes.count - 3)
     }
 
-    /// An answer with opcode 0 only reports the number of allowed commands. Core Vol 4, Part E, 7.7.14.
-    static func name(undeclared layer: String, _ code: Int, _ subevent: Int?) -> String {
+    /// Opcode 0 in an answer only tells how many commands may be sent. Core Vol 4, Part E, 7.7.14.
+    static func name(undeclared layer: Layer, _ code: Int, _ subevent: Int?) -> String {
         switch (layer, code) {
-        case ("HCICommands", 0): "No_Operation"
-        case ("HCICommands", 0xFC00...0xFFFF): "Vendor_Command_\(Hex.number(code, bits: 16))"
-        case ("HCIEvents", 0xFF): "Vendor_Event"
-        case ("HCIEvents", 0x3E): subevent.map { "Unknown_LE_Subevent_\(Hex.number($0, bits: 8))" } ?? "LE_Meta"
+        case (.hciCommands, 0): "No_Operation"
+        case (.hciCommands, 0xFC00...0xFFFF): "Vendor_Command_\(Hex.number(code, bits: 16))"
+        case (.hciEvents, 0xFF): "Vendor_Event"
+        case (.hciEvents, 0x3E): subevent.map { "Unknown_LE_Subevent_\(Hex.number($0, bits: 8))" } ?? "LE_Meta"
         default: "Unknown_\(layer)_\(Hex.number(code, bits: code > 255 ? 16 : 8))"
         }
     }
 
     private init(event bytes: [UInt8], _ vendor: Vendor) {
         guard bytes.count >= 2 else {
-            self.init(short: "HCIEvents", bytes, 0..<bytes.count, needed: 2)
+            self.init(short: .hciEvents, bytes, 0..<bytes.count, needed: 2)
             return
         }
         if bytes[0] == 0x3E, bytes.count > 2 {
-            self.init("HCIEvents", code: 0x3E, subevent: Int(bytes[2]), bytes, 0..<bytes.count, from: 3)
+            self.init(.hciEvents, code: 0x3E, subevent: Int(bytes[2]), bytes, 0..<bytes.count, from: 3)
         } else {
-            self.init("HCIEvents", code: Int(bytes[0]), bytes, 0..<bytes.count, from: 2, vendor)
+            self.init(.hciEvents, code: Int(bytes[0]), bytes, 0..<bytes.count, from: 2, vendor)
         }
         note(length: Int(bytes[1]), actual: bytes.count - 2)
     }
 
-    /// Decodes a complete PDU of `LLControl`, `ATT` or `SMP` (starting with its opcode), `LMP` (transaction ID and opcode),
-    /// `L2CAPSignaling` (code, identifier, length), or of a protocol with a `ChannelHeader`.
-    public init(layer: String, _ bytes: [UInt8], _ range: Range<Int>) {
-        if layer == "LMP" {
-            self.init(lmp: bytes, range)
-            return
+    /// Reads a whole PDU, its header included: of HCI all the octets, and data as ACL data.
+    public init(layer: Layer, _ bytes: [UInt8], _ range: Range<Int>) {
+        switch layer.header {
+        case .command: self.init(hci: HCIPacket(.command, bytes))
+        case .event: self.init(hci: HCIPacket(.event, bytes))
+        case .data: self.init(hci: HCIPacket(.acl, bytes))
+        case .advertising: self.init(advertising: bytes, range, secondary: false)
+        case .lmp: self.init(lmp: bytes, range)
+        case .sdp, .rfcomm, .avdtp, .avrcp: self.init(channel: layer, bytes, range)
+        case .opcode, .signaling: self.init(layer, bytes, range, header: layer.header == .signaling ? 4 : 1)
+        case .none: self.init(layer, code: 0, bytes, range, from: range.lowerBound)
         }
-        if let protocolOfChannel = ChannelHeader.Owner(rawValue: layer) {
-            self.init(protocolOfChannel, bytes, range)
-            return
-        }
-        let header = layer == "L2CAPSignaling" ? 4 : 1
+    }
+
+    private init(_ layer: Layer, _ bytes: [UInt8], _ range: Range<Int>, header: Int) {
         guard range.count >= header else {
             self.init(short: layer, bytes, range, needed: header)
             return
@@ -177,19 +179,19 @@ extension DecodedLayer {
     private init(lmp bytes: [UInt8], _ range: Range<Int>) {
         var reader = ByteReader(bytes.span.bytes.extracting(range))
         guard let header = try? LMPHeader(from: &reader) else {
-            self.init(short: "LMP", bytes, range, needed: range.count + 1)
+            self.init(short: .lmp, bytes, range, needed: range.count + 1)
             return
         }
-        self.init("LMP", code: Int(header.opcode), bytes, range, from: range.lowerBound + header.count)
+        self.init(.lmp, code: Int(header.opcode), bytes, range, from: range.lowerBound + header.count)
         identifier = UInt16(header.transaction.rawValue)
     }
 
-    private init(_ owner: ChannelHeader.Owner, _ bytes: [UInt8], _ range: Range<Int>) {
-        guard let header = ChannelHeader(owner, bytes[range]) else {
-            self.init(short: owner.rawValue, bytes, range, needed: range.count + 1)
+    private init(channel layer: Layer, _ bytes: [UInt8], _ range: Range<Int>) {
+        guard let header = ChannelHeader(layer, bytes[range]) else {
+            self.init(short: layer, bytes, range, needed: range.count + 1)
             return
         }
-        self.init(owner.rawValue, code: header.code, bytes, range, from: range.lowerBound + header.count)
+        self.init(layer, code: header.code, bytes, range, from: range.lowerBound + header.count)
         identifier = header.identifier
         if let length = header.length { note(length: length, actual: range.count - header.count) }
     }
@@ -199,15 +201,15 @@ extension DecodedLayer {
     /// - Parameter secondary: true on an auxiliary channel, where the types have other meanings.
     public init(advertising bytes: [UInt8], _ range: Range<Int>, secondary: Bool) {
         guard range.count >= 2 else {
-            self.init(short: "Advertising", bytes, range, needed: 2)
+            self.init(short: .advertising, bytes, range, needed: 2)
             return
         }
         let header = bytes[range.lowerBound]
         let type = Int(header & 15)
         let auxiliary = secondary ? AdvertisingNames.auxiliary[type] : nil
         let declaration =
-            auxiliary.flatMap { PDUCatalog.declaration(layer: "Advertising", name: $0) } ?? PDUCatalog.advertising(type: type)
-        self.init("Advertising", code: type, declaration, bytes, range)
+            auxiliary.flatMap { PDUCatalog.declaration(layer: .advertising, name: $0) } ?? PDUCatalog.advertising(type: type)
+        self.init(.advertising, code: type, declaration, bytes, range)
         let start = range.lowerBound + 2
         if let declaration { read(declaration, from: start, .any) } else { trailing = start..<range.upperBound }
         for index in fields.indices {
@@ -231,8 +233,8 @@ extension DecodedLayer {
 
     /// The command of a Command Complete or a Command Status.
     public var command: PDUDeclaration? {
-        guard layer == "HCIEvents", code == 0x0E || code == 0x0F, let opcode = fields.named("Command_Opcode")?.int else { return nil }
-        return PDUCatalog.declaration(layer: "HCICommands", code: opcode)
+        guard layer == .hciEvents, code == 0x0E || code == 0x0F, let opcode = fields.named("Command_Opcode")?.int else { return nil }
+        return PDUCatalog.declaration(layer: .hciCommands, code: opcode)
     }
 
     /// The return parameters with the names of the command.

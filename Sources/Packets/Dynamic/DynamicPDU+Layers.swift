@@ -17,14 +17,13 @@ extension DynamicPDU {
     /// Decodes any HCI packet. Never fails: undecodable octets are in `trailing`, and `problem` contains the reason.
     public init(hci packet: HCIPacket) { self.init(DecodedLayer(hci: packet)) }
 
-    /// Decodes parameters by code.
-    public init(layer: String, code: Int, subevent: Int? = nil, parameters: [UInt8]) {
+    /// Reads parameters by code.
+    public init(layer: Layer, code: Int, subevent: Int? = nil, parameters: [UInt8]) {
         self.init(DecodedLayer(layer, code: code, subevent: subevent, parameters, 0..<parameters.count, from: 0))
     }
 
-    /// Decodes a complete PDU of `LLControl`, `ATT` or `SMP` (starting with its opcode), `LMP` (transaction ID and opcode),
-    /// `L2CAPSignaling` (code, identifier, length) or of a protocol with a `ChannelHeader`.
-    public init(layer: String, bytes: [UInt8]) { self.init(DecodedLayer(layer: layer, bytes, 0..<bytes.count)) }
+    /// Reads a whole PDU, its header included. HCI data are read as ACL data.
+    public init(layer: Layer, bytes: [UInt8]) { self.init(DecodedLayer(layer: layer, bytes, 0..<bytes.count)) }
 
     /// Decodes a PDU of the advertising channels with its header. Core Vol 6, Part B, 2.3.
     public init(advertising bytes: [UInt8], secondary: Bool) {
@@ -35,36 +34,37 @@ extension DynamicPDU {
     public func bytes() throws(DynamicPDUError) -> [UInt8] {
         if isBare { return trailing }
         let parameters = try parameters()
-        switch layer {
-        case "HCICommands":
+        switch layer.header {
+        case .command:
             return [
                 UInt8(truncatingIfNeeded: code), UInt8(truncatingIfNeeded: code >> 8),
                 UInt8(truncatingIfNeeded: lengthInHeader ?? parameters.count),
             ] + parameters
-        case "HCIEvents":
+        case .event:
             let sub = subevent.map { [UInt8(truncatingIfNeeded: $0)] } ?? []
             return [UInt8(truncatingIfNeeded: code), UInt8(truncatingIfNeeded: lengthInHeader ?? parameters.count + sub.count)] + sub
                 + parameters
-        case "LLControl", "ATT", "SMP": return [UInt8(truncatingIfNeeded: code)] + parameters
-        case "LMP": return LMPHeader(identifier == 1 ? .peripheral : .central, opcode: UInt16(truncatingIfNeeded: code)).bytes + parameters
-        case "L2CAPSignaling":
+        case .opcode: return [UInt8(truncatingIfNeeded: code)] + parameters
+        case .lmp: return LMPHeader(identifier == 1 ? .peripheral : .central, opcode: UInt16(truncatingIfNeeded: code)).bytes + parameters
+        case .signaling:
             let length = lengthInHeader ?? parameters.count
             return [
                 UInt8(truncatingIfNeeded: code), UInt8(truncatingIfNeeded: identifier ?? 1), UInt8(truncatingIfNeeded: length),
                 UInt8(truncatingIfNeeded: length >> 8),
             ] + parameters
-        default:
-            guard let owner = ChannelHeader.Owner(rawValue: layer) else { return parameters }
-            return ChannelHeader(owner, code: code, identifier: identifier, length: lengthInHeader ?? parameters.count).bytes + parameters
+        case .sdp, .rfcomm, .avdtp, .avrcp:
+            let header = ChannelHeader(layer, code: code, identifier: identifier, length: lengthInHeader ?? parameters.count)
+            return header.bytes + parameters
+        case .data, .advertising, .none: return parameters
         }
     }
 
     /// Returns the HCI packet; nil for other layers.
     public func hciPacket() throws(DynamicPDUError) -> HCIPacket? {
-        switch layer {
-        case "HCICommands": HCIPacket(.command, try bytes())
-        case "HCIEvents": HCIPacket(.event, try bytes())
-        case "HCIData": HCIPacket(HCIPacket.Kind(rawValue: UInt8(truncatingIfNeeded: code)) ?? .acl, try bytes())
+        switch layer.header {
+        case .command: HCIPacket(.command, try bytes())
+        case .event: HCIPacket(.event, try bytes())
+        case .data: HCIPacket(HCIPacket.Kind(rawValue: UInt8(truncatingIfNeeded: code)) ?? .acl, try bytes())
         default: nil
         }
     }
@@ -73,15 +73,15 @@ extension DynamicPDU {
 
     /// The command of a Command Complete.
     public var command: PDUDeclaration? {
-        guard layer == "HCIEvents", code == 0x0E || code == 0x0F,
+        guard layer == .hciEvents, code == 0x0E || code == 0x0F,
             let opcode = fields.first(where: { $0.name == "Command_Opcode" })?.value.int
         else { return nil }
-        return PDUCatalog.declaration(layer: "HCICommands", code: opcode)
+        return PDUCatalog.declaration(layer: .hciCommands, code: opcode)
     }
 
     /// The index of Return_Parameters in the fields of a Command Complete.
     var returnsIndex: Int? {
-        layer == "HCIEvents" && code == 0x0E ? fields.firstIndex { $0.name == "Return_Parameters" } : nil
+        layer == .hciEvents && code == 0x0E ? fields.firstIndex { $0.name == "Return_Parameters" } : nil
     }
 
     /// Encodes return parameters; after an error, omitted ones are not encoded.

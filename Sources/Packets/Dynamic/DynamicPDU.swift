@@ -4,7 +4,7 @@ public struct DynamicPDU: Sendable {
     /// Nil for an undeclared PDU; its parameters are then in `trailing`.
     public var declaration: PDUDeclaration?
     /// The layer, also of an undeclared PDU.
-    public var layer: String
+    public var layer: Layer
     /// Opcode, event code or PDU type.
     public var code: Int
     public var subevent: Int?
@@ -26,8 +26,8 @@ public struct DynamicPDU: Sendable {
 
     public var name: String { declaration?.name ?? DecodedLayer.name(undeclared: layer, code, subevent) }
 
-    /// Creates a PDU by name. Field names are checked; values only when the PDU is encoded.
-    public init(layer: String, name: String, _ values: [DynamicField] = [], trailing: [UInt8] = []) throws(DynamicPDUError) {
+    /// A PDU by name. Field names are checked; values only for fitting their fields, when it is encoded.
+    public init(layer: Layer, name: String, _ values: [DynamicField] = [], trailing: [UInt8] = []) throws(DynamicPDUError) {
         guard let declaration = PDUCatalog.declaration(layer: layer, name: name) else {
             throw .unknownPDU(layer: layer, name: name, suggestions: PDUCatalog.suggestions(layer: layer, for: name))
         }

@@ -5,7 +5,7 @@ extension FieldDeclaration {
         case .integer(_, _, _, "BDADDR"): return Self.address(text).map { .integer(Int128($0)) } ?? Self.number(text).map { .integer($0) }
         case .integer, .bit:
             if let number = Self.number(text) { return .integer(number) }
-            if case .opcode = format, let command = PDUCatalog.declaration(layer: "HCICommands", name: text) {
+            if case .opcode = format, let command = PDUCatalog.declaration(layer: .hciCommands, name: text) {
                 return .integer(Int128(command.code))
             }
             return named(text).map { .integer($0) }

@@ -47,7 +47,7 @@ public struct DynamicField: Sendable, Hashable {
 
 /// An error of the caller of a dynamic PDU: a name or a value that the declaration does not know.
 public enum DynamicPDUError: Error, Sendable, Hashable {
-    case unknownPDU(layer: String, name: String, suggestions: [String])
+    case unknownPDU(layer: Layer, name: String, suggestions: [String])
     case unknownField(pdu: String, name: String, suggestions: [String])
     /// The value cannot be encoded in the field.
     case doesNotFit(pdu: String, field: String, reason: String)

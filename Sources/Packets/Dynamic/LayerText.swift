@@ -13,10 +13,10 @@ extension DecodedLayer: CustomStringConvertible {
     }
 
     fileprivate static func write(
-        _ layer: String, _ name: String, _ fields: [DecodedField], _ trailing: ArraySlice<UInt8>, to text: inout TextBuffer
+        _ layer: Layer, _ name: String, _ fields: [DecodedField], _ trailing: ArraySlice<UInt8>, to text: inout TextBuffer
     ) {
-        // The names of SMP PDUs do not contain the protocol.
-        if layer == "SMP" { text.write("SMP ") }
+        // The names of SMP's PDUs do not say that they are SMP's.
+        if layer == .smp { text.write("SMP ") }
         text.write(name)
         for index in fields.indices {
             if fields[index].isStructure, fields[index].name == "Return_Parameters" {

@@ -187,7 +187,7 @@ final class Controller {
 
     func sendData(_ packet: HCIPacket) {
         guard rewriter.isAboutData else { return output(packet) }
-        pass(packet, .data)
+        pass(packet, .hciData)
     }
 
     private func output(_ packet: HCIPacket) {
@@ -196,10 +196,10 @@ final class Controller {
 
     private func pass(_ packet: HCIPacket) {
         guard rewriter.isAboutEvents, packet.kind == .event else { return output(packet) }
-        pass(packet, .events)
+        pass(packet, .hciEvents)
     }
 
-    private func pass(_ packet: HCIPacket, _ layer: PacketRewrite.Layer) {
+    private func pass(_ packet: HCIPacket, _ layer: Layer) {
         rewriter.pass(layer, packet.bytes) {
             output(HCIPacket(packet.kind, $0))
         } later: { [loop] bytes, delay in

@@ -105,7 +105,7 @@ final class ACLConnection {
     /// Sends a message, changed by the controller's packet rules.
     private func sendAsRuled(_ message: [UInt8]) {
         guard let rewriter = delegate?.rewriter else { return transport.send(lmp: message) }
-        rewriter.pass(.linkManager, message) {
+        rewriter.pass(.lmp, message) {
             transport.send(lmp: $0)
         } later: { [loop] message, delay in
             loop.schedule(after: delay) { [weak self] in self?.transport.send(lmp: message) }

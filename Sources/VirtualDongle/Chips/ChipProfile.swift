@@ -93,7 +93,7 @@ public struct ChipProfile: Sendable {
     /// Commands that are not in a Supported_Commands mask.
     private static func missing(from commands: [UInt8]) -> [UInt16] {
         PDUCatalog.all.compactMap { declaration in
-            guard declaration.layer == "HCICommands", let bit = declaration.supportedCommandsBit, !bit.isSet(in: commands) else {
+            guard declaration.layer == .hciCommands, let bit = declaration.supportedCommandsBit, !bit.isSet(in: commands) else {
                 return nil
             }
             return UInt16(exactly: declaration.code)

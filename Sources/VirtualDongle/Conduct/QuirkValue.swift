@@ -93,7 +93,7 @@ public enum QuirkValue: Sendable, Equatable {
 
     private static func opcode(_ word: String) -> UInt16? {
         if word.hasPrefix("0x") { return UInt16(word.dropFirst(2), radix: 16) }
-        return PDUCatalog.declaration(layer: "HCICommands", name: word).flatMap { UInt16(exactly: $0.code) }
+        return PDUCatalog.declaration(layer: .hciCommands, name: word).flatMap { UInt16(exactly: $0.code) }
     }
 
     private static func status(_ word: String) -> ErrorCode? {

@@ -5,7 +5,7 @@ import Timing
 @testable import Host
 
 extension FuzzTarget {
-    private static let attributeLayer: Layer = { $0.kind == 2 ? nil : "ATT" }
+    private static let attributeLayer: LayerOfAction = { $0.kind == 2 ? nil : .att }
 
     /// The attribute protocol without a stack around it. With an even first octet, both ends are client and server: procedures of every
     /// kind, with PDUs changed, lost or inserted in transit; each procedure ends, and both servers respond afterwards. With an odd first

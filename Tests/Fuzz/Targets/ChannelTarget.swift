@@ -4,7 +4,7 @@ import Timing
 import Transport
 
 extension FuzzTarget {
-    private static let channelLayer: Layer = { ["ATT", "L2CAPSignaling", "SMP", nil][$0.kind] }
+    private static let channelLayer: LayerOfAction = { [.att, .l2capSignaling, .smp, nil][$0.kind] }
 
     /// L2CAP PDUs of a peer, complete or in fragments of any kind: the link stays, and both servers respond afterwards.
     static let channels = FuzzTarget(

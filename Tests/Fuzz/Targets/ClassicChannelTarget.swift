@@ -4,7 +4,7 @@ import Timing
 @testable import Host
 
 extension FuzzTarget {
-    private static let classicLayer: Layer = { [0, 3].contains($0.kind) ? "L2CAPSignaling" : nil }
+    private static let classicLayer: LayerOfAction = { [0, 3].contains($0.kind) ? .l2capSignaling : nil }
 
     /// Two BR/EDR signalling channels that connect, configure and disconnect, with commands inserted, changed and lost: no end sends
     /// endlessly, each channel ends once, and nothing remains of a closed link.

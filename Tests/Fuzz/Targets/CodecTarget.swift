@@ -1,7 +1,7 @@
 import Packets
 
 extension FuzzTarget {
-    private static let layers = ["HCICommands", "HCIEvents", "LLControl", "ATT", "SMP", "L2CAPSignaling", "ACL", "ISO"]
+    private static let layers: [Layer] = [.hciCommands, .hciEvents, .llControl, .att, .smp, .l2capSignaling, .hciData, .lmp]
 
     /// Any octets as PDUs of any layer: decoding by name and encoding gives the same octets, as do generated structs.
     static let codec = FuzzTarget(
@@ -11,13 +11,8 @@ extension FuzzTarget {
             for frame in Frames(input).list { try reread(frame.packet, as: layers[frame.action.kind << 1 | frame.action.end]) }
         })
 
-    private static func reread(_ bytes: [UInt8], as layer: String) throws {
-        let pdu: DynamicPDU
-        switch layer {
-        case "ACL": pdu = DynamicPDU(hci: HCIPacket(.acl, bytes))
-        case "ISO": pdu = DynamicPDU(hci: HCIPacket(.iso, bytes))
-        default: pdu = DynamicPDU(fuzzed: layer, bytes)
-        }
+    private static func reread(_ bytes: [UInt8], as layer: Layer) throws {
+        let pdu = DynamicPDU(layer: layer, bytes: bytes)
         _ = pdu.description
         try promise(try pdu.bytes() == bytes, "\(pdu) of \(Hex.octets(bytes)) is written as \(Hex.octets((try? pdu.bytes()) ?? []))")
         guard let declaration = pdu.declaration, let type = PDUCatalog.type(of: declaration), let parameters = try? pdu.parameters() else {

@@ -2,7 +2,7 @@ import Packets
 import Timing
 
 extension FuzzTarget {
-    private static let commandLayer: Layer = { $0.kind < 3 ? "HCICommands" : nil }
+    private static let commandLayer: LayerOfAction = { $0.kind < 3 ? .hciCommands : nil }
 
     /// Every command, valid or invalid, to two virtual controllers, connected or not: each gets one answer, and all packets are
     /// well-formed.

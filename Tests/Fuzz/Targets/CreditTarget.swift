@@ -4,7 +4,7 @@ import Timing
 @testable import Host
 
 extension FuzzTarget {
-    private static let creditLayer: Layer = { [0, 1].contains($0.kind) ? "L2CAPSignaling" : nil }
+    private static let creditLayer: LayerOfAction = { [0, 1].contains($0.kind) ? .l2capSignaling : nil }
 
     /// Commands and K-frames of credit-based channels at one end: channels and credits stay within their limits, and a violation ends a
     /// channel once.

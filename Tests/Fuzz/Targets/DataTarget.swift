@@ -5,7 +5,7 @@ import Timing
 @testable import Host
 
 extension FuzzTarget {
-    private static let dataLayer: Layer = { $0.kind == 1 ? "L2CAPSignaling" : nil }
+    private static let dataLayer: LayerOfAction = { $0.kind == 1 ? .l2capSignaling : nil }
 
     /// L2CAP without a stack around it: PDUs fragmented to buffers of any size and reassembled, with fragments changed, lost and inserted,
     /// and signalling in both roles. Buffers are not overdrawn, queues are bounded, responses get no response, and data sent after

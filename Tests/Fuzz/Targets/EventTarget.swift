@@ -4,7 +4,7 @@ import Timing
 import Transport
 
 extension FuzzTarget {
-    private static let eventLayer: Layer = { $0.kind < 3 ? "HCIEvents" : nil }
+    private static let eventLayer: LayerOfAction = { $0.kind < 3 ? .hciEvents : nil }
 
     /// Every event, valid or invalid, and any data to a host with a link: it can still run commands.
     static let events = FuzzTarget(

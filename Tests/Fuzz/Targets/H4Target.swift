@@ -6,7 +6,7 @@ extension FuzzTarget {
     static let h4 = FuzzTarget(
         name: "h4", layer: { _ in nil },
         seeds: {
-            Seeds.declared { [nil, "HCICommands", "HCIEvents", nil][$0.kind] }.map { seed in
+            Seeds.declared { [nil, .hciCommands, .hciEvents, nil][$0.kind] }.map { seed in
                 var frames = Frames(seed)
                 for index in frames.list.indices {
                     let kind = frames.list[index].action.kind

@@ -80,7 +80,7 @@ private final class FuzzWire: LinkTransport, ACLConnectionDelegate {
 }
 
 extension FuzzTarget {
-    private static let linkManagerLayer: Layer = { $0.kind < 3 ? "LMP" : nil }
+    private static let linkManagerLayer: LayerOfAction = { $0.kind < 3 ? .lmp : nil }
 
     /// Any PDU between two link managers, among those that they exchange: each gets at most one response, and both become idle.
     static let linkManager = FuzzTarget(

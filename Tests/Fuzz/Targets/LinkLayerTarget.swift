@@ -4,7 +4,7 @@ import Timing
 @testable import Simulation
 
 extension FuzzTarget {
-    private static let controlLayer: Layer = { $0.kind < 2 ? "LLControl" : nil }
+    private static let controlLayer: LayerOfAction = { $0.kind < 2 ? .llControl : nil }
 
     /// Any control or data PDU on a link, from either side: both controllers survive, and their hosts get well-formed packets.
     static let linkLayer = FuzzTarget(

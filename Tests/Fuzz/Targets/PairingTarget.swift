@@ -5,7 +5,7 @@ import Timing
 @testable import Host
 
 extension FuzzTarget {
-    private static let pairingLayer: Layer = { [0, 3].contains($0.kind) ? "SMP" : nil }
+    private static let pairingLayer: LayerOfAction = { [0, 3].contains($0.kind) ? .smp : nil }
 
     /// Two security managers that pair, with PDUs inserted, changed and lost, users who reply anything at any time, and encryption turned
     /// on and off: no end sends endlessly, there is no level without a key, and two that complete Secure Connections pairing share the key.

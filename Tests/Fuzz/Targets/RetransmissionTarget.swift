@@ -4,7 +4,7 @@ import Timing
 @testable import Host
 
 extension FuzzTarget {
-    private static let retransmissionLayer: Layer = { _ in nil }
+    private static let retransmissionLayer: LayerOfAction = { _ in nil }
 
     /// Two ends in Enhanced Retransmission mode with any frames between them: nothing is sent endlessly, nothing beyond the MTU is
     /// delivered, and a closed channel sends nothing. If frames are only lost, all data arrives.

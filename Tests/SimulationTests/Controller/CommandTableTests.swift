@@ -91,7 +91,7 @@ import Timing
     func whatIsNotImplementedIsUnknown(_ profile: ControllerConfiguration.Profile) throws {
         try World.run(hosts: 1, template: Self.template(profile)) { world in
             let known = Set(CommandTable.of(profile).rows.keys)
-            let declared = PDUCatalog.all.filter { $0.layer == "HCICommands" }.map { UInt16($0.code) }
+            let declared = PDUCatalog.all.filter { $0.layer == .hciCommands }.map { UInt16($0.code) }
             for opcode in Set(declared + [0x0000, 0x0C02, 0x20FF, 0x3FFF, 0xFC00, 0xFFFF]).subtracting(known).sorted() {
                 for count in [0, 1, 7, 255] {
                     let answer = try await world.hosts[0].raw(opcode, [UInt8](repeating: 0, count: count))

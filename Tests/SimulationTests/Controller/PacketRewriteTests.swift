@@ -8,7 +8,7 @@ struct PacketRewriteTests {
     struct Row: Sendable, CustomStringConvertible {
         var description: String
         var make: @Sendable () throws -> PacketRewrite
-        var layer = PacketRewrite.Layer.events
+        var layer = Layer.hciEvents
         var packets: [HCIPacket]
         var expected: [HCIPacket]
     }
@@ -34,14 +34,14 @@ struct PacketRewriteTests {
             description: "two fields change places",
             make: {
                 try PacketRewrite(
-                    .events, "LE_PHY_Update_Complete",
+                    .hciEvents, "LE_PHY_Update_Complete",
                     .change([FieldChange("TX_PHY", .field("RX_PHY")), FieldChange("RX_PHY", .field("TX_PHY"))]))
             }, packets: [phy],
             expected: [HCIPacket(event: HCIEvents.LEPHYUpdateComplete(status: .success, connectionHandle: 1, txPHY: 2, rxPHY: 1))]),
         Row(
             description: "every row of a list",
             make: {
-                try PacketRewrite(.events, "Number_Of_Completed_Packets", .change([FieldChange("Handles.Num_Completed_Packets", .more(2))]))
+                try PacketRewrite(.hciEvents, "Number_Of_Completed_Packets", .change([FieldChange("Handles.Num_Completed_Packets", .more(2))]))
             }, packets: [credits(5, 1)], expected: [credits(5, 3)]),
         Row(
             description: "a status in the return parameters",
@@ -61,22 +61,22 @@ struct PacketRewriteTests {
             description: "an event after another, with its handle",
             make: {
                 let event = HCIPacket(event: HCIEvents.DisconnectionComplete(status: .success, connectionHandle: 9, reason: .success)).bytes
-                return try PacketRewrite(.events, "LE_PHY_Update_Complete", .follow(event, carrying: ["Connection_Handle"]))
+                return try PacketRewrite(.hciEvents, "LE_PHY_Update_Complete", .follow(event, carrying: ["Connection_Handle"]))
             }, packets: [phy],
             expected: [phy, HCIPacket(event: HCIEvents.DisconnectionComplete(status: .success, connectionHandle: 1, reason: .success))]),
         Row(
             description: "every second",
             make: {
-                var rule = try PacketRewrite(.events, "LE_PHY_Update_Complete", .drop)
+                var rule = try PacketRewrite(.hciEvents, "LE_PHY_Update_Complete", .drop)
                 rule.every = 2
                 return rule
             }, packets: [phy, phy, phy], expected: [phy, phy]),
         Row(
-            description: "data in another order", make: { try PacketRewrite(.data, "ACL_Data", .swap) }, layer: .data,
+            description: "data in another order", make: { try PacketRewrite(.hciData, "ACL_Data", .swap) }, layer: .hciData,
             packets: [data(1), data(2), data(3), data(4)], expected: [data(2), data(1), data(4), data(3)]),
         Row(
-            description: "data with another flag", make: { try PacketRewrite(.data, "ACL_Data", .set([DynamicField("PB_Flag", 0)])) },
-            layer: .data, packets: [data(1)], expected: [data(1, .firstNonFlushable)]),
+            description: "data with another flag", make: { try PacketRewrite(.hciData, "ACL_Data", .set([DynamicField("PB_Flag", 0)])) },
+            layer: .hciData, packets: [data(1)], expected: [data(1, .firstNonFlushable)]),
     ]
 
     @Test(arguments: rows) func aRuleActs(_ row: Row) throws {
@@ -91,7 +91,7 @@ struct PacketRewriteTests {
         let command = HCIPacket(command: HCICommands.LESetRandomAddress(randomAddress: BDADDR(0x1)))
         let other = HCIPacket(command: HCICommands.LESetRandomAddress(randomAddress: BDADDR(0x2)))
         func arrival(_ effect: PacketRewrite.Effect) throws -> [UInt8]? {
-            let rewriter = PacketRewriter([try PacketRewrite(.commands, "LE_Set_Random_Address", effect)])
+            let rewriter = PacketRewriter([try PacketRewrite(.hciCommands, "LE_Set_Random_Address", effect)])
             #expect(rewriter.isAboutCommands && !rewriter.isAboutData)
             return switch rewriter.arriving(command.bytes) {
             case .carryOut(let bytes): bytes

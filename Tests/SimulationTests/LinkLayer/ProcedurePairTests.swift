@@ -182,7 +182,7 @@ import Timing
 
     @Test(arguments: [ConnectionParameters.Role.central, .peripheral], [0, 4])
     func dataIsHeldBackUntilTheProcedureIsOver(role: ConnectionParameters.Role, latency: Int) throws {
-        let rule = try PacketRewrite(.linkLayerControl, "LL_PING_RSP", .delay(400_000))
+        let rule = try PacketRewrite(.llControl, "LL_PING_RSP", .delay(400_000))
         let bench = LinkBench {
             $0.latency = latency
             $0.timeout = 4_000_000

@@ -61,7 +61,7 @@ import Timing
         ("LL_VERSION_IND", 0), ("LL_FEATURE_RSP", 1), ("LL_LENGTH_RSP", 2), ("LL_PHY_RSP", 3), ("LL_CONNECTION_PARAM_RSP", 4),
     ])
     func anAnswerThatDoesNotComeEndsTheLinkAfterFortySeconds(name: String, act: Int) throws {
-        let rule = try PacketRewrite(.linkLayerControl, name, .drop)
+        let rule = try PacketRewrite(.llControl, name, .drop)
         let bench = LinkBench { $0.peripheral.quirks.rewrites = [rule] }
         bench.peripheral.answersRequests = { ($0, .success) }
         try bench.run(1_000_000)
@@ -132,7 +132,7 @@ import Timing
             (.delay(100_000), [0x17, 7, 7]), (.duplicate, [0x17, 7, 7]),
         ]
         for (effect, expected) in cases {
-            let rule = try PacketRewrite(.linkLayerControl, "LL_PHY_RSP", effect)
+            let rule = try PacketRewrite(.llControl, "LL_PHY_RSP", effect)
             let bench = LinkBench { $0.peripheral.quirks.rewrites = [rule] }
             let sniffer = ControlSniffer(bench)
             try bench.run(100_000)
@@ -147,12 +147,12 @@ import Timing
                 #expect(answer.start - request.start >= 100_000)
             }
         }
-        #expect(throws: DynamicPDUError.self) { try PacketRewrite(.linkLayerControl, "LL_PHY_ANSWER", .drop) }
-        #expect(throws: DynamicPDUError.self) { try PacketRewrite(.linkLayerControl, "LL_PHY_RSP", .set([DynamicField("Nothing", 1)])) }
+        #expect(throws: DynamicPDUError.self) { try PacketRewrite(.llControl, "LL_PHY_ANSWER", .drop) }
+        #expect(throws: DynamicPDUError.self) { try PacketRewrite(.llControl, "LL_PHY_RSP", .set([DynamicField("Nothing", 1)])) }
     }
 
     @Test func rulesCountAndChoose() throws {
-        var rule = try PacketRewrite(.linkLayerControl, "LL_PING_RSP", .drop)
+        var rule = try PacketRewrite(.llControl, "LL_PING_RSP", .drop)
         rule.skip = 1
         rule.count = 1
         let bench = LinkBench { $0.peripheral.quirks.rewrites = [rule] }

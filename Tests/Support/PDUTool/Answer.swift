@@ -5,9 +5,11 @@ enum Answer {
         guard let verb = words.first else { return error("empty line") }
         switch verb {
         case "list": return list()
-        case "random" where words.count > 3: return random(layer: words[1], seed: words[2], name: words[3...].joined(separator: " "))
+        case "random", "decode":
+            guard words.count > 2, let layer = Layer(rawValue: words[1]) else { return error("what is \(words.joined(separator: " "))?") }
+            if verb == "decode" { return decode(layer: layer, hex: words[2]) }
+            return random(layer: layer, seed: words[2], name: words.dropFirst(3).joined(separator: " "))
         case "returns" where words.count > 2: return returns(seed: words[1], name: words[2...].joined(separator: " "))
-        case "decode" where words.count == 3: return decode(layer: words[1], hex: words[2])
         case "decode-returns" where words.count > 2:
             return decodeReturns(hex: words[1] == "-" ? "" : words[1], name: words[2...].joined(separator: " "))
         case "baseband" where words.count > 1: return Baseband.answer(words[1], Array(words[2...]))
@@ -21,7 +23,7 @@ enum Answer {
     private static func list() -> String {
         let entries = PDUCatalog.all.map { pdu in
             JSON.object([
-                ("layer", JSON.string(pdu.layer)), ("name", JSON.string(pdu.name)), ("code", "\(pdu.code)"),
+                ("layer", JSON.string(pdu.layer.rawValue)), ("name", JSON.string(pdu.name)), ("code", "\(pdu.code)"),
                 ("subevent", pdu.subevent.map { "\($0)" } ?? "null"),
                 ("returns", pdu.returns == nil ? "false" : "true"),
                 ("supported", pdu.supportedCommandsBit.map { JSON.array(["\($0.octet)", "\($0.bit)"]) } ?? "null"),
@@ -40,23 +42,27 @@ enum Answer {
         }
     }
 
-    private static func random(layer: String, seed: String, name: String) -> String {
+    private static func random(layer: Layer, seed: String, name: String) -> String {
         guard let declaration = PDUCatalog.declaration(layer: layer, name: name) else { return error("no \(name) in \(layer)") }
         var generator = SplitMix(state: UInt64(seed) ?? 0)
         var pdu = declaration.random(using: &generator)
-        if layer == "L2CAPSignaling" { pdu.identifier = UInt16.random(in: 1...255, using: &generator) }
+        if layer == .l2capSignaling { pdu.identifier = UInt16.random(in: 1...255, using: &generator) }
         do {
             let bytes = try pdu.bytes()
-            return describe(reread(layer: layer, bytes, declaration), bytes)
+            switch layer.header {
+            // The header is part of the declaration, or there is none that says what follows.
+            case .data, .advertising, .none: return describe(DynamicPDU(declaration, parameters: bytes), bytes)
+            default: return describe(DynamicPDU(layer: layer, bytes: bytes), bytes)
+            }
         } catch { return self.error("\(error)") }
     }
 
     private static func returns(seed: String, name: String) -> String {
-        guard let declaration = PDUCatalog.declaration(layer: "HCICommands", name: name) else { return error("no command \(name)") }
+        guard let declaration = PDUCatalog.declaration(layer: .hciCommands, name: name) else { return error("no command \(name)") }
         var generator = SplitMix(state: UInt64(seed) ?? 0)
         do {
             let pdu = try DynamicPDU(
-                layer: "HCIEvents", name: "Command_Complete",
+                layer: .hciEvents, name: "Command_Complete",
                 [
                     DynamicField("Num_HCI_Command_Packets", 1), DynamicField("Command_Opcode", .integer(Int128(declaration.code))),
                     DynamicField("Return_Parameters", .structure(declaration.randomReturns(using: &generator))),
@@ -65,9 +71,9 @@ enum Answer {
         } catch { return self.error("\(error)") }
     }
 
-    private static func decode(layer: String, hex: String) -> String {
+    private static func decode(layer: Layer, hex: String) -> String {
         guard let bytes = Hex.parse(hex) else { return error("no octets: \(hex)") }
-        return describe(reread(layer: layer, bytes, nil), bytes)
+        return describe(DynamicPDU(layer: layer, bytes: bytes), bytes)
     }
 
     private static func decodeReturns(hex: String, name: String) -> String {
@@ -76,7 +82,7 @@ enum Answer {
     }
 
     private static func decodeReturns(_ bytes: [UInt8], name: String) -> String {
-        guard let declaration = PDUCatalog.declaration(layer: "HCICommands", name: name) else { return error("no command \(name)") }
+        guard let declaration = PDUCatalog.declaration(layer: .hciCommands, name: name) else { return error("no command \(name)") }
         let pdu = DynamicPDU(hci: HCIPacket(completeOpcode: UInt16(truncatingIfNeeded: declaration.code), returns: bytes))
         guard case .structure(let fields)? = pdu["Return_Parameters"] else { return error("\(pdu)") }
         let encoded = (try? pdu.parameters()).map { Array($0.dropFirst(3)) } ?? []
@@ -88,20 +94,9 @@ enum Answer {
         ])
     }
 
-    private static func reread(layer: String, _ bytes: [UInt8], _ declaration: PDUDeclaration?) -> DynamicPDU {
-        switch layer {
-        case "HCICommands": DynamicPDU(hci: HCIPacket(.command, bytes))
-        case "HCIEvents": DynamicPDU(hci: HCIPacket(.event, bytes))
-        case "LLControl", "ATT", "SMP", "LMP", "L2CAPSignaling", "SDP", "RFCOMM", "AVDTP", "AVRCPCommands", "AVRCPResponses":
-            DynamicPDU(layer: layer, bytes: bytes)
-        default:
-            if let declaration { DynamicPDU(declaration, parameters: bytes) } else { DynamicPDU(layer: layer, code: 0, parameters: bytes) }
-        }
-    }
-
     private static func describe(_ pdu: DynamicPDU, _ bytes: [UInt8]) -> String {
         JSON.object([
-            ("name", JSON.string(pdu.name)), ("layer", JSON.string(pdu.layer)), ("hex", JSON.hex(bytes)),
+            ("name", JSON.string(pdu.name)), ("layer", JSON.string(pdu.layer.rawValue)), ("hex", JSON.hex(bytes)),
             ("fields", JSON.fields(pdu.fields)), ("leaves", Leaves.json(pdu.fields, pdu.declaration?.fields ?? [])),
             ("encoded", JSON.hex((try? pdu.bytes()) ?? [])), ("typed", JSON.hex(typed(pdu) ?? [])), ("trailing", JSON.hex(pdu.trailing)),
             ("problem", JSON.string(pdu.problem?.description ?? "")), ("text", JSON.string(pdu.description)),

@@ -17,7 +17,7 @@ struct HarmlessCommand: Sendable {
     static let nobody: UInt16 = 0x0EFE
 
     static let all: [HarmlessCommand] = PDUCatalog.all.compactMap { command in
-        guard command.layer == "HCICommands", command.company == nil, command.completion == .complete,
+        guard command.layer == .hciCommands, command.company == nil, command.completion == .complete,
             let bit = command.supportedCommandsBit,
             names.contains(command.name) || command.name.contains("Read_") && !excluded.contains(command.name)
         else { return nil }

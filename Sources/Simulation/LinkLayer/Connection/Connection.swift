@@ -200,7 +200,7 @@ final class Connection: RadioActivity {
 
     /// Sends a control PDU, changed by the controller's packet rules.
     private func sendAsRuled(_ pdu: [UInt8]) {
-        rewriter.pass(.linkLayerControl, pdu) {
+        rewriter.pass(.llControl, pdu) {
             send(control: $0)
         } later: { [loop = air.loop] bytes, delay in
             loop.schedule(after: delay) { [weak self] in self?.send(control: bytes) }

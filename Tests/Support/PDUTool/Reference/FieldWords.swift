@@ -28,7 +28,7 @@ enum FieldWords {
             count.write("", &page)
         case .rows(let count, _): count.write("rows, ", &page)
         case .nested(let type):
-            if let structure = PDUCatalog.declaration(layer: "Structures", name: type) {
+            if let structure = PDUCatalog.declaration(layer: .structures, name: type) {
                 page.link(to: ReferencePage.identifier(structure), type)
             } else {
                 page.text(type)

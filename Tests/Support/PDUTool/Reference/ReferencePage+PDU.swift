@@ -1,7 +1,7 @@
 import Packets
 
 extension ReferencePage {
-    static func identifier(_ declaration: PDUDeclaration) -> String { declaration.layer + "." + declaration.name }
+    static func identifier(_ declaration: PDUDeclaration) -> String { declaration.layer.rawValue + "." + declaration.name }
 
     static func article(_ declaration: PDUDeclaration, _ page: inout HTML) {
         let identifier = identifier(declaration)
@@ -22,15 +22,15 @@ extension ReferencePage {
     /// Returns the code that identifies the PDU; nil if it has none.
     private static func code(of declaration: PDUDeclaration) -> String? {
         let code = declaration.code
-        switch declaration.kind {
-        case .hciCommand: return Hex.number(code, bits: 16)
-        case .hciEvent:
+        switch declaration.layer.header {
+        case .command: return Hex.number(code, bits: 16)
+        case .event:
             return Hex.number(code, bits: 8) + (declaration.subevent.map { ", subevent " + Hex.number($0, bits: 8) } ?? "")
-        case .hciData, .llControl, .att, .smp, .l2capSignaling: return Hex.number(code, bits: 8)
-        case .channel: return Hex.number(code, bits: code > 0xFF ? 16 : 8)
+        case .data, .opcode, .signaling: return Hex.number(code, bits: 8)
+        case .sdp, .rfcomm, .avdtp, .avrcp: return Hex.number(code, bits: code > 0xFF ? 16 : 8)
         case .lmp: return code > 0xFF ? "\(code >> 8)/\(code & 0xFF)" : "\(code)"
         case .advertising: return "0b" + binary(code, digits: 4)
-        case .header, .structure: return nil
+        case .none: return nil
         }
     }
 

@@ -25,12 +25,12 @@ enum ReferencePage {
         page.element("output", ["id": "found"]) { $0.text("\(PDUCatalog.all.count) PDUs") }
     }
 
-    private static func contents(_ layers: [String], _ page: inout HTML) {
+    private static func contents(_ layers: [Layer], _ page: inout HTML) {
         page.element("ul") { page in
             for layer in layers {
                 let count = PDUCatalog.all.count { $0.layer == layer }
                 page.element("li") { page in
-                    page.link(to: "layer-\(layer)", title(of: layer))
+                    page.link(to: "layer-\(layer)", layer.title)
                     page.element("span", ["class": "count"]) { $0.text(" \(count)") }
                 }
             }
@@ -38,9 +38,9 @@ enum ReferencePage {
         }
     }
 
-    private static func section(_ layer: String, _ page: inout HTML) {
+    private static func section(_ layer: Layer, _ page: inout HTML) {
         page.element("section", ["id": "layer-\(layer)"]) { page in
-            page.element("h2") { $0.text(title(of: layer)) }
+            page.element("h2") { $0.text(layer.title) }
             for declaration in PDUCatalog.all where declaration.layer == layer { article(declaration, &page) }
         }
     }
@@ -57,23 +57,6 @@ enum ReferencePage {
                     FieldTable.values(type.values, asBits: type.isFlags, width: type.octets * 8, &page)
                 }
             }
-        }
-    }
-
-    static func title(of layer: String) -> String {
-        switch layer {
-        case "HCICommands": "HCI commands"
-        case "HCIEvents": "HCI events"
-        case "HCIData": "HCI data"
-        case "LLControl": "Link layer control"
-        case "LMP": "Link manager"
-        case "Advertising": "Advertising and data channel PDUs"
-        case "L2CAPSignaling": "L2CAP signalling"
-        case "SDP": "Service discovery"
-        case "RFCOMM": "RFCOMM multiplexer"
-        case "AVRCPCommands": "AVRCP commands"
-        case "AVRCPResponses": "AVRCP responses"
-        default: layer
         }
     }
 }

@@ -1,55 +1,36 @@
 import Packets
 
-/// Protocol of a connection-oriented BR/EDR channel, by its PSM. Assigned Numbers, 2.7.
-public enum ChannelProtocol: Sendable, Hashable {
-    case serviceDiscovery
-    case rfcomm
-    case avctp
-    case avdtp
-    case attributes
-
-    public init?(psm: Int) {
-        switch psm {
-        case 0x0001: self = .serviceDiscovery
-        case 0x0003: self = .rfcomm
-        case 0x0017: self = .avctp
-        case 0x0019: self = .avdtp
-        case 0x001F: self = .attributes
-        default: return nil
-        }
-    }
-
-    /// Decodes an SDU of the channel; nil if there is no declaration, as for AVDTP media.
-    public func layer(_ bytes: [UInt8], _ range: Range<Int>) -> DecodedLayer? {
+extension Layer {
+    /// Decodes an SDU of a BR/EDR channel that carries the layer; nil if there is no declaration, as for AVDTP media.
+    public func decode(sdu bytes: [UInt8], _ range: Range<Int>) -> DecodedLayer? {
         switch self {
-        case .serviceDiscovery: return DecodedLayer(layer: "SDP", bytes, range)
-        case .attributes: return DecodedLayer(layer: "ATT", bytes, range)
-        case .rfcomm: return RFCOMMFrameView(bytes[range]).flatMap { Self.multiplexer($0, bytes) }
+        case .rfcommFrames: return RFCOMMFrameView(bytes[range]).flatMap { Self.multiplexer($0, bytes) }
         case .avdtp:
             // Only a signal in a single packet starts with its identifier. AVDTP 1.3, 8.4.
             guard range.count >= 2, bytes[range.lowerBound] >> 2 & 3 == 0 else { return nil }
-            let signal = DecodedLayer(layer: "AVDTP", bytes, range)
+            let signal = DecodedLayer(layer: .avdtp, bytes, range)
             return signal.declaration == nil ? nil : signal
         case .avctp: return Self.control(bytes, range)
+        default: return DecodedLayer(layer: self, bytes, range)
         }
     }
 
     /// Decodes a multiplexer command in a UIH frame on DLCI 0.
     private static func multiplexer(_ frame: RFCOMMFrameView, _ bytes: [UInt8]) -> DecodedLayer? {
         guard frame.isMultiplexer, frame.hasRightCheck else {
-            return DecodedLayer(named: RFCOMMFrameView.name, of: "RFCOMMFrame", bytes, frame.range, summary: frame.summary)
+            return DecodedLayer(named: RFCOMMFrameView.name, of: .rfcommFrames, bytes, frame.range, summary: frame.summary)
         }
-        return DecodedLayer(layer: "RFCOMM", bytes, frame.information)
+        return DecodedLayer(layer: .rfcomm, bytes, frame.information)
     }
 
     /// Decodes an AVCTP message, including the content of an AVRCP vendor dependent frame. AVRCP 1.6, 6.3.1.
     private static func control(_ bytes: [UInt8], _ range: Range<Int>) -> DecodedLayer? {
-        guard range.count >= 6, let declaration = PDUCatalog.declaration(layer: "AVCTP", name: "AVCTP_MESSAGE") else { return nil }
+        guard range.count >= 6, let declaration = PDUCatalog.declaration(layer: .avctp, name: "AVCTP_MESSAGE") else { return nil }
         let message = DecodedLayer(declaration, bytes, range)
         guard message.fields.named("Packet_Type")?.int == 0, message.fields.named("Opcode")?.int == 0,
             let operands = message.fields.named("Operands")?.range
         else { return message }
-        let inner = DecodedLayer(layer: message.fields.named("CR")?.int == 1 ? "AVRCPResponses" : "AVRCPCommands", bytes, operands)
+        let inner = DecodedLayer(layer: message.fields.named("CR")?.int == 1 ? .avrcpResponses : .avrcpCommands, bytes, operands)
         return inner.declaration == nil ? message : inner
     }
 }

@@ -1,0 +1,21 @@
+import Packets
+
+extension Layer {
+    /// The fixed channel of a link; that of LE if BR/EDR has none.
+    public func fixedChannel(isClassic: Bool) -> UInt16? { (isClassic ? bredrChannel : nil) ?? leChannel }
+}
+
+/// The layers that a step of a case may name.
+extension Set<Layer> {
+    /// Seen on the simulated air only.
+    public static let air: Set<Layer> = [.llControl, .advertising, .lmp, .llData, .baseband]
+    /// Fixed channels of L2CAP.
+    public static let fixedChannels: Set<Layer> = [.att, .smp, .l2capSignaling]
+    /// Layers of the other channels, and synchronous data.
+    public static let data: Set<Layer> = [.l2cap, .rfcommFrames, .sdp, .rfcomm, .avdtp, .avctp, .avrcpCommands, .avrcpResponses, .hciData]
+    /// Sent or received on a connection.
+    public static let onConnections = fixedChannels.union(data)
+    public static let sent = onConnections.union([.hciCommands])
+    public static let received = onConnections.union([.hciEvents])
+    public static let observed = received.union(air)
+}
