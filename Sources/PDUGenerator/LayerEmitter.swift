@@ -7,7 +7,7 @@ enum LayerEmitter {
             out.line("/// \(layer.about)")
             out.line("public enum \(layer.name) {}")
         }
-        out.line("/// The layer of a PDU: its namespace, its header and the L2CAP channels that carry it.")
+        out.line("/// The layer of a PDU: its namespace and its header.")
         out.block("public enum Layer: String, Sendable, CaseIterable, CustomStringConvertible") { out in
             for layer in layers {
                 out.line("/// \(layer.about)")
@@ -20,14 +20,6 @@ enum LayerEmitter {
             property(
                 "prefix", "Common prefix of the PDU names; may be empty.", "String", layers,
                 { "\"\($0.prefix)\"" }, &out)
-            property(
-                "leChannel", "The fixed channel of an LE link. Core Vol 3, Part A, 2.1.", "UInt16?", layers, { number($0.leChannel) }, &out)
-            property("bredrChannel", "The fixed channel of a BR/EDR link.", "UInt16?", layers, { number($0.bredrChannel) }, &out)
-            property("psm", "The PSM of its channels on a BR/EDR link. Assigned Numbers, 2.7.", "UInt16?", layers, { number($0.psm) }, &out)
-            lookUp(
-                "channel", "The layer of a fixed channel, of LE or of BR/EDR: no two share an identifier.", layers,
-                { [$0.leChannel, $0.bredrChannel] }, &out)
-            lookUp("psm", "The layer on a channel of a BR/EDR link with this PSM.", layers, { [$0.psm] }, &out)
         }
         return out.text
     }
@@ -53,22 +45,4 @@ enum LayerEmitter {
             }
         }
     }
-
-    private static func lookUp(
-        _ name: String, _ about: String, _ layers: [LayerInfo], _ numbers: (LayerInfo) -> [Int?], _ out: inout SourceText
-    ) {
-        out.line("/// \(about)")
-        out.block("public init?(\(name): UInt16)") { out in
-            out.block("switch \(name)") { out in
-                for layer in layers {
-                    let values = numbers(layer).compactMap { $0 }
-                    guard !values.isEmpty else { continue }
-                    out.line("case \(values.map { CodecEmitter.hex($0, 4) }.joined(separator: ", ")): self = .\(layer.caseName)")
-                }
-                out.line("default: return nil")
-            }
-        }
-    }
-
-    private static func number(_ value: Int?) -> String { value.map { CodecEmitter.hex($0, 4) } ?? "nil" }
 }

@@ -8,10 +8,6 @@ struct LayerInfo {
     var header: Header
     /// The prefix of names that is removed: `ATT_` in the namespace `ATT`.
     var prefix: String
-    /// The fixed channels that carry the layer on an LE and on a BR/EDR link, and its PSM.
-    var leChannel: Int?
-    var bredrChannel: Int?
-    var psm: Int?
 
     var caseName: String { Naming.caseName(name) }
 }

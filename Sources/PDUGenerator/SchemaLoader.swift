@@ -74,11 +74,9 @@ struct SchemaLoader {
                 throw error(key, path, "a layer has a title and says what it is about")
             }
             guard let header = Header(rawValue: node["header"]?.string ?? "none") else { throw error(node, path, "unknown header") }
-            func number(_ key: String) -> Int? { node[key]?.string.flatMap(FieldParser.number) }
             layers.append(
                 LayerInfo(
-                    name: name, about: about, title: title, header: header, prefix: node["prefix"]?.string ?? "",
-                    leChannel: number("le"), bredrChannel: number("bredr"), psm: number("psm")))
+                    name: name, about: about, title: title, header: header, prefix: node["prefix"]?.string ?? ""))
         }
     }
 
@@ -114,7 +112,7 @@ struct SchemaLoader {
         return result
     }
 
-    /// What a command or an event says of itself besides its fields: `supported: 35.6`, `mask: le.4`, `needs: [LE_2M_PHY, LE_Coded_PHY]`.
+    /// Reads the properties of a command or event besides its fields: `supported: 35.6`, `mask: le.4`, `needs: [LE_2M_PHY, LE_Coded_PHY]`.
     private func facts(_ node: Node, _ header: Header, _ declaration: inout Declaration, _ path: String) throws {
         if header == .command {
             guard let text = node["supported"]?.string else {

@@ -94,9 +94,9 @@ import Timing
         try World.run { world in
             let pair = try await Pair.make(world)
             pair.b.completionDelay = nil
-            let attributes = pair.peripheral.channel(L2CAP.attCID)
+            let attributes = pair.peripheral.channel(CID.att)
             while attributes.trySend([UInt8](repeating: 0x1B, count: 20)) {}
-            let signaling = pair.peripheral.channel(L2CAP.signalingCID)
+            let signaling = pair.peripheral.channel(CID.leSignaling)
             #expect(!attributes.isWritable && signaling.isWritable)
             let request = world.loop.start { try? await pair.peripheral.requestParameters(ConnectionParameterRequest(interval: 80)) }
             try await world.loop.sleep(for: 10)

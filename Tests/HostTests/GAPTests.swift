@@ -224,7 +224,7 @@ import Timing
         try World.run { world in
             let pair = try await Pair.make(world)
             let answers = Answers()
-            let channel = pair.central.channel(L2CAP.smpCID)
+            let channel = pair.central.channel(CID.smp)
             channel.handler = { answers.pdus.append($0.octets) }
             for text in ["01 03 00 09 10 07 07", "0b 00", "0c" + String(repeating: "00", count: 64), "05 05", "00", "0f", "ff"] {
                 channel.trySend(octets(text))

@@ -154,7 +154,7 @@ import Timing
         try World.run { world in
             let pair = try await pair(world)
             let seen = Answers()
-            let channel = pair.central.channel(L2CAP.attCID)
+            let channel = pair.central.channel(CID.att)
             channel.handler = { seen.pdus.append($0.octets) }
             channel.trySend(octets("0a0500"))
             channel.trySend(octets("0a0500"))

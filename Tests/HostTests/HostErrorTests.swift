@@ -95,7 +95,7 @@ import Timing
             let pair = try await Pair.make(world)
             let answers = Answers()
             answers.pdus = row.answers.map(octets)
-            let channel = pair.peripheral.channel(L2CAP.attCID)
+            let channel = pair.peripheral.channel(CID.att)
             channel.handler = { _ in
                 if !answers.pdus.isEmpty { channel.trySend(answers.pdus.removeFirst()) }
             }

@@ -92,7 +92,7 @@ import Timing
     private func discover(_ link: Connection) async throws -> (database: RemoteDatabase, requests: Int) {
         let requests = Requests()
         let token = link.pduObservers.add { direction, cid, pdu in
-            if direction == .sent, cid == L2CAP.attCID, pdu.u8(at: 0) != ATT.HandleValueCfm.opcode { requests.count += 1 }
+            if direction == .sent, cid == CID.att, pdu.u8(at: 0) != ATT.HandleValueCfm.opcode { requests.count += 1 }
         }
         let found = try await link.gatt.discoverDatabase()
         link.pduObservers.remove(token)

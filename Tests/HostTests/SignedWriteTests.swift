@@ -54,7 +54,7 @@ import Timing
             pair.b.host.keys.add(kept)
             if let broken = row.broken {
                 pair.a.host.quirks.rewrites = [
-                    PDURewrite(cid: L2CAP.attCID, opcode: ATT.SignedWriteCmd.opcode) { pdu in
+                    PDURewrite(cid: CID.att, opcode: ATT.SignedWriteCmd.opcode) { pdu in
                         var pdu = pdu
                         pdu[broken] ^= 1
                         return [pdu]

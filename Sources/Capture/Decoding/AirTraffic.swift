@@ -1,3 +1,4 @@
+import L2CAP
 import Packets
 
 /// Decodes transmissions on the air: advertising and the links created by connection requests.
@@ -30,7 +31,7 @@ struct AirTraffic {
                     ? DecodedLayer(advertising: frame.bytes, pdu, secondary: false) : auxiliary(frame.bytes, pdu, accessAddress)
             ]
         case .advertising, .dataFromCentral, .dataFromPeripheral:
-            let way: Way = frame.channel == .advertising ? .unknown : frame.channel == .dataFromCentral ? .forth : .back
+            let way: LinkDirection = frame.channel == .advertising ? .unknown : frame.channel == .dataFromCentral ? .forth : .back
             isOfLink = true
             if links[accessAddress] == nil, links.count >= Self.mostLinks { links.removeAll() }
             layers = links[accessAddress, default: LinkTraffic()].decode(frame, pdu, way, isBroken: isBroken)
@@ -117,7 +118,7 @@ private struct LinkTraffic {
         }
     }
 
-    mutating func decode(_ frame: AirFrame, _ pdu: Range<Int>, _ way: Way, isBroken: Bool) -> [DecodedLayer] {
+    mutating func decode(_ frame: AirFrame, _ pdu: Range<Int>, _ way: LinkDirection, isBroken: Bool) -> [DecodedLayer] {
         let bytes = frame.bytes
         let header = bytes[pdu.lowerBound]
         let sequenceNumber = header >> 3 & 1
@@ -150,7 +151,7 @@ private struct LinkTraffic {
         return [head, DecodedLayer(named: text, of: .llData, bytes, payload, summary: text)]
     }
 
-    private mutating func isRepeated(_ sequenceNumber: UInt8, _ way: Way, isBroken: Bool) -> Bool {
+    private mutating func isRepeated(_ sequenceNumber: UInt8, _ way: LinkDirection, isBroken: Bool) -> Bool {
         let before = way == .forth ? sequenceNumbers.forth : way == .back ? sequenceNumbers.back : nil
         switch way {
         case .forth where !isBroken: sequenceNumbers.forth = sequenceNumber
@@ -160,7 +161,7 @@ private struct LinkTraffic {
         return before == sequenceNumber
     }
 
-    private mutating func data(_ header: UInt8, _ bytes: [UInt8], _ payload: Range<Int>, _ way: Way) -> [DecodedLayer] {
+    private mutating func data(_ header: UInt8, _ bytes: [UInt8], _ payload: Range<Int>, _ way: LinkDirection) -> [DecodedLayer] {
         connection.receive(header & 3 == 2 ? .first : .continuing, bytes, payload, way)
     }
 

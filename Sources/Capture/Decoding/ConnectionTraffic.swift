@@ -1,36 +1,20 @@
 import HCI
+import L2CAP
 import Packets
-
-/// Direction on a connection.
-enum Way: Hashable {
-    /// From the host, or from the central.
-    case forth
-    /// From the controller, or from the peripheral.
-    case back
-    /// Unknown sender in a sniffer capture.
-    case unknown
-
-    var other: Way {
-        switch self {
-        case .forth: .back
-        case .back: .forth
-        case .unknown: .unknown
-        }
-    }
-}
 
 /// Decodes the traffic of one connection above the link layer: reassembled L2CAP PDUs and the protocols on its channels.
 ///
 /// Keeps the state that depends on earlier packets of the connection, such as channels opened by signalling. Attributes by handle would
 /// belong here, too.
 struct ConnectionTraffic {
-    private var reassemblers: [Way: L2CAPReassembler] = [:]
+    private var reassemblers: [LinkDirection: L2CAPReassembler] = [:]
     private var channels = OpenChannels()
 
     /// The layers of the PDU that a fragment completes; empty if it is incomplete.
     ///
     /// - Parameter fragment: range of the fragment in the packet.
-    mutating func receive(_ boundary: ACLHeader.Boundary, _ bytes: [UInt8], _ fragment: Range<Int>, _ way: Way) -> [DecodedLayer] {
+    mutating func receive(_ boundary: ACLHeader.Boundary, _ bytes: [UInt8], _ fragment: Range<Int>, _ way: LinkDirection) -> [DecodedLayer]
+    {
         var reassembler = reassemblers.removeValue(forKey: way) ?? L2CAPReassembler()
         defer { reassemblers[way] = reassembler }
         let abandoned = reassembler.abandoned
@@ -49,12 +33,12 @@ struct ConnectionTraffic {
     }
 
     /// True if no PDU of that direction is incomplete.
-    func isBetweenPDUs(_ way: Way) -> Bool { reassemblers[way]?.isBetweenPDUs ?? true }
+    func isBetweenPDUs(_ way: LinkDirection) -> Bool { reassemblers[way]?.isBetweenPDUs ?? true }
 
     /// True if a packet contains a complete PDU of a channel whose decoding does not depend on earlier packets.
     static func isWholePDU(ofFixedChannel data: RawSpan) -> Bool {
         guard let header = L2CAPHeader(data), Int(header.length) + L2CAPHeader.octets == data.byteCount else { return false }
-        return header.channel == 0x0004 || header.channel == 0x0006
+        return header.channel == CID.att || header.channel == CID.smp
     }
 
     private static func broken(_ reason: String, _ bytes: [UInt8], _ range: Range<Int>) -> DecodedLayer {
@@ -66,32 +50,25 @@ struct ConnectionTraffic {
         uniqueKeysWithValues: (UInt16(1)...7).map { ($0, "L2CAP channel \(Hex.number($0, bits: 16))") })
 
     /// Decodes a complete PDU by its channel. Core Vol 3, Part A, 2.1.
-    private mutating func pdu(_ channel: UInt16, _ bytes: [UInt8], _ range: Range<Int>, _ way: Way) -> [DecodedLayer] {
+    private mutating func pdu(_ channel: UInt16, _ bytes: [UInt8], _ range: Range<Int>, _ way: LinkDirection) -> [DecodedLayer] {
         let payload = (range.lowerBound + L2CAPHeader.octets)..<range.upperBound
         let header = DecodedLayer(
             named: Self.names[channel] ?? "L2CAP channel \(Hex.number(channel, bits: 16))", of: .l2cap, bytes,
             range.lowerBound..<payload.lowerBound, summary: "")
-        switch channel {
-        case 0x0001, 0x0005:
-            let commands = Self.signalling(bytes, payload)
-            for command in commands { channels.note(command, way) }
-            return [header] + commands
-        case 0x0004: return [header, DecodedLayer(layer: .att, bytes, payload)]
-        case 0x0006, 0x0007: return [header, DecodedLayer(layer: .smp, bytes, payload)]
-        default: return [header, channels.decode(channel, bytes, payload, way)]
+        switch Layer(channel: channel) {
+        case .l2capSignaling:
+            for command in SignalingCommand.list(Array(bytes[payload])).commands { channels.note(command, way) }
+            return [header] + Self.signalling(bytes, payload)
+        case let layer?: return [header, DecodedLayer(layer: layer, bytes, payload)]
+        case nil: return [header, channels.decode(channel, bytes, payload, way)]
         }
     }
 
     /// A PDU on the BR/EDR signalling channel may contain several commands.
     static func signalling(_ bytes: [UInt8], _ payload: Range<Int>) -> [DecodedLayer] {
-        var layers: [DecodedLayer] = []
-        var start = payload.lowerBound
-        while payload.upperBound - start >= 4, layers.count < 64 {
-            let length = 4 + Int(bytes[start + 2]) + Int(bytes[start + 3]) << 8
-            let end = min(start + length, payload.upperBound)
-            layers.append(DecodedLayer(layer: .l2capSignaling, bytes, start..<end))
-            start = end
-        }
+        let ranges = SignalingCommand.ranges(bytes, in: payload)
+        var layers = ranges.prefix(64).map { DecodedLayer(layer: .l2capSignaling, bytes, $0) }
+        let start = ranges.prefix(64).last?.upperBound ?? payload.lowerBound
         if start < payload.upperBound || layers.isEmpty {
             let text = "L2CAP signalling, too short: \(Hex.octets(bytes[start..<payload.upperBound]))"
             layers.append(DecodedLayer(named: text, of: .l2capSignaling, bytes, start..<payload.upperBound, summary: text))

@@ -1,3 +1,4 @@
+import Packets
 import Yams
 
 /// Reading of a mutant's rules for packets.

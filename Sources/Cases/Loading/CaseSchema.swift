@@ -1,4 +1,5 @@
 import Foundation
+import Packets
 
 /// A JSON Schema (draft 7) of case and procedure files, generated from the names that `check` knows, for completion in editors.
 /// It covers the place of each name; `check` reports mistakes that depend on several places, such as an unused result.

@@ -1,3 +1,5 @@
+import Packets
+
 /// The procedures of a folder and the properties of their steps.
 package struct ProcedureTable {
     private let procedures: [String: Procedure]

@@ -1,3 +1,5 @@
+import Packets
+
 /// The names available to case files.
 public struct Vocabulary: Sendable {
     /// A PDU by its specification name.

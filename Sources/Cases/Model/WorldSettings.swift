@@ -1,7 +1,9 @@
+import Packets
+
 /// The names and limits of the settings that mutants and variants may use for controllers, dongles, hosts and accessories.
 public struct WorldSettings: Sendable {
-    /// The controller settings with command or event names.
-    package var lists: [String: Vocabulary.PDU.Layer] = [:]
+    /// Settings of controllers that take names of commands or events.
+    package var lists: [String: Layer] = [:]
     /// The settings that a conforming controller may have; all others are defects.
     package var legal: Set<String> = []
     /// The defects of a host.

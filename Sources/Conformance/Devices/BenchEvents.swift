@@ -16,7 +16,7 @@ enum BenchEvents {
         if case .le(let bit) = position { mask.insert(LEEventMask(rawValue: 1 << UInt64(bit))) }
     }
 
-    private static let positions = PDUCatalog.all.filter { $0.kind == .hciEvent && isTaken($0.name) }.map(\.maskPosition)
+    private static let positions = PDUCatalog.all.filter { $0.layer == .hciEvents && isTaken($0.name) }.map(\.maskPosition)
 
     private static func isTaken(_ name: String) -> Bool {
         !name.hasSuffix("]") || AlternativeEvents.all.values.contains { $0.contains(name) }

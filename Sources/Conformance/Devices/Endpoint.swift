@@ -2,6 +2,7 @@ import Capture
 import Cases
 import HCI
 import Host
+import L2CAP
 import Packets
 import Timing
 import Transport
@@ -27,7 +28,7 @@ final class Endpoint: HCITransport, HCITransportSink {
     /// The controller's connections, as reported by events.
     private(set) var tracker = ConnectionTracker()
     /// The connection-oriented channels of its BR/EDR links.
-    private(set) var channels = ChannelTracker()
+    private(set) var channels = LinkChannels()
     /// The Extended Feature Mask with which the endpoint answers L2CAP_INFORMATION_REQ; nil to leave the answer to the case.
     var extendedFeatures: UInt32?
     private let scheduler: ACLScheduler
@@ -180,7 +181,7 @@ final class Endpoint: HCITransport, HCITransportSink {
 
     /// Sends an L2CAP PDU on a connection, fragmented for the controller's buffers; on an unknown handle, unfragmented and immediately.
     func sendFrame(_ payload: [UInt8], channel: UInt16, handle: UInt16) {
-        if channel == ChannelTracker.signalling { note(payload, .sent, handle) }
+        if channel == CID.signaling { note(payload, .forth, handle) }
         if let slot = scheduler.slot(of: handle) {
             scheduler.enqueue(slot, cid: channel, body: payload.span.bytes)
         } else {
@@ -193,8 +194,8 @@ final class Endpoint: HCITransport, HCITransportSink {
 
     func isClassic(_ handle: UInt16) -> Bool { tracker[ConnectionHandle(handle)]?.kind == .classic }
 
-    private func note(_ pdu: [UInt8], _ way: ChannelTracker.Way, _ handle: UInt16) {
-        for command in ChannelTracker.commands(in: pdu) { channels.note(command, way, on: handle) }
+    private func note(_ pdu: [UInt8], _ direction: LinkDirection, _ handle: UInt16) {
+        for command in SignalingCommand.list(pdu).commands { channels.note(command, direction, on: handle) }
     }
 
     // MARK: The host's end
@@ -209,7 +210,7 @@ final class Endpoint: HCITransport, HCITransportSink {
             giveUpOldCommands()
             submit(opcode, packet, nil)
         } else if packet.kind == .acl, let handle = packet.dataHandle, let slot = scheduler.slot(of: handle.rawValue) {
-            if isClassic(handle.rawValue), let pdu = ChannelTracker.signalling(in: packet) { note(pdu, .sent, handle.rawValue) }
+            if isClassic(handle.rawValue), let pdu = LinkChannels.signalling(in: packet) { note(pdu, .forth, handle.rawValue) }
             scheduler.enqueueRaw(slot, packet: packet.bytes)
         } else {
             transmit(packet)
@@ -258,12 +259,14 @@ final class Endpoint: HCITransport, HCITransportSink {
         func add(_ content: ChannelContent, _ name: String, _ bytes: [UInt8]) {
             log.add(side, name, .upper(content, bytes, handle: handle), number: number, at: time)
         }
-        if isClassic, cid == ChannelTracker.signalling {
-            for command in ChannelTracker.commands(in: payload) {
-                channels.note(command, .received, on: handle)
-                add(.signalling, PDUCodec.name(of: command, in: .signalling), command)
-                if let answer = extendedFeatures.flatMap({ ChannelTracker.information($0, for: command) }) {
-                    sendFrame(answer, channel: ChannelTracker.signalling, handle: handle)
+        if isClassic, cid == CID.signaling {
+            for range in SignalingCommand.ranges(payload, in: payload.indices) {
+                let octets = Array(payload[range])
+                add(.signalling, PDUCodec.name(of: octets, in: .signalling), octets)
+                guard let command = SignalingCommand.list(octets).commands.first else { continue }
+                channels.note(command, .back, on: handle)
+                if let answer = extendedFeatures.flatMap({ LinkChannels.information($0, for: command) }) {
+                    sendFrame(answer, channel: CID.signaling, handle: handle)
                 }
             }
             return

@@ -80,9 +80,9 @@ struct ChannelContent: Sendable, Hashable {
     /// Of I- and S-frames, whether they end in a check sequence; nil on a channel without retransmission. Core Vol 3, Part A, 3.3.
     var hasCheck: Bool?
 
-    static let att = ChannelContent(channel: 0x0004)
-    static let signalling = ChannelContent(channel: 0x0005)
-    static let smp = ChannelContent(channel: 0x0006)
+    static let att = ChannelContent(channel: CID.att)
+    static let signalling = ChannelContent(channel: CID.leSignaling)
+    static let smp = ChannelContent(channel: CID.smp)
 
     init(_ layer: Layer, on channel: UInt16, hasCheck: Bool? = nil) {
         (self.layer, self.channel, self.hasCheck) = (layer, channel, hasCheck)

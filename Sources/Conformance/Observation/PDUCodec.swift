@@ -57,7 +57,7 @@ enum PDUCodec {
     /// A message of RFCOMM's multiplexer.
     static func name(ofMessage message: [UInt8]) -> String { DecodedLayer(layer: .rfcomm, message, 0..<message.count).name }
 
-    // MARK: Names
+    // MARK: Decoding
 
     /// Returns the fields of the innermost PDU for predicates.
     static func record(of observation: Observation) -> CaseRecord {
@@ -124,18 +124,7 @@ enum PDUCodec {
         PDUCatalog.declaration(layer: .structures, name: type)?.fields ?? []
     }
 
-    /// Returns the fields, including those inside words and blocks.
-    static func flat(_ fields: [FieldDeclaration]) -> [FieldDeclaration] {
-        fields.flatMap { field -> [FieldDeclaration] in
-            switch field.shape {
-            case .bits(_, let members): flat(members)
-            case .block(_, let inner): flat(inner)
-            default: [field]
-            }
-        }
-    }
-
-    // MARK: Names
+    // MARK: Encoding
 
     /// Encodes the parameters of a command, or a complete PDU of a layer above HCI.
     static func encode(_ name: String, _ fields: CaseRecord) throws(Failure) -> [UInt8] {
@@ -170,7 +159,7 @@ enum PDUCodec {
     }
 
     static func dynamic(_ record: CaseRecord, _ declarations: [FieldDeclaration]) throws(Failure) -> [DynamicField] {
-        let known = flat(declarations)
+        let known = declarations.flat
         var fields: [DynamicField] = []
         for (name, value) in zip(record.names, record.values) {
             fields.append(DynamicField(name, try dynamic(value, known.first { $0.name == name }?.shape, name)))

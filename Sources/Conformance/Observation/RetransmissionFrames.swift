@@ -1,4 +1,5 @@
 import Cases
+import L2CAP
 import Packets
 
 /// I-frames and S-frames with the enhanced control field, for cases. Core Vol 3, Part A, 3.3.
@@ -31,49 +32,51 @@ enum RetransmissionFrames {
     /// - Parameter hasCheck: true if the frame ends with an FCS.
     static func record(of payload: [UInt8], _ channel: UInt16, _ handle: UInt16, hasCheck: Bool) -> CaseRecord {
         var record = CaseRecord([(L2CAPFrame.channel, .number(Int(channel))), ("Connection_Handle", .number(Int(handle)))])
-        guard payload.count >= (hasCheck ? 4 : 2) else { return record }
-        let field = Int(payload[0]) | Int(payload[1]) << 8
-        record["ReqSeq"] = .number(field >> 8 & 63)
-        record["F"] = .number(field >> 7 & 1)
-        if field & 1 == 1 {
-            record["S"] = .number(field >> 2 & 3)
-            record["P"] = .number(field >> 4 & 1)
-        } else {
-            record["TxSeq"] = .number(field >> 1 & 63)
-            record["SAR"] = .number(field >> 14)
-            record["Information_Payload"] = .octets(Array(payload[2...].dropLast(hasCheck ? 2 : 0)))
+        let check = hasCheck ? L2CAPFrameCheckSequence.octets : 0
+        guard payload.count >= 2 + check else { return record }
+        switch FrameControl(standard: UInt16(payload[0]) | UInt16(payload[1]) << 8) {
+        case .information(let kind, let txSeq, let reqSeq, let isFinal):
+            record["ReqSeq"] = .number(Int(reqSeq))
+            record["F"] = .number(isFinal ? 1 : 0)
+            record["TxSeq"] = .number(Int(txSeq))
+            record["SAR"] = .number(Int(kind.rawValue))
+            record["Information_Payload"] = .octets(Array(payload[2...].dropLast(check)))
+        case .supervisory(let function, let reqSeq, let isPoll, let isFinal):
+            record["ReqSeq"] = .number(Int(reqSeq))
+            record["F"] = .number(isFinal ? 1 : 0)
+            record["S"] = .number(Int(function.rawValue))
+            record["P"] = .number(isPoll ? 1 : 0)
         }
         guard hasCheck else { return record }
-        let body = Array(payload.dropLast(2))
-        record["FCS_Is_Right"] = .number(Array(payload.suffix(2)) == check(of: body, channel) ? 1 : 0)
+        record["FCS_Is_Right"] = .number(Array(payload.suffix(check)) == self.check(of: payload.dropLast(check), channel) ? 1 : 0)
         return record
     }
 
     /// Encodes a frame without its FCS.
     static func encode(_ name: String, _ fields: CaseRecord) -> [UInt8] {
         func number(_ name: String) -> Int { fields[name]?.asNumber ?? 0 }
-        let common = number("F") << 7 | number("ReqSeq") << 8
-        let field =
+        let reqSeq = UInt16(truncatingIfNeeded: number("ReqSeq"))
+        let isFinal = number("F") != 0
+        let control: FrameControl =
             name == supervisory
-            ? 1 | number("S") << 2 | number("P") << 4 | common : number("TxSeq") << 1 | number("SAR") << 14 | common
-        return [UInt8(truncatingIfNeeded: field), UInt8(truncatingIfNeeded: field >> 8)] + (fields["Information_Payload"]?.asOctets ?? [])
+            ? .supervisory(
+                SupervisoryFunction(rawValue: UInt8(truncatingIfNeeded: number("S") & 3)) ?? .receiverReady, reqSeq: reqSeq,
+                isPoll: number("P") != 0, isFinal: isFinal)
+            : .information(
+                SegmentKind(rawValue: UInt8(truncatingIfNeeded: number("SAR") & 3)) ?? .unsegmented,
+                txSeq: UInt16(truncatingIfNeeded: number("TxSeq")), reqSeq: reqSeq, isFinal: isFinal)
+        return octets(control.standard) + (fields["Information_Payload"]?.asOctets ?? [])
     }
 
     /// Returns the frame with its FCS, which is incorrect if the case requests that.
     static func checked(_ body: [UInt8], _ channel: UInt16, _ fields: CaseRecord) -> [UInt8] {
         let isRight = fields["FCS_Is_Right"]?.asNumber != 0
-        return body + check(of: body, channel).map { isRight ? $0 : ~$0 }
+        return body + check(of: body[...], channel).map { isRight ? $0 : ~$0 }
     }
 
-    /// Returns the FCS: x16 + x15 + x2 + 1, reflected, over the basic header and the frame. Core Vol 3, Part A, 3.3.5.
-    private static func check(of body: [UInt8], _ channel: UInt16) -> [UInt8] {
-        let length = UInt16(truncatingIfNeeded: body.count + 2)
-        var value: UInt16 = 0
-        for octet in [UInt8(truncatingIfNeeded: length), UInt8(length >> 8), UInt8(truncatingIfNeeded: channel), UInt8(channel >> 8)] + body
-        {
-            value ^= UInt16(octet)
-            for _ in 0..<8 { value = value & 1 == 0 ? value >> 1 : value >> 1 ^ 0xA001 }
-        }
-        return [UInt8(truncatingIfNeeded: value), UInt8(value >> 8)]
+    private static func check(of body: ArraySlice<UInt8>, _ channel: UInt16) -> [UInt8] {
+        octets(L2CAPFrameCheckSequence.of(body, on: channel))
     }
+
+    private static func octets(_ value: UInt16) -> [UInt8] { [UInt8(truncatingIfNeeded: value), UInt8(value >> 8)] }
 }

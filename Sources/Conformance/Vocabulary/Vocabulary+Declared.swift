@@ -149,7 +149,7 @@ enum L2CAPFrame {
     static let name = "L2CAP_B_Frame"
     static let channel = "Channel_ID"
     /// The first dynamically allocated channel.
-    static let usualChannel: UInt16 = 0x0040
+    static let usualChannel = CID.dynamic.lowerBound
 
     static let fields: [Vocabulary.Field] = [
         .init(channel, .number(0...0xFFFF), initial: Int(usualChannel)), .init("Information_Payload", .octets(atMost: 65_535)),

@@ -34,10 +34,10 @@ public final class Connection: ACLLink {
         self.parameters = parameters
         let multiplexer = L2CAPMultiplexer(handle: state.handle, slot: slot, context: context)
         let client = context.server.session(of: peer)
-        bearer = ATTBearer(over: multiplexer.channel(L2CAP.attCID), client: client, context: context)
-        signaling = SignalingChannel(on: multiplexer.channel(L2CAP.signalingCID), isCentral: role == .central, loop: context.loop)
+        bearer = ATTBearer(over: multiplexer.channel(CID.att), client: client, context: context)
+        signaling = SignalingChannel(on: multiplexer.channel(CID.leSignaling), isCentral: role == .central, loop: context.loop)
         channels = CreditBasedChannels(signaling, multiplexer, loop: context.loop)
-        securityChannel = SecurityChannel(on: multiplexer.channel(L2CAP.smpCID), loop: context.loop)
+        securityChannel = SecurityChannel(on: multiplexer.channel(CID.smp), loop: context.loop)
         super.init(multiplexer, host: host)
         client.link = self
         securityChannel.connection = self
@@ -102,11 +102,4 @@ public final class Connection: ACLLink {
     }
 
     override func tellEnd(_ reason: ErrorCode) { tell(.disconnected(reason)) }
-}
-
-/// Fixed channels of LE links. Core Vol 3, Part A, 2.1.
-public enum L2CAP {
-    public static let attCID: UInt16 = 0x0004
-    public static let signalingCID: UInt16 = 0x0005
-    public static let smpCID: UInt16 = 0x0006
 }

@@ -1,3 +1,4 @@
+import L2CAP
 import Packets
 
 /// GATT over BR/EDR: the same database as on LE, on L2CAP channels in basic mode. Core Vol 3, Part G, 2.2 and 9.
@@ -11,8 +12,8 @@ extension Host {
 
     /// Publishes the database over BR/EDR: on PSM 31, with a service record for each primary service. Core Vol 3, Part G, 9.
     public func offerAttributesOverClassic() {
-        guard context.classicServices[ClassicPSM.att] == nil else { return }
-        listen(psm: ClassicPSM.att, Self.attributeChannel) { channel, connection in _ = connection.layers.addBearer(channel) }
+        guard context.classicServices[PSM.att] == nil else { return }
+        listen(psm: PSM.att, Self.attributeChannel) { channel, connection in _ = connection.layers.addBearer(channel) }
         context.publishAttributes()
         context.server.databaseChanged = { [unowned context] in context.publishAttributes() }
     }
@@ -33,7 +34,7 @@ extension ClassicConnection {
     /// A GATT client on the existing bearer, or on one that is opened now. Core Vol 3, Part G, 5.3.
     public func openAttributes() async throws -> GATTClient {
         if let bearer = attributeBearer { return GATTClient(bearer) }
-        return GATTClient(layers.addBearer(try await openChannel(ClassicPSM.att, Host.attributeChannel)))
+        return GATTClient(layers.addBearer(try await openChannel(PSM.att, Host.attributeChannel)))
     }
 
     /// Sends notifications and indications to the peer; nil while it has no bearer.

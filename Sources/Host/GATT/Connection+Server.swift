@@ -7,7 +7,7 @@ extension Connection {
     /// ATT_MTU; 23 until exchanged.
     public var mtu: Int { bearer.mtu }
     /// Called when values can be sent again after `SendResult.full`.
-    public var writable: Listeners<() -> Void> { channel(L2CAP.attCID).writable }
+    public var writable: Listeners<() -> Void> { channel(CID.att).writable }
 
     /// The client's Client Characteristic Configuration: bit 0 notifications, bit 1 indications.
     public func configuration(of characteristic: UInt16) -> UInt16 { values.configuration(of: characteristic) }

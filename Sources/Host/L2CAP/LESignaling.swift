@@ -1,3 +1,4 @@
+import L2CAP
 import Packets
 import Timing
 

@@ -3,8 +3,6 @@ import Timing
 
 /// The security manager channel of a BR/EDR link, on which LE keys are derived from the link key. Core Vol 3, Part H, 3; Part A, 2.1.
 final class KeyDerivationChannel {
-    /// Fixed channel of the security manager on a BR/EDR link.
-    static let cid: UInt16 = 0x0007
     /// Maximum number of PDUs held until the encryption of the link is known.
     private static let mostHeld = 8
 
@@ -33,7 +31,7 @@ final class KeyDerivationChannel {
         guard let link = connection.security.machine.encryption else {
             throw HostError.peer(.pairingRefused(.generationNotAllowed))
         }
-        guard try await connection.channels.fixedChannels() >> UInt64(Self.cid) & 1 == 1 else {
+        guard try await connection.channels.fixedChannels() >> UInt64(CID.bredrSMP) & 1 == 1 else {
             throw HostError.peer(.pairingFailed(.pairingNotSupported))
         }
         guard pairing == nil, !machine.isBusy else { throw HostError.misuse(.busy(.pairing)) }

@@ -46,7 +46,7 @@ public struct DecodedLayer: Sendable {
 
     /// Creates a layer of octets without a declaration.
     ///
-    /// - Parameter summary: what the layer says of itself in a line; without one the name and the octets.
+    /// - Parameter summary: a one-line description; nil to use the name and the octets.
     public init(named name: String, of layer: Layer, _ bytes: [UInt8], _ range: Range<Int>, summary: String? = nil) {
         self.init(layer, code: 0, nil, bytes, range)
         self.name = name

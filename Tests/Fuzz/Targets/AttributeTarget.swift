@@ -45,7 +45,7 @@ private final class AttributeTable {
     func take(_ frame: Frames.Frame) async throws {
         let sent = link.sent
         switch frame.action.kind {
-        case 0: link.arrive(frame.packet, on: L2CAP.attCID, at: frame.action.end)
+        case 0: link.arrive(frame.packet, on: CID.att, at: frame.action.end)
         case 1: for _ in 0...4 * frame.action.extra { try await deliver([]) }
         case 2: begin(frame.packet, at: frame.action.end)
         default: try await deliver(frame.packet)
@@ -110,7 +110,7 @@ private final class AttributeTable {
     func check() async throws {
         try await link.settle()
         for end in 0..<2 {
-            link.arrive(ATT.ReadReq(attributeHandle: 3).bytes, on: L2CAP.attCID, at: end)
+            link.arrive(ATT.ReadReq(attributeHandle: 3).bytes, on: CID.att, at: end)
             let answer = link.mail.last.map { Array($0.octets.dropFirst(L2CAPHeader.octets)) }
             try promise(answer == [ATT.ReadRsp.opcode] + BareLink.deviceName, "the name is \(Hex.octets(answer ?? []))")
         }

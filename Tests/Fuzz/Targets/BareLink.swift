@@ -27,8 +27,8 @@ final class BareLink {
             multiplexer = L2CAPMultiplexer(handle: BareLink.handle, slot: slot, context: context)
             scheduler.onWritable = { [unowned multiplexer] in multiplexer.becameWritable(lane: $1) }
             let client = context.server.session(of: PeerIdentity(RawWorld.address(1 - index)), record: nil)
-            bearer = ATTBearer(over: multiplexer.channel(L2CAP.attCID), client: client, context: context)
-            signaling = SignalingChannel(on: multiplexer.channel(L2CAP.signalingCID), isCentral: index == 0, loop: loop)
+            bearer = ATTBearer(over: multiplexer.channel(CID.att), client: client, context: context)
+            signaling = SignalingChannel(on: multiplexer.channel(CID.leSignaling), isCentral: index == 0, loop: loop)
         }
     }
 

@@ -72,7 +72,7 @@ private final class DataTable {
     /// A signalling packet gets at most one response, and a response gets none.
     private func signal(_ command: [UInt8], at end: Int) throws {
         let before = link.sent + link.ends[end].multiplexer.queuedFragments
-        link.arrive(command, on: L2CAP.signalingCID, at: end)
+        link.arrive(command, on: CID.leSignaling, at: end)
         let answers = link.sent + link.ends[end].multiplexer.queuedFragments - before
         let most = (LESignaling.mtu + L2CAPHeader.octets + buffers.fragmentLength - 1) / buffers.fragmentLength
         try promise(answers <= most, "\(answers) fragments for one signalling packet")

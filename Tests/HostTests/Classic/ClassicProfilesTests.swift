@@ -115,8 +115,8 @@ import Testing
         let records = ClassicProfiles.records(of: .accessory, [profile], serverChannel: 4)
         #expect(records.count == (profile == .avrcp ? 2 : 1))
         #expect(records.compactMap(\.rfcommChannel) == (profile == .hfp ? [4] : []))
-        #expect(profiles.purpose(ofPSM: ClassicPSM.avdtp) == (profile == .a2dp ? .signaling : nil))
-        #expect(profiles.purpose(ofPSM: ClassicPSM.avctp) == (profile == .avrcp ? .control : nil))
+        #expect(profiles.purpose(ofPSM: PSM.avdtp) == (profile == .a2dp ? .signaling : nil))
+        #expect(profiles.purpose(ofPSM: PSM.avctp) == (profile == .avrcp ? .control : nil))
     }
 
     @Test func mediaThatIsGoneEndsTheStream() throws {

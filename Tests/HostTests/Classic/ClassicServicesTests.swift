@@ -50,9 +50,9 @@ import Timing
 
     @Test func aServerThatSaysNothingIsGivenUp() throws {
         try Self.run { _, far, link, _ in
-            far.listen(psm: ClassicPSM.sdp) { _, _ in }
+            far.listen(psm: PSM.sdp) { _, _ in }
             await #expect(throws: HostError.peer(.serviceDiscovery(.timedOut))) { _ = try await link.services() }
-            far.context.classicServices[ClassicPSM.sdp] = nil
+            far.context.classicServices[PSM.sdp] = nil
             await #expect(throws: HostError.peer(.channel(.refused(.refusedPSMNotSupported)))) { _ = try await link.services() }
         }
     }
@@ -190,7 +190,7 @@ import Timing
             await #expect(throws: HostError.peer(.channel(.refused(.refusedPSMNotSupported)))) { _ = try await link.openAttributes() }
             far.offerAttributesOverClassic()
             let record = try #require(try await link.services(with: [Self.uuid]).first)
-            #expect(record.psm == ClassicPSM.att && record.parameter(of: .attProtocol) == published.handle)
+            #expect(record.psm == PSM.att && record.parameter(of: .attProtocol) == published.handle)
 
             let gatt = try await link.openAttributes()
             // The L2CAP configuration alone determines ATT_MTU.

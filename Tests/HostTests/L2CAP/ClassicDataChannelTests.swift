@@ -1,4 +1,5 @@
 import BenchTesting
+import L2CAP
 import Packets
 import Testing
 import Timing

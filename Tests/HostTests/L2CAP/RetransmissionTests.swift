@@ -1,4 +1,5 @@
 import BenchTesting
+import L2CAP
 import Packets
 import Testing
 import Timing
@@ -6,44 +7,6 @@ import Timing
 @testable import Host
 
 @Suite struct RetransmissionTests {
-    // MARK: Frames
-
-    /// Verified with Bumble's control fields.
-    static let controls: [(FrameControl, String)] = [
-        (.information(.unsegmented, txSeq: 5, reqSeq: 33), "0a21"), (.information(.start, txSeq: 5, reqSeq: 33), "0a61"),
-        (.information(.end, txSeq: 5, reqSeq: 33), "0aa1"), (.information(.continuation, txSeq: 5, reqSeq: 33), "0ae1"),
-        (.information(.unsegmented, txSeq: 63, reqSeq: 63, isFinal: true), "fe3f"),
-        (.supervisory(.receiverReady, reqSeq: 33), "0121"), (.supervisory(.receiverReady, reqSeq: 33, isPoll: true), "1121"),
-        (.supervisory(.reject, reqSeq: 7, isFinal: true), "8507"), (.supervisory(.receiverNotReady, reqSeq: 7, isFinal: true), "8907"),
-        (.supervisory(.selectiveReject, reqSeq: 33, isPoll: true), "1d21"),
-    ]
-
-    @Test(arguments: controls) func control(field: FrameControl, hex: String) {
-        let bits = octets(hex)
-        #expect(field.standard == UInt16(bits[0]) | UInt16(bits[1]) << 8)
-        #expect(FrameControl(standard: field.standard) == field && FrameControl(extended: field.extended) == field)
-    }
-
-    @Test func extendedControlHoldsFourteenBits() {
-        let field = FrameControl.information(.end, txSeq: 0x3FFF, reqSeq: 0x2001, isFinal: true)
-        #expect(field.extended == 0xFFFE_8006 && FrameControl(extended: field.extended) == field)
-        #expect(FrameControl.supervisory(.selectiveReject, reqSeq: 1, isPoll: true).extended == 0x0007_0005)
-    }
-
-    /// A sequence computed independently in Python, and frames as encoded by Bumble.
-    @Test func checkSequence() {
-        var check = L2CAPFrameCheckSequence()
-        check.add("123456789".utf8)
-        #expect(check.value == 0xBB3D)
-        let framing = RetransmissionFraming(RetransmissionPair.terms(window: 1) { ($0.localCID, $0.remoteCID) = (0x41, 0x40) })
-        let segment = SDUSegment(octets: Array("abc".utf8)[...])
-        #expect(framing.encode(.information(.unsegmented, txSeq: 5, reqSeq: 33), segment) == octets("0a21 616263 cd5e"))
-        let other = RetransmissionFraming(RetransmissionPair.terms(window: 1))
-        #expect(other.encode(.supervisory(.receiverReady, reqSeq: 33)) == octets("0121 d430"))
-        #expect(framing.decode(octets("0121 d430"))?.control == .supervisory(.receiverReady, reqSeq: 33))
-        #expect(framing.decode(octets("0121 d431")) == nil && framing.decode([0x21]) == nil && framing.decode([]) == nil)
-    }
-
     // MARK: Two ends
 
     struct Journey: Sendable, CustomTestStringConvertible {

@@ -41,7 +41,8 @@ struct PacketRewriteTests {
         Row(
             description: "every row of a list",
             make: {
-                try PacketRewrite(.hciEvents, "Number_Of_Completed_Packets", .change([FieldChange("Handles.Num_Completed_Packets", .more(2))]))
+                try PacketRewrite(
+                    .hciEvents, "Number_Of_Completed_Packets", .change([FieldChange("Handles.Num_Completed_Packets", .more(2))]))
             }, packets: [credits(5, 1)], expected: [credits(5, 3)]),
         Row(
             description: "a status in the return parameters",

@@ -151,7 +151,7 @@ extension CheckUp {
     }
 
     static let everyLEEvent = LEEventMask(
-        rawValue: PDUCatalog.all.filter { $0.kind == .hciEvent }.reduce(0) { mask, event in
+        rawValue: PDUCatalog.all.filter { $0.layer == .hciEvents }.reduce(0) { mask, event in
             if case .le(let bit) = event.maskPosition { mask | 1 << UInt64(bit) } else { mask }
         })
 

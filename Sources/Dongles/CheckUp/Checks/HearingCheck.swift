@@ -51,7 +51,7 @@ extension CheckUp {
 
     /// All events defined on page 1.
     static let everyEvent = EventMask(
-        rawValue: PDUCatalog.all.filter { $0.kind == .hciEvent }.reduce(0x2000_0000_0000_0000) { mask, event in
+        rawValue: PDUCatalog.all.filter { $0.layer == .hciEvents }.reduce(0x2000_0000_0000_0000) { mask, event in
             if case .page1(let bit) = event.maskPosition { mask | 1 << UInt64(bit) } else { mask }
         })
 

@@ -39,7 +39,7 @@ public final class ClassicConnection: ACLLink {
         let multiplexer = L2CAPMultiplexer(handle: handle, slot: slot, context: host.context)
         channels = ClassicChannels(on: multiplexer, loop: host.loop)
         security = ClassicSecurity(handle, of: peer, host: host)
-        keyDerivation = KeyDerivationChannel(on: multiplexer.channel(KeyDerivationChannel.cid), host: host)
+        keyDerivation = KeyDerivationChannel(on: multiplexer.channel(CID.bredrSMP), host: host)
         super.init(multiplexer, host: host)
         security.connection = self
         keyDerivation.connection = self

@@ -1,3 +1,4 @@
+import L2CAP
 import Packets
 
 /// A BR/EDR channel in basic mode for programs above the host; SDUs are sent and received unchanged. Core Vol 3, Part A, 3.1.

@@ -1,3 +1,6 @@
+import L2CAP
+import Packets
+
 /// A service to which peers may open connection-oriented channels.
 struct ClassicService {
     var settings: ClassicChannelSettings
@@ -6,5 +9,5 @@ struct ClassicService {
     var opened: (ClassicDataChannel, ClassicConnection) -> Void
 
     /// Minimum security level: in security mode 4, only service discovery is allowed without encryption. Core Vol 3, Part C, 5.2.2.2.
-    static func leastLevel(_ psm: UInt16) -> SecurityMode4Level { psm == ClassicPSM.sdp ? .open : .unauthenticated }
+    static func leastLevel(_ psm: UInt16) -> SecurityMode4Level { psm == PSM.sdp ? .open : .unauthenticated }
 }

@@ -29,8 +29,8 @@ public enum ProfileChannel: Sendable, Hashable, CaseIterable {
     public var psm: UInt16? {
         switch self {
         case .serial: nil
-        case .signaling, .media: ClassicPSM.avdtp
-        case .control: ClassicPSM.avctp
+        case .signaling, .media: PSM.avdtp
+        case .control: PSM.avctp
         }
     }
 }
@@ -153,9 +153,9 @@ public struct ClassicProfiles: Sendable {
     /// Purpose of a channel that the peer opens; nil if there is none.
     public func purpose(ofPSM psm: UInt16) -> ProfileChannel? {
         switch psm {
-        case ClassicPSM.avctp where offered.contains(.avrcp): number(of: .control) == nil ? .control : nil
-        case ClassicPSM.avdtp where number(of: .signaling) == nil: offered.contains(.a2dp) ? .signaling : nil
-        case ClassicPSM.avdtp: avdtp.endpointAwaitingMedia != nil && number(of: .media) == nil ? .media : nil
+        case PSM.avctp where offered.contains(.avrcp): number(of: .control) == nil ? .control : nil
+        case PSM.avdtp where number(of: .signaling) == nil: offered.contains(.a2dp) ? .signaling : nil
+        case PSM.avdtp: avdtp.endpointAwaitingMedia != nil && number(of: .media) == nil ? .media : nil
         default: nil
         }
     }

@@ -22,7 +22,7 @@ extension Host {
         withdrawProfiles()
         var offer = ProfileOffer(role: role, profiles: profiles, started: started)
         if profiles.contains(.hfp) { offer.serverChannel = try listen(rfcomm: nil) { $1.profiles.accept($0) } }
-        for psm in [ClassicPSM.avdtp, ClassicPSM.avctp] { listen(psm: psm) { $1.profiles.accept($0) } }
+        for psm in [PSM.avdtp, PSM.avctp] { listen(psm: psm) { $1.profiles.accept($0) } }
         offer.records = ClassicProfiles.records(of: role, profiles, serverChannel: offer.serverChannel ?? 0).map { addServiceRecord($0) }
         context.profileOffer = offer
     }

@@ -1,3 +1,4 @@
+import L2CAP
 import Packets
 import Timing
 
@@ -28,7 +29,7 @@ extension Host {
             throw HostError.misuse(.noServerChannel(channel ?? 0))
         }
         context.serialServices[channel] = SerialService(opened: opened)
-        listen(psm: ClassicPSM.rfcomm, Self.serialChannel) { link, connection in _ = connection.layers.addMultiplexer(.acceptor, link) }
+        listen(psm: PSM.rfcomm, Self.serialChannel) { link, connection in _ = connection.layers.addMultiplexer(.acceptor, link) }
         serveSerialPorts()
         return channel
     }
@@ -72,7 +73,7 @@ extension ClassicConnection {
     private func openMultiplexer() async throws -> SerialMultiplexer {
         let link: ClassicDataChannel
         do {
-            link = try await openChannel(ClassicPSM.rfcomm, Host.serialChannel)
+            link = try await openChannel(PSM.rfcomm, Host.serialChannel)
         } catch HostError.peer(.channel(let end)) {
             guard let theirs = try await arrivingMultiplexer() else { throw HostError.peer(.channel(end)) }
             return theirs
@@ -91,7 +92,7 @@ extension ClassicConnection {
     /// The session on a channel that the peer has opened or is about to open; nil if there is none.
     private func arrivingMultiplexer() async throws -> SerialMultiplexer? {
         let end = host.loop.now + .seconds(20)
-        while !layers.multiplexers.contains(where: \.isUsable), channels.isArriving(psm: ClassicPSM.rfcomm), host.loop.now < end {
+        while !layers.multiplexers.contains(where: \.isUsable), channels.isArriving(psm: PSM.rfcomm), host.loop.now < end {
             try await host.loop.sleep(for: .milliseconds(10))
         }
         return layers.multiplexers.first(where: \.isUsable)

@@ -21,16 +21,6 @@ extension BluetoothUUID {
     public static let genericAudio: BluetoothUUID = 0x1203
 }
 
-/// Fixed PSMs of BR/EDR. Assigned Numbers, 3.4.
-public enum ClassicPSM {
-    public static let sdp: UInt16 = 0x0001
-    public static let rfcomm: UInt16 = 0x0003
-    public static let avctp: UInt16 = 0x0017
-    public static let avdtp: UInt16 = 0x0019
-    public static let avctpBrowsing: UInt16 = 0x001B
-    public static let att: UInt16 = 0x001F
-}
-
 /// Records of BR/EDR profiles.
 extension SDPRecord {
     /// GATT or one of its services over BR/EDR: on PSM 31, with the service's handle range. Core Vol 3, Part G, 9.
@@ -38,7 +28,7 @@ extension SDPRecord {
         SDPRecord([
             .serviceClassIDList: classes(uuid),
             .protocolDescriptorList: stack([
-                .sequence([.uuid(.l2capProtocol), .u16(ClassicPSM.att)]), .sequence([.uuid(.attProtocol), .u16(first), .u16(last)]),
+                .sequence([.uuid(.l2capProtocol), .u16(PSM.att)]), .sequence([.uuid(.attProtocol), .u16(first), .u16(last)]),
             ]),
             .browseGroupList: classes(.publicBrowseRoot),
         ])
@@ -55,7 +45,7 @@ extension SDPRecord {
     public static func audio(isSink: Bool, features: UInt16 = 0x0001) -> SDPRecord {
         SDPRecord([
             .serviceClassIDList: classes(isSink ? .audioSink : .audioSource),
-            .protocolDescriptorList: overL2CAP(ClassicPSM.avdtp, .avdtpProtocol, version: 0x0103),
+            .protocolDescriptorList: overL2CAP(PSM.avdtp, .avdtpProtocol, version: 0x0103),
             .browseGroupList: classes(.publicBrowseRoot),
             .profileDescriptorList: profile(.advancedAudioDistribution, version: 0x0103),
             .supportedFeatures: .u16(features),
@@ -66,14 +56,14 @@ extension SDPRecord {
     public static func remoteControl(isTarget: Bool, features: UInt16 = 0x0002, hasBrowsing: Bool = false) -> SDPRecord {
         var record = SDPRecord([
             .serviceClassIDList: isTarget ? classes(.remoteControlTarget) : classes(.remoteControl, .remoteControlController),
-            .protocolDescriptorList: overL2CAP(ClassicPSM.avctp, .avctpProtocol, version: 0x0104),
+            .protocolDescriptorList: overL2CAP(PSM.avctp, .avctpProtocol, version: 0x0104),
             .browseGroupList: classes(.publicBrowseRoot),
             .profileDescriptorList: profile(.remoteControl, version: 0x0106),
             .supportedFeatures: .u16(features),
         ])
         if hasBrowsing {
             record[.additionalProtocolDescriptorLists] = .sequence([
-                overL2CAP(ClassicPSM.avctpBrowsing, .avctpProtocol, version: 0x0104)
+                overL2CAP(PSM.avctpBrowsing, .avctpProtocol, version: 0x0104)
             ])
         }
         return record

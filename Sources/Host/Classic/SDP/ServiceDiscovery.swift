@@ -16,7 +16,7 @@ extension Host {
     public var serviceRecords: [SDPRecord] { context.discovery.records }
 
     func listenForDiscovery() {
-        listen(psm: ClassicPSM.sdp) { channel, connection in
+        listen(psm: PSM.sdp) { channel, connection in
             let context = connection.context
             channel.onReceive = { [unowned channel, unowned context] request in
                 context.discovery.quirks = context.quirks.channels
@@ -43,7 +43,7 @@ extension ClassicConnection {
 
     /// Sends one query to the peer's server on a separate channel.
     public func discover(_ query: SDPQuery) async throws -> SDPResult {
-        let channel = try await openChannel(ClassicPSM.sdp)
+        let channel = try await openChannel(PSM.sdp)
         defer { channel.disconnect() }
         var client = SDPClient()
         var actions = client.start(query, at: host.loop.now)

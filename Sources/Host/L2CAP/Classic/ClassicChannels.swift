@@ -1,11 +1,9 @@
+import L2CAP
 import Packets
 import Timing
 
 /// The connection-oriented channels of a BR/EDR link: the signalling channel, and the data of open channels. Core Vol 3, Part A, 2.1.
 final class ClassicChannels {
-    /// The signalling channel of a BR/EDR link. Core Vol 3, Part A, 2.1.
-    static let signalingCID: UInt16 = 0x0001
-
     /// Decides whether a channel requested by the peer is accepted; `decide` completes a pending or nil decision.
     var admits: (_ cid: UInt16, _ psm: UInt16) -> ClassicSignaling.Decision? = { _, _ in .refuse(.refusedPSMNotSupported) }
     /// Receives each channel that the peer has opened.
@@ -25,7 +23,7 @@ final class ClassicChannels {
         self.multiplexer = multiplexer
         self.loop = loop
         machine = ClassicSignaling(settings)
-        signaling = multiplexer.channel(Self.signalingCID)
+        signaling = multiplexer.channel(CID.signaling)
         signaling.user = { [unowned self] in perform(machine.received($0.octets, at: loop.now)) }
     }
 

@@ -1,3 +1,4 @@
+import L2CAP
 import Packets
 import Timing
 
@@ -42,7 +43,7 @@ extension ClassicSignaling {
         func refuse(_ result: ConnectionResult) -> [Action] {
             [.send(L2CAPSignaling.ConnectionRsp(sourceCID: request.sourceCID, result: result).bytes(identifier: command.identifier))]
         }
-        guard request.sourceCID >= Self.firstDynamicCID else { return refuse(.refusedInvalidSourceCID) }
+        guard CID.dynamic.contains(request.sourceCID) else { return refuse(.refusedInvalidSourceCID) }
         if let other = channels.first(where: { $0.remoteCID == request.sourceCID }) {
             // The request is repeated because it has not been answered yet. Core Vol 3, Part A, 6.2.1.
             if other.state == .awaitDecision(identifier: command.identifier), other.psm == request.psm { return [] }
@@ -68,7 +69,7 @@ extension ClassicSignaling {
             return []
         case .successful:
             let isTaken = channels.contains { $0.remoteCID == response.destinationCID }
-            guard response.destinationCID >= Self.firstDynamicCID, !isTaken else { return drop(index, .violated) }
+            guard CID.dynamic.contains(response.destinationCID), !isTaken else { return drop(index, .violated) }
             channels[index].remoteCID = response.destinationCID
             channels[index].settle()
             channels[index].state = .configuration

@@ -1,3 +1,4 @@
+import L2CAP
 import Packets
 import Timing
 
@@ -44,8 +45,6 @@ struct ClassicSignaling {
         case awaitResponse(identifier: UInt8, deadline: Microseconds)
         case known(ExtendedFeatures)
     }
-
-    static let firstDynamicCID: UInt16 = 0x0040
 
     let settings: Settings
     /// The channels in the order in which they were requested.
@@ -147,7 +146,7 @@ struct ClassicSignaling {
     var freeCID: UInt16? {
         guard channels.count < settings.mostChannels else { return nil }
         let used = Set(channels.map(\.localCID))
-        return (Self.firstDynamicCID...UInt16.max).first { !used.contains($0) }
+        return CID.dynamic.first { !used.contains($0) }
     }
 
     /// Sends a request and starts RTX for its response.

@@ -1,3 +1,4 @@
+import L2CAP
 import Timing
 
 /// A service on a BR/EDR channel that returns each received SDU, for channel tests.

@@ -1,3 +1,4 @@
+import L2CAP
 import Packets
 
 /// The configuration of a channel: each side proposes its options and the other answers, until both agree. Core Vol 3, Part A, 7.1.

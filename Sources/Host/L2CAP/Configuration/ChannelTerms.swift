@@ -1,3 +1,4 @@
+import L2CAP
 import Packets
 import Timing
 
@@ -53,6 +54,16 @@ struct ChannelTerms: Equatable {
     var usesExtendedControl = false
     /// The deliberate faults of the channel.
     var quirks = ChannelQuirks()
+}
+
+extension RetransmissionFraming {
+    init(_ terms: ChannelTerms) {
+        self.init(
+            localCID: terms.localCID, remoteCID: terms.remoteCID, hasCheckSequence: terms.usesFrameCheckSequence,
+            isExtended: terms.usesExtendedControl)
+        repeatsSequence = terms.quirks.repeatsSequence
+        ignoresFrameCheck = terms.quirks.ignoresFrameCheck
+    }
 }
 
 /// The reason why a channel ended or was not created.

@@ -1,3 +1,4 @@
+import L2CAP
 import Packets
 
 /// This side's answer to a proposal of the peer. Core Vol 3, Part A, 5.

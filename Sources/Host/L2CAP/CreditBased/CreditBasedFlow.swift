@@ -1,4 +1,5 @@
 import DequeModule
+import L2CAP
 import Packets
 
 /// The data of a credit-based channel: SDUs are divided into K-frames, each of which uses a credit. Core Vol 3, Part A, 10.
@@ -12,8 +13,6 @@ struct CreditBasedFlow {
     }
 
     private static let mostCredits = 65535
-    /// The length of the SDU length field.
-    private static let lengthOctets = 2
 
     private(set) var sendMTU: Int
     private var sendMPS: Int
@@ -26,8 +25,7 @@ struct CreditBasedFlow {
     private(set) var settings: CreditBasedChannelSettings
     /// The number of K-frames that the peer may still send.
     private(set) var granted: Int
-    private var sdu: [UInt8] = []
-    private var sduLength: Int?
+    private var reassembly = KFrameReassembly()
     private var isClosed = false
 
     init(_ terms: CreditBasedTerms) {
@@ -79,27 +77,11 @@ struct CreditBasedFlow {
         guard !isClosed else { return [] }
         guard granted > 0, frame.byteCount <= Int(settings.mps) else { return close() }
         granted -= 1
-        guard let body = begin(frame) else { return close() }
-        frame.extracting(body...).withUnsafeBytes { sdu.append(contentsOf: $0) }
-        var actions: [Action] = []
-        if let sduLength {
-            guard sdu.count <= sduLength else { return close() }
-            if sdu.count == sduLength {
-                actions.append(.deliver(sdu))
-                (sdu, self.sduLength) = ([], nil)
-            }
+        switch reassembly.take(frame, mtu: Int(settings.mtu)) {
+        case .part: return replenish()
+        case .sdu(let sdu): return [.deliver(sdu)] + replenish()
+        case .fault: return close()
         }
-        return actions + replenish()
-    }
-
-    /// Returns the offset of the SDU's octets in a frame; nil if the SDU length is invalid. Core Vol 3, Part A, 3.4.3.
-    private mutating func begin(_ frame: RawSpan) -> Int? {
-        guard sduLength == nil else { return 0 }
-        guard frame.byteCount >= Self.lengthOctets else { return nil }
-        let length = Int(frame.u16(at: 0))
-        guard length <= Int(settings.mtu) else { return nil }
-        sduLength = length
-        return Self.lengthOctets
     }
 
     private mutating func replenish() -> [Action] {
@@ -119,7 +101,8 @@ struct CreditBasedFlow {
     private mutating func close() -> [Action] {
         isClosed = true
         waiting.removeAll()
-        (current, sdu) = ([], [])
+        current = []
+        reassembly.discard()
         return [.close]
     }
 }

@@ -1,3 +1,4 @@
+import L2CAP
 import Packets
 import Timing
 
@@ -55,7 +56,7 @@ extension CreditBasedSignaling {
         }
         for source in sources {
             let refusal: CreditBasedConnectionResult? =
-                !Self.cids.contains(source)
+                !CID.leDynamic.contains(source)
                 ? .refusedInvalidSourceCID : endpoints.contains { $0.remoteCID == source } ? .refusedSourceCIDAlreadyAllocated : nil
             guard refusal == nil, let cid = freeCIDs(1).first else {
                 if request.result == .successful { request.result = refusal ?? .refusedNoResources }
@@ -117,7 +118,7 @@ extension CreditBasedSignaling {
         _ index: Int, _ destination: UInt16, _ mtu: UInt16, _ mps: UInt16, _ credits: UInt16, _ kind: CreditBasedKind
     ) -> Action {
         let isTaken = endpoints.contains { $0.remoteCID == destination }
-        guard Self.cids.contains(destination), !isTaken, kind.isLegal(mtu: mtu, mps: mps) else {
+        guard CID.leDynamic.contains(destination), !isTaken, kind.isLegal(mtu: mtu, mps: mps) else {
             return .closed(cid: endpoints.remove(at: index).localCID, .violated)
         }
         endpoints[index].remoteCID = destination

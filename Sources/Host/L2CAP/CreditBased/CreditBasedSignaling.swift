@@ -1,3 +1,4 @@
+import L2CAP
 import Packets
 import Timing
 
@@ -58,8 +59,6 @@ struct CreditBasedSignaling {
         var result: CreditBasedConnectionResult
     }
 
-    /// The CIDs of credit-based channels on LE. Core Vol 3, Part A, 2.1.
-    static let cids: ClosedRange<UInt16> = 0x0040...0x007F
     static let mostAtOnce = 5
     /// RTX and ERTX. Core Vol 3, Part A, 6.2.
     static let responseTimeOut = Microseconds.seconds(30)
@@ -191,7 +190,7 @@ struct CreditBasedSignaling {
     /// Returns the requested number of free CIDs, or fewer if there are not enough.
     func freeCIDs(_ count: Int) -> [UInt16] {
         let used = Set(endpoints.map(\.localCID))
-        return Array(Self.cids.lazy.filter { !used.contains($0) }.prefix(max(0, count)))
+        return Array(CID.leDynamic.lazy.filter { !used.contains($0) }.prefix(max(0, count)))
     }
 }
 

@@ -1,4 +1,5 @@
 import DequeModule
+import L2CAP
 import Packets
 import Timing
 

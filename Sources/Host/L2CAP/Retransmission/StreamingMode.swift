@@ -1,3 +1,4 @@
+import L2CAP
 import Packets
 
 /// The data of a channel in Streaming mode: lost frames are counted and not retransmitted. Core Vol 3, Part A, 8.7.

@@ -41,11 +41,11 @@ extension ReferencePage {
 
     private static func about(_ declaration: PDUDeclaration) -> String {
         var parts = [declaration.section]
-        if declaration.kind == .hciCommand {
+        if declaration.layer == .hciCommands {
             parts.append("OGF \(Hex.number(declaration.code >> 10, bits: 8)), OCF \(Hex.number(declaration.code & 0x3FF, bits: 16))")
         }
         if let bit = declaration.supportedCommandsBit { parts.append("Supported_Commands octet \(bit.octet), bit \(bit.bit)") }
-        if declaration.kind == .hciEvent { parts.append(mask(declaration.maskPosition)) }
+        if declaration.layer == .hciEvents { parts.append(mask(declaration.maskPosition)) }
         if !declaration.neededFeatures.isEmpty { parts.append("needs " + declaration.neededFeatures.joined(separator: " or ")) }
         if declaration.fields.isEmpty { parts.append("no parameters") }
         return parts.filter { !$0.isEmpty }.joined(separator: " · ")
@@ -62,7 +62,7 @@ extension ReferencePage {
 
     /// Writes the answer to a command.
     private static func answer(_ declaration: PDUDeclaration, _ page: inout HTML) {
-        guard declaration.kind == .hciCommand else { return }
+        guard declaration.layer == .hciCommands else { return }
         guard declaration.completion == .complete else {
             return page.element("p", ["class": "answer"]) { page in
                 page.text("Answered by ")

@@ -1,7 +1,7 @@
 import Packets
 
-/// The part of an SDU in an I-frame. Core Vol 3, Part A, 3.3.2.
-enum SegmentKind: UInt8 {
+/// The part of an SDU that an I-frame carries. Core Vol 3, Part A, 3.3.2.
+public enum SegmentKind: UInt8, Sendable {
     case unsegmented = 0
     /// The first segment, with the length of the SDU.
     case start = 1
@@ -10,7 +10,7 @@ enum SegmentKind: UInt8 {
 }
 
 /// The function of an S-frame. Core Vol 3, Part A, 3.3.2.
-enum SupervisoryFunction: UInt8 {
+public enum SupervisoryFunction: UInt8, Sendable {
     case receiverReady = 0
     case reject = 1
     case receiverNotReady = 2
@@ -18,12 +18,12 @@ enum SupervisoryFunction: UInt8 {
 }
 
 /// The control field of an I-frame or S-frame. Core Vol 3, Part A, 3.3.2.
-enum FrameControl: Equatable {
+public enum FrameControl: Sendable, Equatable {
     case information(SegmentKind, txSeq: UInt16, reqSeq: UInt16, isFinal: Bool = false)
     case supervisory(SupervisoryFunction, reqSeq: UInt16, isPoll: Bool = false, isFinal: Bool = false)
 
     /// The enhanced control field.
-    var standard: UInt16 {
+    public var standard: UInt16 {
         switch self {
         case .information(let kind, let txSeq, let reqSeq, let isFinal):
             (txSeq & 0x3F) << 1 | Self.bit(isFinal, 7) | (reqSeq & 0x3F) << 8 | UInt16(kind.rawValue) << 14
@@ -32,7 +32,7 @@ enum FrameControl: Equatable {
         }
     }
 
-    init(standard field: UInt16) {
+    public init(standard field: UInt16) {
         let isFinal = field & 1 << 7 != 0
         let reqSeq = field >> 8 & 0x3F
         if field & 1 == 0 {
@@ -43,13 +43,13 @@ enum FrameControl: Equatable {
     }
 
     /// The control field with its first sequence number set to 0.
-    var unnumbered: FrameControl {
+    public var unnumbered: FrameControl {
         guard case .information(let kind, _, let reqSeq, let isFinal) = self else { return self }
         return .information(kind, txSeq: 0, reqSeq: reqSeq, isFinal: isFinal)
     }
 
     /// The extended control field.
-    var extended: UInt32 {
+    public var extended: UInt32 {
         switch self {
         case .information(let kind, let txSeq, let reqSeq, let isFinal):
             UInt32(Self.bit(isFinal, 1)) | UInt32(reqSeq & 0x3FFF) << 2 | UInt32(kind.rawValue) << 16 | UInt32(txSeq & 0x3FFF) << 18
@@ -59,7 +59,7 @@ enum FrameControl: Equatable {
         }
     }
 
-    init(extended field: UInt32) {
+    public init(extended field: UInt32) {
         let isFinal = field & 1 << 1 != 0
         let reqSeq = UInt16(field >> 2 & 0x3FFF)
         let bits = UInt16(field >> 16 & 3)

@@ -1,21 +1,46 @@
 import Packets
 
 /// A command of a signalling PDU with undecoded parameters. Core Vol 3, Part A, 4.
-struct SignalingCommand: Equatable {
-    var code: UInt8
-    var identifier: UInt8
-    var parameters: [UInt8]
+public struct SignalingCommand: Sendable, Equatable {
+    public var code: UInt8
+    public var identifier: UInt8
+    public var parameters: [UInt8]
+
+    public init(code: UInt8, identifier: UInt8, parameters: [UInt8]) {
+        (self.code, self.identifier, self.parameters) = (code, identifier, parameters)
+    }
 
     /// Code, identifier and length.
-    static let headerOctets = 4
+    public static let headerOctets = 4
 
     /// Decodes the parameters as a command; returns nil if the length is wrong.
-    func read<Command: L2CAPSignalingPDU>(_: Command.Type) -> Command? { try? Command(parameters: parameters) }
+    public func read<Command: L2CAPSignalingPDU>(_: Command.Type) -> Command? { try? Command(parameters: parameters) }
+
+    /// The parameters of a later version of the command, too: octets after the known fields are ignored.
+    public func read<Command: L2CAPSignalingPDU>(prefixOf _: Command.Type) -> Command? { try? Command(prefixOf: parameters) }
+
+    /// Code, identifier, length and parameters.
+    public var bytes: [UInt8] {
+        let length = UInt16(truncatingIfNeeded: parameters.count)
+        return [code, identifier, UInt8(truncatingIfNeeded: length), UInt8(length >> 8)] + parameters
+    }
+
+    /// Ranges of the commands of a PDU, headers included; the last command may be cut short.
+    public static func ranges(_ pdu: [UInt8], in range: Range<Int>) -> [Range<Int>] {
+        var ranges: [Range<Int>] = []
+        var start = range.lowerBound
+        while range.upperBound - start >= headerOctets {
+            let end = min(start + headerOctets + Int(pdu[start + 2]) + Int(pdu[start + 3]) << 8, range.upperBound)
+            ranges.append(start..<end)
+            start = end
+        }
+        return ranges
+    }
 
     /// Returns the commands of a PDU in order: there may be several on BR/EDR. Core Vol 3, Part A, 4.
     ///
     /// - Returns: the complete commands, and the identifier of a command that is longer than the remaining octets.
-    static func list(_ pdu: [UInt8]) -> (commands: [SignalingCommand], cut: UInt8?) {
+    public static func list(_ pdu: [UInt8]) -> (commands: [SignalingCommand], cut: UInt8?) {
         var commands: [SignalingCommand] = []
         var rest = pdu[...]
         while rest.count >= 2 {
@@ -33,7 +58,7 @@ struct SignalingCommand: Equatable {
 
     /// Returns the identifier of the first request in a PDU, complete or not: the rejection of a PDU that is too long uses it. Core Vol 3,
     /// Part A, 4.1.
-    static func firstRequest(in pdu: [UInt8]) -> UInt8? {
+    public static func firstRequest(in pdu: [UInt8]) -> UInt8? {
         var rest = pdu[...]
         while rest.count >= headerOctets {
             let octets = [UInt8](rest.prefix(headerOctets))
@@ -44,7 +69,7 @@ struct SignalingCommand: Equatable {
     }
 
     /// Returns true for responses and indications, which are never answered.
-    static func isAnswer(_ code: UInt8) -> Bool {
+    public static func isAnswer(_ code: UInt8) -> Bool {
         switch code {
         case L2CAPSignaling.CommandRejectRsp.opcode, L2CAPSignaling.ConnectionRsp.opcode, L2CAPSignaling.ConfigurationRsp.opcode,
             L2CAPSignaling.DisconnectionRsp.opcode, L2CAPSignaling.EchoRsp.opcode, L2CAPSignaling.InformationRsp.opcode,
@@ -58,30 +83,32 @@ struct SignalingCommand: Equatable {
 
     // MARK: Refusals
 
-    static func reject(_ identifier: UInt8, _ reason: L2CAPRejectReason = .commandNotUnderstood, _ data: [UInt8] = []) -> [UInt8] {
+    public static func reject(_ identifier: UInt8, _ reason: L2CAPRejectReason = .commandNotUnderstood, _ data: [UInt8] = []) -> [UInt8] {
         L2CAPSignaling.CommandRejectRsp(reason: reason, reasonData: data).bytes(identifier: identifier)
     }
 
     /// - Parameters:
     ///   - local: the channel's CID at the rejecting device.
     ///   - remote: the other CID, 0 if the request does not contain it.
-    static func reject(_ identifier: UInt8, invalidCID local: UInt16, _ remote: UInt16 = 0) -> [UInt8] {
+    public static func reject(_ identifier: UInt8, invalidCID local: UInt16, _ remote: UInt16 = 0) -> [UInt8] {
         var data = ByteWriter()
         data.u16(local)
         data.u16(remote)
         return reject(identifier, .invalidCIDInRequest, data.bytes)
     }
 
-    static func reject(_ identifier: UInt8, signalingMTU: Int) -> [UInt8] {
+    public static func reject(_ identifier: UInt8, signalingMTU: Int) -> [UInt8] {
         reject(identifier, .signalingMTUExceeded, [UInt8(signalingMTU & 0xFF), UInt8(signalingMTU >> 8 & 0xFF)])
     }
 }
 
 /// The identifiers of a side's requests: 1...255 in order. Core Vol 3, Part A, 4.
-struct SignalingIdentifiers {
+public struct SignalingIdentifiers: Sendable {
     private var last: UInt8 = 0
 
-    mutating func next() -> UInt8 {
+    public init() {}
+
+    public mutating func next() -> UInt8 {
         last = last == 0xFF ? 1 : last + 1
         return last
     }

@@ -3,7 +3,7 @@ import Packets
 /// The mode of a channel. Core Vol 3, Part A, 5.4.
 ///
 /// Retransmission mode and flow control mode are not supported: they have been withdrawn from the specification.
-enum ChannelMode: UInt8, Comparable {
+public enum ChannelMode: UInt8, Sendable, Comparable {
     case basic = 0
     case enhancedRetransmission = 3
     case streaming = 4
@@ -17,77 +17,97 @@ enum ChannelMode: UInt8, Comparable {
         }
     }
 
-    static func < (a: ChannelMode, b: ChannelMode) -> Bool { a.demand < b.demand }
+    public static func < (a: ChannelMode, b: ChannelMode) -> Bool { a.demand < b.demand }
 }
 
 /// The retransmission and flow control option. Core Vol 3, Part A, 5.4.
-struct RetransmissionOption: Equatable {
+public struct RetransmissionOption: Sendable, Equatable {
     /// A `ChannelMode`, or an unknown mode of the peer.
-    var mode: UInt8
-    var transmitWindow: UInt8 = 0
-    var maxTransmit: UInt8 = 0
+    public var mode: UInt8
+    public var transmitWindow: UInt8 = 0
+    public var maxTransmit: UInt8 = 0
     /// Milliseconds.
-    var retransmissionTimeOut: UInt16 = 0
-    var monitorTimeOut: UInt16 = 0
+    public var retransmissionTimeOut: UInt16 = 0
+    public var monitorTimeOut: UInt16 = 0
     /// Maximum PDU payload size.
-    var mps: UInt16 = 0
+    public var mps: UInt16 = 0
+
+    public init(
+        mode: UInt8, transmitWindow: UInt8 = 0, maxTransmit: UInt8 = 0, retransmissionTimeOut: UInt16 = 0, monitorTimeOut: UInt16 = 0,
+        mps: UInt16 = 0
+    ) {
+        (self.mode, self.transmitWindow, self.maxTransmit) = (mode, transmitWindow, maxTransmit)
+        (self.retransmissionTimeOut, self.monitorTimeOut, self.mps) = (retransmissionTimeOut, monitorTimeOut, mps)
+    }
 }
 
 /// A flow specification. Core Vol 3, Part A, 5.3.
-struct QualityOfService: Equatable {
-    enum ServiceType {
-        static let bestEffort: UInt8 = 1
-        static let guaranteed: UInt8 = 2
+public struct QualityOfService: Sendable, Equatable {
+    public enum ServiceType {
+        public static let bestEffort: UInt8 = 1
+        public static let guaranteed: UInt8 = 2
     }
 
-    var serviceType = ServiceType.bestEffort
+    public var serviceType: UInt8
     /// Token rate, token bucket size, peak bandwidth, latency, delay variation.
-    var numbers: [UInt32] = [0, 0, 0, 0xFFFF_FFFF, 0xFFFF_FFFF]
+    public var numbers: [UInt32]
+
+    public init(serviceType: UInt8 = ServiceType.bestEffort, numbers: [UInt32] = [0, 0, 0, 0xFFFF_FFFF, 0xFFFF_FFFF]) {
+        (self.serviceType, self.numbers) = (serviceType, numbers)
+    }
 }
 
 /// An extended flow specification. Core Vol 3, Part A, 5.6.
-struct ExtendedFlowSpecification: Equatable {
-    var identifier: UInt8 = 1
-    var serviceType = QualityOfService.ServiceType.bestEffort
-    var maximumSDU: UInt16 = 0xFFFF
+public struct ExtendedFlowSpecification: Sendable, Equatable {
+    public var identifier: UInt8 = 1
+    public var serviceType = QualityOfService.ServiceType.bestEffort
+    public var maximumSDU: UInt16 = 0xFFFF
     /// Microseconds.
-    var interArrivalTime: UInt32 = 0xFFFF_FFFF
-    var accessLatency: UInt32 = 0xFFFF_FFFF
-    var flushTimeout: UInt32 = 0xFFFF_FFFF
+    public var interArrivalTime: UInt32 = 0xFFFF_FFFF
+    public var accessLatency: UInt32 = 0xFFFF_FFFF
+    public var flushTimeout: UInt32 = 0xFFFF_FFFF
+
+    public init(
+        identifier: UInt8 = 1, serviceType: UInt8 = QualityOfService.ServiceType.bestEffort, maximumSDU: UInt16 = 0xFFFF,
+        interArrivalTime: UInt32 = 0xFFFF_FFFF, accessLatency: UInt32 = 0xFFFF_FFFF, flushTimeout: UInt32 = 0xFFFF_FFFF
+    ) {
+        (self.identifier, self.serviceType, self.maximumSDU) = (identifier, serviceType, maximumSDU)
+        (self.interArrivalTime, self.accessLatency, self.flushTimeout) = (interArrivalTime, accessLatency, flushTimeout)
+    }
 }
 
 /// The configuration options of one direction. Core Vol 3, Part A, 5.
-struct ConfigurationOptions: Equatable {
-    enum Kind {
-        static let mtu: UInt8 = 1
-        static let flushTimeout: UInt8 = 2
-        static let qualityOfService: UInt8 = 3
-        static let retransmission: UInt8 = 4
-        static let frameCheckSequence: UInt8 = 5
-        static let extendedFlowSpecification: UInt8 = 6
-        static let extendedWindowSize: UInt8 = 7
+public struct ConfigurationOptions: Sendable, Equatable {
+    public enum Kind {
+        public static let mtu: UInt8 = 1
+        public static let flushTimeout: UInt8 = 2
+        public static let qualityOfService: UInt8 = 3
+        public static let retransmission: UInt8 = 4
+        public static let frameCheckSequence: UInt8 = 5
+        public static let extendedFlowSpecification: UInt8 = 6
+        public static let extendedWindowSize: UInt8 = 7
         /// An unknown option with this bit is ignored.
-        static let hint: UInt8 = 0x80
+        public static let hint: UInt8 = 0x80
     }
 
-    var mtu: UInt16?
+    public var mtu: UInt16?
     /// In milliseconds; 0xFFFF is infinite.
-    var flushTimeout: UInt16?
-    var qualityOfService: QualityOfService?
-    var retransmission: RetransmissionOption?
+    public var flushTimeout: UInt16?
+    public var qualityOfService: QualityOfService?
+    public var retransmission: RetransmissionOption?
     /// 0 no FCS, 1 16-bit FCS.
-    var frameCheckSequence: UInt8?
-    var extendedFlowSpecification: ExtendedFlowSpecification?
-    var extendedWindowSize: UInt16?
+    public var frameCheckSequence: UInt8?
+    public var extendedFlowSpecification: ExtendedFlowSpecification?
+    public var extendedWindowSize: UInt16?
     /// The unknown types that are not hints, each once.
-    var unknown: [UInt8] = []
+    public var unknown: [UInt8] = []
 
-    init() {}
+    public init() {}
 
     /// Decodes options; a repeated option replaces the one before it.
     ///
     /// - Throws: if an option is longer than the remaining octets or has the wrong length for its type.
-    init(_ octets: [UInt8]) throws(PDUError) {
+    public init(_ octets: [UInt8]) throws(PDUError) {
         var reader = ByteReader(octets.span.bytes)
         while reader.remaining > 0 {
             let type = try reader.u8("Type")
@@ -149,7 +169,7 @@ struct ConfigurationOptions: Equatable {
 
 extension ConfigurationOptions {
     /// The encoded options; an option is never divided between two commands. Core Vol 3, Part A, 7.1.
-    var encoded: [[UInt8]] {
+    public var encoded: [[UInt8]] {
         var list: [[UInt8]] = []
         func option(_ type: UInt8, _ write: (inout ByteWriter) -> Void) {
             var value = ByteWriter()
@@ -173,7 +193,7 @@ extension ConfigurationOptions {
     }
 
     /// Divides the options into the fewest lists that each fit into a command of the minimum MTUsig.
-    func chunks(of room: Int) -> [[UInt8]] {
+    public func chunks(of room: Int) -> [[UInt8]] {
         var chunks: [[UInt8]] = [[]]
         for option in encoded {
             if let last = chunks.last, !last.isEmpty, last.count + option.count > room { chunks.append([]) }
@@ -184,7 +204,7 @@ extension ConfigurationOptions {
 }
 
 extension RetransmissionOption {
-    func encode(into writer: inout ByteWriter) {
+    public func encode(into writer: inout ByteWriter) {
         writer.u8(mode)
         writer.u8(transmitWindow)
         writer.u8(maxTransmit)
@@ -195,7 +215,7 @@ extension RetransmissionOption {
 }
 
 extension ExtendedFlowSpecification {
-    func encode(into writer: inout ByteWriter) {
+    public func encode(into writer: inout ByteWriter) {
         writer.u8(identifier)
         writer.u8(serviceType)
         writer.u16(maximumSDU)
