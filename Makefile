@@ -6,7 +6,7 @@ BLUEBENCH := .build/release/bluebench
 REPORT := build/report
 # make run and make test share one optimised build: its rooms are open to tests, and the runtime looks for overlapping accesses.
 # C is compiled without debug information, which is a fifth of BoringSSL's compile time.
-OPTIMISED := BLUEBENCH_TESTING=1 swift build -c release --disable-index-store -Xcc -g0
+OPTIMISED := BLUEBENCH_TESTING=1 swift build -c release -Xcc -g0
 TESTED := BLUEBENCH_TESTING=1 swift test -c release --skip-build
 # The program as it is distributed is built apart: without both, and on Linux with Swift's libraries inside.
 DISTRIBUTED := .build/dist
