@@ -52,7 +52,7 @@ struct PredicateTests {
             ),
             ("ATT_ERROR_RSP", "Error_Code", "{not: 10}", .number(10), "not Attribute_Not_Found"),
             ("ATT_ERROR_RSP", "Request_Opcode_In_Error", "22", .number(8), "ATT_PREPARE_WRITE_REQ"),
-            ("ATT_ERROR_RSP", "Attribute_Handle_In_Error", "{atLeast: 22}", .number(8), "at least 22"),
+            ("ATT_ERROR_RSP", "Attribute_Handle_In_Error", "{atLeast: 22}", .number(8), "at least 0x0016"),
             (
                 "Disconnection_Complete", "Reason", "{anyOf: [0x13, 0x16]}", .number(8),
                 "Remote_User_Terminated_Connection or Connection_Terminated_By_Local_Host"
