@@ -155,7 +155,7 @@ def test_a_case_that_fails_each_time_fails(tmp_path, cases):
 
 def test_enough_failures_end_the_run(tmp_path, cases):
     output = run_bench("run", "made", "--cases", cases, "--max-failures", 2, "--report", tmp_path, expected=FAIL).stdout
-    assert "8 cases were not run: the run ended after 2 failures" in output
+    assert "8 cases not run: the run ended after 2 failures" in output
     assert len([line for line in output.splitlines() if "made/case" in line]) == 4, "who was not run has no line"
     assert f"to go on  bluebench run made --cases {cases} --max-failures 2 --report {tmp_path} --resume" in output
     document = results(tmp_path)
@@ -170,7 +170,7 @@ def test_a_run_whose_time_is_up_ends(tmp_path, cases):
     with dongles(2) as (near, far):
         ends = ("--tester", f"tcp:127.0.0.1:{near}", "--subject", f"tcp:127.0.0.1:{far}")
         output = run_bench("run", "long", "made", "--cases", cases, *ends, "--timeout", 1, "--report", tmp_path, expected=BENCH).stdout
-    assert f"{COUNT} cases were not run: the run's time was up (--timeout 1)" in output
+    assert f"{COUNT} cases not run: the run's time was up (--timeout 1)" in output
     assert {case["verdict"] for case in results(tmp_path)["cases"]} == {"INCONC"}
     assert results(tmp_path)["cases"][0]["message"] == "the run's time was up (--timeout 1)"
 
