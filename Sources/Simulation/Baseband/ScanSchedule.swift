@@ -21,7 +21,8 @@ final class ScanSchedule {
     private var window = Microseconds.zero
     private var isInterlaced = false
     /// True while the device inquires or pages. The distance between its own scan windows then varies from half the interval to the
-    /// interval. At a constant distance, windows that coincide with those of the paged device would do so until the page time-out.
+    /// interval. At a constant distance, windows that coincide with those of the paged device would do so until the page time-out. An
+    /// interval of less than 32 windows is extended to 32, so that own scans take at most a sixteenth of the time.
     var isIrregular = false { didSet { length = nextLength } }
     /// Start and number of the current interval.
     private var start = Microseconds.zero
@@ -64,7 +65,8 @@ final class ScanSchedule {
     private var nextLength: Microseconds {
         guard isIrregular else { return interval }
         let fraction = UInt32(truncatingIfNeeded: number) &* 0x9E37_79B9 &+ UInt32(truncatingIfNeeded: radio.identifier) &* 0x6C07_8965
-        return interval - min(interval / 2, interval - window * windowsPerInterval) * Int(fraction >> 20) / (1 << 12)
+        let longest = max(interval, window * (32 * windowsPerInterval))
+        return longest - longest / 2 * Int(fraction >> 20) / (1 << 12)
     }
 
     private func reach(_ time: Microseconds) {

@@ -182,6 +182,8 @@ import Timing
 
     struct IdleRow: Sendable {
         var isInterlaced: Bool
+        /// Page scan interval of the device that pages, in slots. Its window is 11.25 ms.
+        var interval: UInt16 = 0x800
         /// Seconds from Create_Connection to Connection_Complete over all seeds. Interlaced page scan answers in its first window: half an
         /// interval of 1.28 s on average. Standard page scan misses the first train of R2, 2.56 s, in half of the cases.
         var mean: Double
@@ -189,7 +191,11 @@ import Timing
     }
 
     /// Inquiry and page between two hosts with both scans enabled at the same time, so that their windows coincide.
-    @Test(arguments: [IdleRow(isInterlaced: true, mean: 0.8, most: 1.4), IdleRow(isInterlaced: false, mean: 2.2, most: 4)])
+    @Test(arguments: [
+        IdleRow(isInterlaced: true, mean: 0.8, most: 1.4), IdleRow(isInterlaced: false, mean: 2.2, most: 4),
+        IdleRow(isInterlaced: false, interval: 0x40, mean: 2.4, most: 5.12),
+        IdleRow(isInterlaced: false, interval: 0x12, mean: 2.4, most: 5.12),
+    ])
     func aDeviceThatScansItselfFindsAndPagesAnother(_ row: IdleRow) throws {
         var times: [Double] = []
         for seed in 1...40 as ClosedRange<UInt64> {
@@ -201,7 +207,9 @@ import Timing
                         HCICommands.WritePageScanType(pageScanType: row.isInterlaced ? 1 : 0),
                         HCICommands.SetEventFilter(filterType: 2, filterCondition: [0, 2]), HCICommands.WriteScanEnable(scanEnable: 3))
                 }
-                try await near.succeed(HCICommands.Inquiry(lap: InquiryTests.general, inquiryLength: 8))
+                try await near.succeed(
+                    HCICommands.WritePageScanActivity(pageScanInterval: row.interval, pageScanWindow: 0x12),
+                    HCICommands.Inquiry(lap: InquiryTests.general, inquiryLength: 8))
                 let found: HCIEvents.InquiryResult = try await near.next(within: .seconds(11))
                 #expect(found.responses.map(\.bdADDR) == [World.address(1).bdADDR])
                 try await near.succeed(HCICommands.InquiryCancel())
