@@ -14,7 +14,9 @@ public final class CaptureTransport: HCITransport, HCITransportSink {
     private let received: CaptureDirection
     private var sink: (any HCITransportSink)?
 
-    /// - Parameter holder: the end that is wrapped.
+    /// Wraps a transport so that its packets are written to the log.
+    ///
+    /// - Parameter holder: the end that uses the transport; it decides which packets count as sent.
     public init(_ inner: any HCITransport, into log: CaptureLog, interface: Int, heldBy holder: Holder = .host, on loop: RunLoop) {
         self.inner = inner
         self.log = log

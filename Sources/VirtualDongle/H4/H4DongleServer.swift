@@ -15,8 +15,9 @@ public final class H4DongleServer {
     private var clients: [Int: H4Transport] = [:]
     /// Clients waiting for the current client to leave.
     private var waiting: [Int: (stream: ByteStream, timer: Timer)] = [:]
-    /// Clients that have not sent the token, oldest first, and their maximum number.
+    /// Clients that have not sent the token, oldest first.
     private var gates: [TokenGate] = []
+    /// Maximum length of `gates`.
     private static let mostGates = 64
     /// The time that a new client waits. A client that reconnects may meet its own old connection, whose end has not been noticed.
     private static let courtesy = Microseconds.milliseconds(250)

@@ -92,7 +92,7 @@ struct HistoryShowCommand: ParsableCommand {
 
     @OptionGroup var rows: HistoryOptions
     @Option(
-        help: ArgumentHelp("Exit code 1 where a row changed for the worse within its last n runs.", valueName: "runs"),
+        help: ArgumentHelp("Exit code 1 if a row has become worse within its last n runs.", valueName: "runs"),
         transform: Arguments.whole(1...1_000_000))
     var failWithin: Int?
     @Option(help: ArgumentHelp("Write trends, changes and verdicts as JSON.", valueName: "file"), completion: .file()) var json: String?

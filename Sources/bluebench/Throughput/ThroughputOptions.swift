@@ -27,7 +27,7 @@ struct ThroughputDevices: ParsableArguments {
 /// A product that is measured by one of its own characteristics.
 struct ProductOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Its name, its address, or the UUID of a service that it advertises.", valueName: "peer"))
+        help: ArgumentHelp("Peer: its name, its address, or the UUID of a service that it advertises.", valueName: "peer"))
     var peer: String?
     @Option(help: ArgumentHelp("Count the notifications of this characteristic.", valueName: "uuid"), transform: Arguments.uuid)
     var notify: BluetoothUUID?
