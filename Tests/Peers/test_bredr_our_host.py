@@ -65,13 +65,15 @@ class Meeting:
                 return ours.events, cipher
 
     async def begins(self, link, pairs):
-        """Bumble authenticates and encrypts, and after a pairing with P-256 derives the LE keys."""
+        """Bumble authenticates and encrypts, and after a pairing with P-256 derives the LE keys. We authenticate Bumble, and end the link."""
+        gone = Inbox(link, link.EVENT_DISCONNECTION)
         try:
             await link.authenticate()
             await link.encrypt()
             cipher = link.encryption
             if pairs:
                 await link.pair()
+            await gone.next()
         except HCI_Error:
             cipher = None
         if link.handle in link.device.connections:

@@ -141,8 +141,31 @@ import Testing
             "the peer begins with the key of both", known: .unauthenticatedCombinationP192, ends: .unauthenticated,
             [
                 (.keyRequested, [.replyKey(key(.unauthenticatedCombinationP192))]), (.encrypted(isAESCCM: false), [.readKeySize]),
-                (.keySize(16), [.reached(.unauthenticated)]), (.require(.authenticated), [.authenticate]),
-                (.keyRequested, [.replyKey(nil)]),
+                (.keySize(16), [.authenticate]), (.authenticated(.success), [.reached(.unauthenticated)]),
+                (.require(.authenticated), [.authenticate]), (.keyRequested, [.replyKey(nil)]),
+            ]),
+        Row(
+            "BIAS: the peer has authenticated this device and cannot prove its own key", known: .authenticatedCombinationP192, ends: .open,
+            [
+                (.keyRequested, [.replyKey(key(.authenticatedCombinationP192))]), (.encrypted(isAESCCM: false), [.readKeySize]),
+                (.keySize(16), [.authenticate]), (.require(.unauthenticated), []),
+                (
+                    .authenticated(.authenticationFailure),
+                    [.failed(.authenticationFailure), .disconnect(.authenticationFailure)]
+                ),
+            ]),
+        Row(
+            "BIAS with a downgrade: E0 after secure connections", known: .authenticatedCombinationP256, ends: .authenticated,
+            [
+                (.encrypted(isAESCCM: false), [.readKeySize]), (.keySize(16), [.authenticate]),
+                (.authenticated(.success), [.reached(.authenticated)]),
+            ]),
+        Row(
+            "the peer's procedure comes before the proof", known: .authenticatedCombinationP192, ends: .authenticated,
+            [
+                (.encrypted(isAESCCM: false), [.readKeySize]), (.keySize(16), [.authenticate]), (.deferred, []),
+                (.require(.unauthenticated), [.authenticate]), (.authenticated(.success), [.refresh]),
+                (.encrypted(isAESCCM: false), [.readKeySize]), (.keySize(16), [.reached(.authenticated)]),
             ]),
         Row(
             "a peer that lost its key", known: .authenticatedCombinationP256, ends: .open,
@@ -160,7 +183,10 @@ import Testing
             ]),
         Row(
             "encryption ends", known: .authenticatedCombinationP192, ends: .open,
-            [(.encrypted(isAESCCM: false), [.readKeySize]), (.keySize(16), [.reached(.authenticated)]), (.unencrypted, [])]),
+            [
+                (.encrypted(isAESCCM: false), [.readKeySize]), (.keySize(16), [.authenticate]),
+                (.authenticated(.success), [.reached(.authenticated)]), (.unencrypted, []),
+            ]),
     ]
 
     static let pairings = [

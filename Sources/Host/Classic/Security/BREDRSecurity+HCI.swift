@@ -42,7 +42,7 @@ extension BREDRSecurity {
             return encryptionChanged(event.status, isAESCCM: Self.isAESCCM(event.encryptionEnabled))
         case HCIEvents.EncryptionKeyRefreshComplete.code:
             let event: HCIEvents.EncryptionKeyRefreshComplete = try packet.event()
-            return encryption.map { encryptionChanged(event.status, isAESCCM: $0.isAESCCM) } ?? []
+            return applied.map { encryptionChanged(event.status, isAESCCM: $0.isAESCCM) } ?? []
         case HCIEvents.EncryptionChangeV2.code:
             let event: HCIEvents.EncryptionChangeV2 = try packet.event()
             let actions = encryptionChanged(event.status, isAESCCM: Self.isAESCCM(event.encryptionEnabled))

@@ -42,6 +42,8 @@ struct BREDRSecurity {
         case encrypting
         /// The link is encrypted; the key size is being read.
         case measuring(isAESCCM: Bool)
+        /// The peer has authenticated this device; this device is authenticating the peer.
+        case verifying
     }
 
     private var settings: PairingSettings?
@@ -60,14 +62,23 @@ struct BREDRSecurity {
     private(set) var model: AssociationModel?
     /// The user was asked and has not replied.
     private var question: PairingQuestion?
-    /// Encryption of the link; nil if it is not encrypted.
-    private(set) var encryption: BREDREncryption?
+    /// The peer has proved on this link that it has the link key.
+    private var isPeerVerified = false
+    /// Encryption as the controller reports it.
+    private(set) var applied: BREDREncryption?
+    /// Encryption of the link; nil if it is not encrypted, or if the peer has not been authenticated.
+    var encryption: BREDREncryption? { isPeerVerified ? applied : nil }
 
     var level: SecurityMode4Level { encryption?.level ?? .open }
     /// True if no procedure started by this device is running.
     var isIdle: Bool { if case .idle = state { true } else { false } }
-    /// True while the link is encrypted and its key size is being read.
-    var isMeasuring: Bool { if case .measuring = state { true } else { false } }
+    /// True while the link is encrypted and its level is being determined.
+    var isMeasuring: Bool {
+        switch state {
+        case .measuring, .verifying: true
+        case .idle, .authenticating, .encrypting: false
+        }
+    }
     /// True if this device started the pairing, which implies its user's consent.
     private var isInitiator: Bool { if case .authenticating = state { true } else { false } }
 
@@ -98,7 +109,12 @@ struct BREDRSecurity {
     }
 
     /// The controller is busy with a procedure of the peer, which takes precedence.
-    mutating func deferred() { if isInitiator { (state, needed) = (.idle, .open) } }
+    mutating func deferred() {
+        switch state {
+        case .authenticating, .verifying: (state, needed) = (.idle, .open)
+        case .idle, .encrypting, .measuring: break
+        }
+    }
 
     /// Raises the link to the level that a service requires.
     mutating func require(_ level: SecurityMode4Level) -> [Action] {
@@ -132,6 +148,7 @@ struct BREDRSecurity {
     mutating func keyMade(_ key: LinkKey) -> [Action] {
         let key = claimsDataUntold && key.type != .changedCombination ? key.unauthenticated : key.inPlace(of: known)
         used = key
+        isPeerVerified = true
         model = own.flatMap(association)?.model
         defer { (own, peer) = (nil, nil) }
         guard let settings, settings.isBonding, peer?.isBonding ?? true else { return [] }
@@ -213,13 +230,25 @@ struct BREDRSecurity {
     /// Authentication Complete. The key is kept even if the peer claims to have lost it, since the claim may be forged. Core Vol 4, Part E,
     /// 7.7.6.
     mutating func authenticated(_ status: ErrorCode) -> [Action] {
+        if case .verifying = state { return verified(status) }
         guard case .authenticating = state else { return [] }
         guard status == .success else { return fail(status) }
+        isPeerVerified = true
         // The controller may have stored the key and not requested it.
         used = used ?? known
         guard let used, used.bestLevel >= needed else { return fail(.insufficientSecurity) }
         state = .encrypting
-        return [encryption == nil ? .encrypt : .refresh]
+        return [applied == nil ? .encrypt : .refresh]
+    }
+
+    /// Legacy authentication proves one device to the other; before E0 counts, both have to be authenticated. Core Vol 2, Part C, 4.2.1.
+    private mutating func verified(_ status: ErrorCode) -> [Action] {
+        guard status == .success else {
+            let isImpostor = status == .authenticationFailure || status == .pinOrKeyMissing
+            return fail(status) + (isImpostor ? [.disconnect(.authenticationFailure)] : [])
+        }
+        isPeerVerified = true
+        return measured()
     }
 
     /// Encryption Change. Core Vol 4, Part E, 7.7.8.
@@ -231,7 +260,7 @@ struct BREDRSecurity {
             return []
         }
         guard let isAESCCM else {
-            encryption = nil
+            applied = nil
             return isMeasuring ? fail(.insufficientSecurity) : []
         }
         used = used ?? known
@@ -246,10 +275,20 @@ struct BREDRSecurity {
         guard case .measuring(let isAESCCM) = state, let used else { return [] }
         let least = max(settings?.minimumKeySize ?? 0, LongTermKeySize.minimum)
         guard status == .success, octets >= least else {
-            encryption = nil
+            applied = nil
             return fail(.insufficientSecurity) + [.disconnect(.authenticationFailure)]
         }
-        encryption = BREDREncryption(linkKey: used, isAESCCM: isAESCCM, keySize: octets)
+        applied = BREDREncryption(linkKey: used, isAESCCM: isAESCCM, keySize: octets)
+        // Secure authentication, which precedes AES-CCM, is mutual.
+        if isAESCCM { isPeerVerified = true }
+        guard isPeerVerified else {
+            state = .verifying
+            return [.authenticate]
+        }
+        return measured()
+    }
+
+    private mutating func measured() -> [Action] {
         guard level >= needed else { return fail(.insufficientSecurity) }
         (state, needed) = (.idle, .open)
         return [.reached(level)]

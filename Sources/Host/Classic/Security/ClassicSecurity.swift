@@ -87,7 +87,9 @@ final class ClassicSecurity {
 
     func received(_ packet: HCIPacket) throws(PDUError) {
         learn()
+        let wasMeasuring = machine.isMeasuring
         guard let actions = try machine.received(packet) else { return }
+        defer { if wasMeasuring { settleOnceMeasured() } }
         if packet.eventCode == HCIEvents.LinkKeyNotification.code { hasNewKey = true }
         perform(actions)
         if packet.eventCode == HCIEvents.SimplePairingComplete.code {
@@ -143,8 +145,12 @@ final class ClassicSecurity {
         submit(HCIPacket(command: HCICommands.AuthenticationRequested(connectionHandle: handle))) { [weak self] answer in
             guard let self, answer.status != .success else { return }
             // The procedure of the peer runs first; afterwards the requested level is checked again.
-            if answer.status == .commandDisallowed, pairing == nil { return machine.deferred() }
-            perform(machine.authenticated(answer.status))
+            if answer.status == .commandDisallowed, pairing == nil {
+                machine.deferred()
+            } else {
+                perform(machine.authenticated(answer.status))
+            }
+            settleOnceMeasured()
         }
     }
 
@@ -167,9 +173,11 @@ final class ClassicSecurity {
             guard let self else { return }
             let size = (try? HCICommands.ReadEncryptionKeySize.Return(prefixOf: answer.returns))?.keySize ?? 0
             perform(machine.keySizeRead(answer.status, octets: Int(size)))
-            settled()
+            settleOnceMeasured()
         }
     }
+
+    private func settleOnceMeasured() { if !machine.isMeasuring { settled() } }
 
     private func ask(_ question: PairingQuestion) {
         guard let connection else { return }
