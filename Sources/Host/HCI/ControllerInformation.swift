@@ -50,6 +50,9 @@ public struct ControllerInformation: Sendable, Equatable {
     /// True if the bit of a command is set. Core Vol 4, Part E, 6.27.
     public func supports<Command: HCICommand>(_ command: Command.Type) -> Bool { SupportedCommands(supportedCommands).contains(command) }
 
+    /// Feature bits 28 and 29. Core Vol 2, Part C, 3.3.
+    var supportsInterlacedInquiryScan: Bool { features >> 28 & 1 == 1 }
+    var supportsInterlacedPageScan: Bool { features >> 29 & 1 == 1 }
     public var isLEOnly: Bool { features >> 37 & 1 == 1 }
     public var supportsExtendedAdvertising: Bool { leFeatures.contains(.leExtendedAdvertising) }
 }

@@ -40,6 +40,21 @@ import Timing
         }
     }
 
+    /// A scan interval of 1.28 s with two interlaced windows, and the set-up of the link.
+    @Test func aConnectableHostIsReachedWithinOneScanInterval() throws {
+        try Self.run { central, peripheral, near, _ in
+            let address = peripheral.controller.address.bdADDR
+            var link = near
+            for _ in 1...8 {
+                try await link.disconnect()
+                try await central.loop.sleep(for: .milliseconds(317))
+                let began = central.loop.now
+                link = try await central.connectClassic(to: address)
+                #expect((central.loop.now - began).seconds < 1.4)
+            }
+        }
+    }
+
     @Test func aConnectionThatNobodyAnswersIsRefused() throws {
         try Self.run { central, _, _, _ in
             await #expect(throws: HostError.peer(.rejected("Create_Connection", .pageTimeout))) {

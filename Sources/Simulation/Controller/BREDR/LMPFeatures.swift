@@ -22,6 +22,7 @@ struct LMPFeatures: OptionSet {
     static let enhancedRate3M = LMPFeatures(rawValue: 1 << 26)
     static let enhancedInquiryScan = LMPFeatures(rawValue: 1 << 27)
     static let interlacedInquiryScan = LMPFeatures(rawValue: 1 << 28)
+    static let interlacedPageScan = LMPFeatures(rawValue: 1 << 29)
     static let rssiWithInquiryResults = LMPFeatures(rawValue: 1 << 30)
     static let extendedSCO = LMPFeatures(rawValue: 1 << 31)
     static let ev4 = LMPFeatures(rawValue: 1 << 32)
@@ -52,9 +53,9 @@ struct LMPFeatures: OptionSet {
     static let dual = synchronous.union([
         .threeSlotPackets, .fiveSlotPackets, .enhancedRate2M, .enhancedRate3M, .threeSlotEnhancedRate, .fiveSlotEnhancedRate,
         .encryption, .slotOffset, .sniff, .timingAccuracy, .roleSwitch, .pauseEncryption, .simplePairing, .encapsulatedPDU,
-        .adaptiveHoppingPeripheral, .adaptiveHoppingCentral, .enhancedInquiryScan, .interlacedInquiryScan, .rssiWithInquiryResults,
-        .leSupportedController, .extendedInquiryResponse,
-        .simultaneousLEAndBREDR, .variableInquiryTXPowerLevel, .extendedPages,
+        .adaptiveHoppingPeripheral, .adaptiveHoppingCentral, .enhancedInquiryScan, .interlacedInquiryScan, .interlacedPageScan,
+        .rssiWithInquiryResults, .leSupportedController, .extendedInquiryResponse, .simultaneousLEAndBREDR, .variableInquiryTXPowerLevel,
+        .extendedPages,
     ])
 }
 
