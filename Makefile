@@ -5,13 +5,13 @@ MAKEFLAGS += --no-print-directory
 BLUEBENCH := .build/release/bluebench
 REPORT := build/report
 # make run and make test share one optimised build: its rooms are open to tests, and the runtime looks for overlapping accesses.
-# C is compiled without debug information, which is a fifth of BoringSSL's compile time.
+# C (that of Yams) is compiled without debug information.
 OPTIMISED := BLUEBENCH_TESTING=1 swift build -c release -Xcc -g0
 TESTED := BLUEBENCH_TESTING=1 swift test -c release --skip-build
 # The program as it is distributed is built apart: without both, and on Linux with Swift's libraries inside.
 DISTRIBUTED := .build/dist
 DISTRIBUTE := swift build -c release --scratch-path $(DISTRIBUTED) $(if $(filter Linux,$(shell uname)),--static-swift-stdlib)
-# The packages also contain libusb and SQLite: pkg-config first finds a libusb in a folder that holds archives only.
+# The packages also contain libusb, SQLite and libcrypto: pkg-config first finds a libusb in a folder that holds archives only.
 STATIC := .build/static
 # The tests are independent of one another: one worker for each core, which takes over what another has not begun yet.
 PYTEST := .venv/bin/python -m pytest -n auto --dist worksteal
@@ -34,9 +34,9 @@ release: setup ## the optimised build of the program, which make run uses
 distributed: setup ## the program as make dist packs it and make bench measures it, in .build/dist
 	$(DISTRIBUTE) --product bluebench
 
-$(STATIC):
+$(STATIC): Makefile
 	@mkdir -p $@
-	@for library in libusb-1.0 sqlite3; do ln -sf "$$(pkg-config --variable=libdir $$library)/lib$${library#lib}.a" $@/; done
+	@for library in libusb-1.0 sqlite3 libcrypto; do ln -sf "$$(pkg-config --variable=libdir $$library)/lib$${library#lib}.a" $@/; done
 	@printf '%s\n' 'Name: libusb-1.0' 'Description: libusb as an archive' "Version: $$(pkg-config --modversion libusb-1.0)" \
 		'Libs: -L$(CURDIR)/$(STATIC) -lusb-1.0 -l:libudev.so.1' "Cflags: $$(pkg-config --cflags libusb-1.0)" >$@/libusb-1.0.pc
 

@@ -33,10 +33,6 @@ func tests(_ room: String, _ others: [Target.Dependency] = []) -> Target {
     .testTarget(name: "\(room)Tests", dependencies: [.byName(name: room)] + others, swiftSettings: house + asWritten)
 }
 
-let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
-// BoringSSL comes with Crypto on Linux. On macOS Crypto is CryptoKit, and only CryptoExtras brings BoringSSL.
-let cryptoExtras = Target.Dependency.product(
-    name: "CryptoExtras", package: "swift-crypto", condition: .when(platforms: [.macOS]))
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let histogram = Target.Dependency.product(name: "Histogram", package: "hdrhistogram-swift")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
@@ -53,7 +49,6 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", exact: "0.2.0"),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", exact: "2.1.1"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
@@ -89,9 +84,10 @@ let package = Package(
         room("HCI", ["Transport", "Timing", "Packets", deque], settings: quick),
         room("Transport", ["Timing", "Packets", deque], settings: quick),
         room("Timing", ["CEpoll", "Packets", deque], settings: quick),
-        room("BluetoothCrypto", ["Timing", "Packets", crypto, cryptoExtras]),
+        room("BluetoothCrypto", ["CLibCrypto", "Timing", "Packets"]),
         room("Packets", settings: [.enableExperimentalFeature("Lifetimes")], plugins: ["GeneratePDUs"]),
         .systemLibrary(name: "CEpoll"),
+        .systemLibrary(name: "CLibCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
         .systemLibrary(name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"]), .brew(["libusb"])]),
         .plugin(name: "GeneratePDUs", capability: .buildTool(), dependencies: ["PDUGenerator"]),

@@ -1,32 +1,39 @@
-// CryptoExtras offers both functions, too; it and the ASN.1 library below it would be 34 CPU seconds of every clean build.
-internal import CCryptoBoringSSL
+internal import CLibCrypto
 
-/// A 128-bit AES key, prepared for repeated use. Numbers have their most significant octet first, as in the specification.
+/// A 128-bit AES key. Numbers have their most significant octet first, as in the specification.
 public struct AESKey: Sendable {
     public let value: UInt128
-    private let schedule: AES_KEY
 
-    public init(_ value: UInt128) {
-        self.value = value
-        var schedule = AES_KEY()
-        _ = CCryptoBoringSSL_AES_set_encrypt_key(value.octets, 128, &schedule)
-        self.schedule = schedule
-    }
+    public init(_ value: UInt128) { self.value = value }
 
     /// The security function e: AES-128 of one block. Core Vol 3, Part H, 2.2.1.
     public func encrypt(_ block: UInt128) -> UInt128 {
         var encrypted = [UInt8](repeating: 0, count: 16)
-        withUnsafePointer(to: schedule) { CCryptoBoringSSL_AES_encrypt(block.octets, &encrypted, $0) }
+        var length: Int32 = 0
+        let context = CipherContext()
+        let isEncrypted =
+            EVP_EncryptInit_ex(context.pointer, EVP_aes_128_ecb(), nil, value.octets, nil) == 1
+            && EVP_EncryptUpdate(context.pointer, &encrypted, &length, block.octets, 16) == 1
+        precondition(isEncrypted, "libcrypto does not provide AES-128")
         return UInt128(octets: encrypted)
     }
 
     /// AES-CMAC of a message. RFC 4493; Core Vol 3, Part H, 2.2.5.
     public func cmac(_ message: [UInt8]) -> UInt128 {
         var code = [UInt8](repeating: 0, count: 16)
-        // It fails only if there is no memory.
-        guard CCryptoBoringSSL_AES_CMAC(&code, value.octets, 16, message, message.count) == 1 else { return 0 }
+        let result = EVP_Q_mac(nil, "CMAC", nil, "AES-128-CBC", nil, value.octets, 16, message, message.count, &code, 16, nil)
+        precondition(result != nil, "libcrypto does not provide AES-CMAC")
         return UInt128(octets: code)
     }
+}
+
+/// State of a cipher in libcrypto.
+struct CipherContext: ~Copyable {
+    let pointer: OpaquePointer?
+
+    init() { pointer = EVP_CIPHER_CTX_new() }
+
+    deinit { EVP_CIPHER_CTX_free(pointer) }
 }
 
 extension UInt128 {

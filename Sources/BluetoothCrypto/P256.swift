@@ -1,5 +1,3 @@
-import Crypto
-
 /// A public key: a point on P-256. Core Vol 2, Part H, 7.4.
 public struct P256PublicKey: CurvePublicKey {
     public var x: UInt256
@@ -20,16 +18,16 @@ public struct P256PublicKey: CurvePublicKey {
 /// A key pair on P-256.
 public struct P256KeyPair: CurveKeyPair {
     public let publicKey: P256PublicKey
-    private let key: P256.KeyAgreement.PrivateKey
+    private let privateKey: UInt256
+    /// Order of the base point.
+    private static let order = UInt256(
+        high: 0xFFFF_FFFF_0000_0000_FFFF_FFFF_FFFF_FFFF, low: 0xBCE6_FAAD_A717_9E84_F3B9_CAC2_FC63_2551)
 
     public init(privateKey: UInt256) throws(CurveError) {
-        guard let key = try? P256.KeyAgreement.PrivateKey(rawRepresentation: privateKey.octets) else { throw .privateKeyOutOfRange }
-        let point = [UInt8](key.publicKey.rawRepresentation)
-        guard let x = UInt256(octets: [UInt8](point.prefix(32))), let y = UInt256(octets: [UInt8](point.suffix(32))) else {
-            throw .privateKeyOutOfRange
-        }
-        self.key = key
-        publicKey = P256PublicKey(x: x, y: y)
+        guard privateKey > UInt256(high: 0, low: 0), privateKey < Self.order, let point = EllipticCurve.p256.multiply(privateKey)
+        else { throw .privateKeyOutOfRange }
+        self.privateKey = privateKey
+        publicKey = P256PublicKey(x: point.x, y: point.y)
     }
 
     /// The published debug key pair, with which a sniffer can decrypt. Core Vol 3, Part H, 2.3.5.6.1.
@@ -49,10 +47,7 @@ public struct P256KeyPair: CurveKeyPair {
 
     /// DHKey: x coordinate of the shared point.
     public func sharedSecret(with peer: P256PublicKey) throws(CurveError) -> UInt256 {
-        guard let point = try? P256.KeyAgreement.PublicKey(rawRepresentation: peer.x.octets + peer.y.octets),
-            let secret = try? key.sharedSecretFromKeyAgreement(with: point),
-            let value = UInt256(octets: secret.withUnsafeBytes { [UInt8]($0) })
-        else { throw .pointNotOnCurve }
-        return value
+        guard let point = EllipticCurve.p256.multiply(privateKey, (peer.x, peer.y)) else { throw .pointNotOnCurve }
+        return point.x
     }
 }

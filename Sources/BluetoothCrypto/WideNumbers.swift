@@ -37,7 +37,7 @@ public struct UInt192: WideNumber, Comparable {
 }
 
 /// A 256-bit number: a coordinate or private key on P-256, or a shared secret.
-public struct UInt256: WideNumber {
+public struct UInt256: WideNumber, Comparable {
     public var high: UInt128
     public var low: UInt128
 
@@ -54,4 +54,6 @@ public struct UInt256: WideNumber {
         guard octets.count == 32 else { return nil }
         self.init(high: UInt128(octets: octets[..<16]), low: UInt128(octets: octets[16...]))
     }
+
+    public static func < (a: UInt256, b: UInt256) -> Bool { (a.high, a.low) < (b.high, b.low) }
 }

@@ -35,7 +35,7 @@ import Testing
     static let cmacKey: UInt128 = 0x2b7e_1516_28ae_d2a6_abf7_1588_09cf_4f3c
     static let cmacText = octets(
         "6bc1bee22e409f96e93d7e117393172aae2d8a571e03ac9c9eb76fac45af8e5130c81c46a35ce411e5fbc1191a0a52eff69f2445df4f9b17ad2b417be66c3710")
-    static let cipher = LinkCipher(sessionKey: 0x99AD_1B52_26A3_7E3E_058E_3B8E_27C2_C666, iv: octets("24ABDCBABEBAAFDE"))
+    static var cipher: LinkCipher { LinkCipher(sessionKey: 0x99AD_1B52_26A3_7E3E_058E_3B8E_27C2_C666, iv: octets("24ABDCBABEBAAFDE")) }
     static let database = octets(
         """
         01000028001802000328 0A0300002A04000328020500012A0600002801180700032820080005 2A0900 02290A0003280A0B00292B0C000328020D002A2B0E0000280818
@@ -172,17 +172,32 @@ import Testing
     }
 
     @Test func aDamagedPacketDoesNotOpen() {
-        let sealed = Self.cipher.seal([1, 2, 3], counter: 9, fromCentral: true, header: 2)
-        #expect(Self.cipher.open(sealed, counter: 9, fromCentral: true, header: 0x1E) == [1, 2, 3])
-        #expect(Self.cipher.open(sealed, counter: 10, fromCentral: true, header: 2) == nil)
-        #expect(Self.cipher.open(sealed, counter: 9, fromCentral: false, header: 2) == nil)
-        #expect(Self.cipher.open(sealed, counter: 9, fromCentral: true, header: 3) == nil)
-        #expect(Self.cipher.open([1, 2, 3], counter: 9, fromCentral: true, header: 2) == nil)
+        let cipher = Self.cipher
+        let sealed = cipher.seal([1, 2, 3], counter: 9, fromCentral: true, header: 2)
+        #expect(cipher.open(sealed, counter: 9, fromCentral: true, header: 0x1E) == [1, 2, 3])
+        #expect(cipher.open(sealed, counter: 10, fromCentral: true, header: 2) == nil)
+        #expect(cipher.open(sealed, counter: 9, fromCentral: false, header: 2) == nil)
+        #expect(cipher.open(sealed, counter: 9, fromCentral: true, header: 3) == nil)
+        #expect(cipher.open([1, 2, 3], counter: 9, fromCentral: true, header: 2) == nil)
         for bit in 0..<sealed.count * 8 {
             var damaged = sealed
             damaged[bit / 8] ^= 1 << UInt8(bit % 8)
-            #expect(Self.cipher.open(damaged, counter: 9, fromCentral: true, header: 2) == nil)
+            #expect(cipher.open(damaged, counter: 9, fromCentral: true, header: 2) == nil)
         }
+        #expect(cipher.open(sealed, counter: 9, fromCentral: true, header: 2) == [1, 2, 3], "the cipher is usable after a failure")
+    }
+
+    @Test(arguments: [0, 1, 15, 16, 17, 251]) func aPayloadOfEachLengthOpensAgain(_ length: Int) {
+        let cipher = Self.cipher
+        let payload = (0..<length).map { UInt8($0) }
+        let sealed = cipher.seal(payload, counter: 0x7F_FFFF_FFFF, fromCentral: true, header: 2)
+        #expect(sealed.count == length + LinkCipher.micLength)
+        #expect(cipher.open(sealed, counter: 0x7F_FFFF_FFFF, fromCentral: true, header: 2) == payload)
+        var stream = payload
+        cipher.apply(to: &stream, counter: 0x7F_FFFF_FFFF, fromCentral: true)
+        #expect(stream == sealed.dropLast(LinkCipher.micLength))
+        cipher.apply(to: &stream, counter: 0x7F_FFFF_FFFF, fromCentral: true)
+        #expect(stream == payload)
     }
 
     @Test func aPointOffTheCurveIsRefused() throws {
@@ -192,8 +207,15 @@ import Testing
         #expect(throws: CurveError.pointNotOnCurve) { try mine.sharedSecret(with: point) }
         point.y = UInt256(high: 0, low: 0)
         #expect(throws: CurveError.pointNotOnCurve) { try mine.sharedSecret(with: point) }
+        point = P256PublicKey(x: UInt256(high: .max, low: .max), y: point.y)
+        #expect(throws: CurveError.pointNotOnCurve) { try mine.sharedSecret(with: point) }
         #expect(throws: CurveError.privateKeyOutOfRange) { try P256KeyPair(privateKey: UInt256(high: 0, low: 0)) }
         #expect(throws: CurveError.privateKeyOutOfRange) { try P256KeyPair(privateKey: UInt256(high: .max, low: .max)) }
+        // The order of the base point, and the number before it.
+        let order = Self.wide("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551")
+        #expect(throws: CurveError.privateKeyOutOfRange) { try P256KeyPair(privateKey: order) }
+        let last = try P256KeyPair(privateKey: UInt256(high: order.high, low: order.low - 1)).publicKey
+        #expect(last.x == Self.wide("6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"), "the base point, mirrored")
     }
 
     /// Points that must not be accepted as a peer's key. Core Vol 3, Part H, 2.3.5.6.1.

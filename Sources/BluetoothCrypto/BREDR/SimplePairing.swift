@@ -1,4 +1,4 @@
-import Crypto
+internal import CLibCrypto
 import Packets
 
 /// Functions of Secure Simple Pairing and secure authentication. Core Vol 2, Part H, 7.7.
@@ -17,7 +17,10 @@ public enum SimplePairing {
 
     /// Numeric comparison value, 7.7.2: all 32 bits. Users see it modulo 1,000,000.
     public static func g<Number: WideNumber>(u: Number, v: Number, x: UInt128, y: UInt128) -> UInt32 {
-        SHA256.hash(data: u.octets + v.octets + x.octets + y.octets).suffix(4).reduce(0) { $0 << 8 | UInt32($1) }
+        let message = u.octets + v.octets + x.octets + y.octets
+        var hash = [UInt8](repeating: 0, count: 32)
+        precondition(SHA256(message, message.count, &hash) != nil, "libcrypto does not provide SHA-256")
+        return hash.suffix(4).reduce(0) { $0 << 8 | UInt32($1) }
     }
 
     /// The link key, 7.7.3.
@@ -84,7 +87,10 @@ public enum SimplePairing {
 
     /// The upper half of HMAC-SHA-256.
     private static func authenticationCode(key: [UInt8], _ message: [UInt8]) -> UInt128 {
-        UInt128(octets: Array(HMAC<SHA256>.authenticationCode(for: message, using: SymmetricKey(data: key))).prefix(16))
+        var code = [UInt8](repeating: 0, count: 32)
+        let result = HMAC(EVP_sha256(), key, Int32(key.count), message, message.count, &code, nil)
+        precondition(result != nil, "libcrypto does not provide HMAC-SHA-256")
+        return UInt128(octets: code.prefix(16))
     }
 
     private static func pair(_ a1: BDADDR, _ a2: BDADDR) -> [UInt8] { a1.octets.reversed() + a2.octets.reversed() }
