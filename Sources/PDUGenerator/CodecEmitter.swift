@@ -7,7 +7,7 @@ struct CodecEmitter {
         var out = SourceText()
         out.line("// Generated from the declarations of \(file.name); edit those.")
         out.block("extension \(file.name)") { out in
-            for pdu in file.pdus where !pdu.handWritten { Self.pdu(pdu, file, namedTypes, &out) }
+            for pdu in file.pdus where pdu.codec == .generated { Self.pdu(pdu, file, namedTypes, &out) }
         }
         return out.text
     }
@@ -38,6 +38,7 @@ struct CodecEmitter {
             case .advertising: out.line("public static var pduType: UInt8 { \(hex(pdu.code, 1)) }")
             case .none, .data: break
             }
+            if let version = pdu.firstVersion { out.line("public static var firstVersion: UInt8 { \(hex(version, 2)) }") }
             if !pdu.needs.isEmpty {
                 let features = pdu.needs.map { "." + Naming.property($0) }.joined(separator: ", ")
                 out.line("public static var neededFeatures: LEFeatures { [\(features)] }")

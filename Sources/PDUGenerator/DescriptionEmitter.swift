@@ -11,7 +11,7 @@ enum DescriptionEmitter {
                 [
                     "P", file.name, pdu.name, "\(pdu.code)", pdu.subevent.map { "\($0)" } ?? "", file.place(of: pdu),
                     pdu.endsInStatus ? "S" : "C", pdu.supported.map { "\($0.octet).\($0.bit)" } ?? "",
-                    pdu.mask.map { "\($0.mask).\($0.bit)" } ?? "", pdu.needs.joined(separator: " "),
+                    pdu.mask.map { "\($0.mask).\($0.bit)" } ?? "", pdu.needs.joined(separator: " "), pdu.codec == .none ? "" : "struct",
                 ]
                 .joined(separator: "\t"))
             for field in pdu.fields { describe(field, 0, &lines) }
@@ -25,9 +25,10 @@ enum DescriptionEmitter {
             out.line("static let text: StaticString = #\"\"\"")
             for line in lines { out.line(line) }
             out.line("\"\"\"#")
-            out.line("static var types: [any PDU.Type] { [")
-            for pdu in file.pdus { out.line("    \(file.name).\(CodecEmitter.swiftName(pdu, file.layer)).self,") }
-            out.line("] }")
+            let structs = file.pdus.filter { $0.codec != .none }
+            out.line("static var types: [any PDU.Type] { [\(structs.isEmpty ? "] }" : "")")
+            for pdu in structs { out.line("    \(file.name).\(CodecEmitter.swiftName(pdu, file.layer)).self,") }
+            if !structs.isEmpty { out.line("] }") }
         }
         return out.text
     }
@@ -51,7 +52,7 @@ enum DescriptionEmitter {
         return out.text
     }
 
-    /// The list of all description texts and all typed PDUs.
+    /// The list of all description texts and of all structs, in the order of their declarations.
     static func index(_ files: [DeclarationFile]) -> String {
         var out = SourceText()
         out.line("// Generated from the declarations; edit those.")
@@ -82,6 +83,8 @@ enum DescriptionEmitter {
         if let unit = field.notes.unit { columns.append("u\(unit)") }
         if let low = field.notes.low, let high = field.notes.high { columns.append("r\(low)...\(high)") }
         for label in field.notes.labels { columns.append("=\(label.value) \(label.name)") }
+        if let format = field.notes.format { columns.append("f\(format)") }
+        if let kind = field.notes.kindField { columns.append("k\(kind)") }
         if let condition = field.condition { columns.append("?\(condition.field).\(condition.bit)") }
         lines.append(columns.joined(separator: "\t"))
         for field in inner { describe(field, depth + 1, &lines) }

@@ -87,13 +87,21 @@ struct FieldParser {
         return (value, parts[1])
     }
 
-    /// Parses `x0.625ms`, `0x0006...0x0C80`, `0x01=Central`, `if(Flags.3)`, `conditional`, or a plain unit.
+    /// Parses `x0.625ms`, `0x0006...0x0C80`, `0x01=Central`, `if(Flags.3)`, `as(hex)`, `kind(Address_Type)`, `conditional`, or a
+    /// plain unit.
     private func note(_ token: String, into field: inout Field) throws {
         let (head, argument) = call(token)
         if head == "if", let argument {
             let parts = argument.split(separator: ".").map(String.init)
             guard parts.count == 2, let bit = Int(parts[1]) else { throw Problem(text: "\(token): if(Field.bit)") }
             field.condition = (parts[0], bit)
+        } else if head == "as", let argument {
+            guard Notes.formats.contains(argument) else {
+                throw Problem(text: "\(argument) is no format; there are \(Notes.formats.joined(separator: ", "))")
+            }
+            field.notes.format = argument
+        } else if head == "kind", let argument {
+            field.notes.kindField = argument
         } else if token == "conditional" {
             field.notes.isConditional = true
         } else if let dots = token.firstRange(of: "...") {

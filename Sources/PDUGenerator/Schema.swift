@@ -80,7 +80,9 @@ struct Declaration {
     var subevent: Int?
     var section: String
     var endsInStatus = false
-    var handWritten = false
+    var codec = Codec.generated
+    /// The HCI version that introduced the command or event; nil if every controller may have it.
+    var firstVersion: Int?
     /// A command's octet and bit in the Supported_Commands mask.
     var supported: (octet: Int, bit: Int)?
     /// The mask that can disable the event; nil if there is none.
@@ -89,6 +91,15 @@ struct Declaration {
     var needs: [String] = []
     var fields: [Field]
     var returns: [Field]?
+}
+
+/// The origin of a PDU's struct.
+enum Codec: String, CaseIterable {
+    case generated
+    /// The struct is written by hand.
+    case hand
+    /// There is no struct: the PDU is known by name only.
+    case none
 }
 
 /// The bit of an event in one of the three event masks.
@@ -122,6 +133,15 @@ struct Notes {
     var labels: [(value: Int, name: String)] = []
     /// True if the limits of the values depend on other fields; the receiver of the PDU checks them.
     var isConditional = false
+    /// The text format of the values: one of `formats`, or nil for the one that follows from the type.
+    var format: String?
+    /// The field that contains the kind of the address.
+    var kindField: String?
+
+    /// The words for `as(...)`; `FieldFormat` in Packets has the same.
+    static let formats = [
+        "hex", "text", "opcode", "company", "advertising-data", "random-address", "features",
+    ]
 
     /// The number of microseconds in a count, if the unit is one of time.
     var microsecondsPerCount: Int? {

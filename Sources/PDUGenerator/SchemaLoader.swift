@@ -101,7 +101,7 @@ struct SchemaLoader {
             }
             try facts(node, layer.header, &declaration, path)
             declaration.endsInStatus = node["ends"]?.string == "Status"
-            declaration.handWritten = node["codec"]?.string == "hand"
+            declaration.codec = try codec(node["codec"] ?? root["codec"], layer, path)
             declaration.fields = try fields(node["fields"], path)
             if layer.header == .command, !declaration.endsInStatus {
                 declaration.returns =
@@ -112,7 +112,8 @@ struct SchemaLoader {
         return result
     }
 
-    /// Reads the properties of a command or event besides its fields: `supported: 35.6`, `mask: le.4`, `needs: [LE_2M_PHY, LE_Coded_PHY]`.
+    /// Reads the properties of a command or event besides its fields: `supported: 35.6`, `mask: le.4`, `since: 5.0`,
+    /// `needs: [LE_2M_PHY, LE_Coded_PHY]`.
     private func facts(_ node: Node, _ header: Header, _ declaration: inout Declaration, _ path: String) throws {
         if header == .command {
             guard let text = node["supported"]?.string else {
@@ -136,9 +137,27 @@ struct SchemaLoader {
                 declaration.mask = MaskPosition(mask: mask, bit: bit)
             }
         }
+        if let node = node["since"] {
+            guard let version = node.string.flatMap({ Self.versions[$0] }) else {
+                throw error(node, path, "since one of \(Self.versions.keys.sorted().joined(separator: ", "))")
+            }
+            declaration.firstVersion = version
+        }
         declaration.needs = node["needs"]?.sequence?.compactMap(\.string) ?? node["needs"]?.string.map { [$0] } ?? []
         let features = namedTypes.first { $0.name == "LEFeatures" }?.values.map(\.name) ?? []
         for feature in declaration.needs where !features.contains(feature) { throw error(node, path, "\(feature) is no LE feature") }
+    }
+
+    /// Reads `codec: none`, of a PDU or for a whole file. A layer with an enumeration of all PDUs has a struct for each.
+    private func codec(_ node: Node?, _ layer: LayerInfo, _ path: String) throws -> Codec {
+        guard let node else { return .generated }
+        guard let codec = node.string.flatMap(Codec.init) else {
+            throw error(node, path, "a codec is one of \(Codec.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        guard codec != .none || !layer.header.hasMessage else {
+            throw error(node, path, "every PDU of \(layer.name) has a struct: \(layer.name).Message enumerates them")
+        }
+        return codec
     }
 
     private static func position(_ text: String) -> (String, Int)? {
@@ -146,6 +165,11 @@ struct SchemaLoader {
         guard parts.count == 2, let bit = Int(parts[1]), bit >= 0 else { return nil }
         return (parts[0], bit)
     }
+
+    /// Versions of the Core Specification and their assigned numbers.
+    private static let versions = [
+        "4.1": 7, "4.2": 8, "5.0": 9, "5.1": 10, "5.2": 11, "5.3": 12, "5.4": 13, "6.0": 14, "6.1": 15,
+    ]
 
     private func fields(_ node: Node?, _ path: String) throws -> [Field] {
         guard let node else { return [] }
@@ -157,6 +181,11 @@ struct SchemaLoader {
             }
             do { result.append(try field(key, value, path)) } catch let problem as FieldParser.Problem {
                 throw error(keyNode, path, problem.text)
+            }
+        }
+        for field in result {
+            if let kind = field.notes.kindField, !result.contains(where: { $0.name == kind }) {
+                throw error(node, path, "\(field.name): there is no field \(kind) beside it")
             }
         }
         ReservedBits.number(&result)

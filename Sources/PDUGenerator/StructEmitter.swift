@@ -43,6 +43,7 @@ struct StructEmitter {
             for field in fields { encode(field, fields, &out) }
         }
         for field in fields { time(field, &out) }
+        if !cutShort { for field in fields { range(field, &out) } }
         for field in fields {
             guard case .rows(_, let type, let inner) = field.shape else { continue }
             out.line("/// One row of `\(Naming.property(field.name))`.")
@@ -67,6 +68,19 @@ struct StructEmitter {
             out.line("set { \(Naming.escaped(field.name)) = \(type)(clamping: newValue.rawValue / \(length)) }")
         }
     }
+
+    /// Writes the legal values of a number as a range.
+    private func range(_ field: Field, _ out: inout SourceText) {
+        guard case .integer(let octets, let signed, _, nil) = field.shape, !field.derived, let low = field.notes.low,
+            let high = field.notes.high
+        else { return }
+        let type = (signed ? "Int" : "UInt") + "\(Self.word(octets) * 8)"
+        let name = Naming.property(field.name)
+        out.line("/// Legal values of `\(name)`.")
+        out.line("public static var \(name)Range: ClosedRange<\(type)> { \(number(low))...\(number(high)) }")
+    }
+
+    private func number(_ value: Int) -> String { value < 0 ? "\(value)" : CodecEmitter.hex(value, 2) }
 
     // MARK: Properties
 

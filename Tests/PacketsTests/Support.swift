@@ -34,6 +34,7 @@ struct Declared: Sendable, CustomTestStringConvertible {
 
     static let all = PDUCatalog.all.map { Declared(declaration: $0) }
     static let withReturns = all.filter { $0.declaration.returns != nil }
+    static let withStructs = all.filter(\.declaration.hasStruct)
 
     /// Parameters of a random PDU, and its return parameters.
     func random(_ seed: UInt64) throws -> (DynamicPDU, [UInt8]) {

@@ -8,7 +8,8 @@ enum Connect: NamedAction {
     static let about = "the host connects to a device"
     static let address = TypedArgument.address("address", "the device's address")
     static let type = TypedArgument.number("type", 0...3, default: 0, "0 public, 1 random, 2 and 3 for a resolved identity")
-    static let interval = TypedArgument.number("interval", 6...3_200, default: 24, "N x 1.25 ms")
+    static let interval = TypedArgument.number(
+        "interval", HCICommands.LEConnectionUpdate.connectionIntervalMinRange.integers, default: 24, "N x 1.25 ms")
     static var arguments: [ActionArgument] { [address.declaration, type.declaration, interval.declaration] }
     static let results = ["handle", "interval"]
     static let needsHost = true

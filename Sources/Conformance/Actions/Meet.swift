@@ -8,7 +8,8 @@ enum Meet: NamedAction {
     static let name = "meet"
     static let about = "the host finds a device by its name and connects to it; repeated if CONNECT_IND is lost"
     static let deviceName = TypedArgument.octets("name", default: Array(TestCase.referenceName.utf8), "part of its advertising data")
-    static let interval = TypedArgument.number("interval", 6...3_200, default: 12, "N x 1.25 ms")
+    static let interval = TypedArgument.number(
+        "interval", HCICommands.LEConnectionUpdate.connectionIntervalMinRange.integers, default: 12, "N x 1.25 ms")
     static var arguments: [ActionArgument] { [deviceName.declaration, interval.declaration] }
     static let results = ["handle", "address"]
     static let needsHost = true

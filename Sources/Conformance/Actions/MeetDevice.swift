@@ -7,7 +7,8 @@ import Timing
 enum MeetDevice: NamedAction {
     static let name = "meet device"
     static let about = "the host finds the device under test and connects to it; repeated if CONNECT_IND is lost"
-    static let interval = TypedArgument.number("interval", 6...3_200, default: 12, "N x 1.25 ms")
+    static let interval = TypedArgument.number(
+        "interval", HCICommands.LEConnectionUpdate.connectionIntervalMinRange.integers, default: 12, "N x 1.25 ms")
     static var arguments: [ActionArgument] { [interval.declaration] }
     static let results = ["handle", "address", "type"]
     static let needsHost = true

@@ -1,4 +1,5 @@
 import Foundation
+import Packets
 
 /// A JSON Schema (draft 7) of device descriptions.
 public enum DescriptionSchema {
@@ -12,7 +13,8 @@ public enum DescriptionSchema {
             ]),
             "link": object([
                 "features": list(among: Features.names.sorted()), "version": number(0...255), "company": number(0...0xFFFF),
-                "mtu": number(23...517), "phys": list(among: ["1M", "2M", "Coded"]), "dataLength": number(27...251),
+                "mtu": number(23...517), "phys": list(among: ["1M", "2M", "Coded"]),
+                "dataLength": number(HCICommands.LESetDataLength.txOctetsRange.integers),
                 "asks": list(among: ["security", "parameters", "mtu", "services"]), "readvertises": line,
             ]),
             "services": rows(service),

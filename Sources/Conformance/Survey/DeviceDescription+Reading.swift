@@ -93,7 +93,8 @@ private struct DescriptionReader {
             link.company = reader.source.integer(keys.take("company"), "company", in: 0...0xFFFF)
             link.mtu = reader.source.integer(keys.take("mtu"), "mtu", in: 23...517) ?? 23
             link.phys = reader.words(keys.take("phys"), "phys", among: ["1M", "2M", "Coded"])
-            link.dataLength = reader.source.integer(keys.take("dataLength"), "dataLength", in: 27...251) ?? 27
+            link.dataLength =
+                reader.source.integer(keys.take("dataLength"), "dataLength", in: HCICommands.LESetDataLength.txOctetsRange.integers) ?? 27
             link.asks = reader.words(keys.take("asks"), "asks", among: ["security", "parameters", "mtu", "services"])
             link.readvertises = reader.source.duration(keys.take("readvertises"), "readvertises")
         }

@@ -33,9 +33,10 @@ public struct ConnectionParameterRequest: Sendable, Hashable {
 
     /// True if the ranges and the relation between interval, latency and timeout are valid.
     public var isLegal: Bool {
-        let interval = 0x0006...0x0C80 as ClosedRange<UInt16>
-        guard interval.contains(intervalMin), interval.contains(intervalMax), intervalMin <= intervalMax, latency <= 0x01F3,
-            (0x000A...0x0C80).contains(supervisionTimeout)
+        typealias Command = HCICommands.LEConnectionUpdate
+        guard Command.connectionIntervalMinRange.contains(intervalMin), Command.connectionIntervalMaxRange.contains(intervalMax),
+            intervalMin <= intervalMax, Command.maxLatencyRange.contains(latency),
+            Command.supervisionTimeoutRange.contains(supervisionTimeout)
         else { return false }
         return Int(supervisionTimeout) * 10_000 > (1 + Int(latency)) * Int(intervalMax) * 1250 * 2
     }

@@ -19,11 +19,13 @@ public final class PDUDeclaration: Sendable {
     public let fields: [FieldDeclaration]
     /// The return parameters of a command that is answered with Command Complete.
     public let returns: [FieldDeclaration]?
+    /// True if Packets has a struct for the PDU.
+    public let hasStruct: Bool
 
     init(
         layer: Layer, name: String, code: Int, subevent: Int?, section: String, completion: CommandCompletion,
         supportedCommandsBit: SupportedCommandsBit?, maskPosition: EventMaskPosition, neededFeatures: [String], fields: [FieldDeclaration],
-        returns: [FieldDeclaration]?
+        returns: [FieldDeclaration]?, hasStruct: Bool
     ) {
         self.layer = layer
         self.name = name
@@ -36,6 +38,7 @@ public final class PDUDeclaration: Sendable {
         self.neededFeatures = neededFeatures
         self.fields = fields
         self.returns = returns
+        self.hasStruct = hasStruct
     }
 }
 
@@ -119,7 +122,7 @@ public final class FieldDeclaration: Sendable {
         case .integer(_, _, _, let named?), .bit(_, let named?): type = types(named)
         default: type = nil
         }
-        format = hint ?? FieldFormat(name: name, shape: shape, type: type, unit: unit, scale: scale, labels: labels)
+        format = hint ?? FieldFormat(shape: shape, type: type, unit: unit, scale: scale, labels: labels)
         switch format {
         case .typedAddress, .randomAddress: isAddressOfKind = true
         default: isAddressOfKind = false

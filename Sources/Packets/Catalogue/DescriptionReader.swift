@@ -45,18 +45,18 @@ struct DescriptionReader {
 
     private mutating func finish() {
         defer { (head, fields, returns) = ([], [], nil) }
-        guard head.count > 9, let layer = Layer(rawValue: head[1].text) else { return }
+        guard head.count > 10, let layer = Layer(rawValue: head[1].text) else { return }
         let name = head[2].text
         var index = 0
-        let own = group(fields, 0, of: name, &index)
+        let own = group(fields, 0, &index)
         index = 0
-        let back = returns.map { group($0, 0, of: name, &index) }
+        let back = returns.map { group($0, 0, &index) }
         declarations.append(
             PDUDeclaration(
                 layer: layer, name: name, code: head[3].number ?? 0, subevent: head[4].number, section: head[5].text,
                 completion: head[6].first == UInt8(ascii: "S") ? .status : .complete, supportedCommandsBit: Self.supported(head[7]),
                 maskPosition: Self.maskPosition(head[8]), neededFeatures: head[9].parts(UInt8(ascii: " ")).map(\.text), fields: own,
-                returns: back))
+                returns: back, hasStruct: !head[10].isEmpty))
     }
 
     private static func supported(_ column: Column) -> SupportedCommandsBit? {
@@ -75,26 +75,25 @@ struct DescriptionReader {
         }
     }
 
-    private func group(_ lines: [FieldLine], _ depth: Int, of pdu: String, _ index: inout Int) -> [FieldDeclaration] {
+    private func group(_ lines: [FieldLine], _ depth: Int, _ index: inout Int) -> [FieldDeclaration] {
         var result: [FieldDeclaration] = []
-        let siblings = lines[index...].prefix { $0.depth >= depth }
         while index < lines.count, lines[index].depth == depth {
             let line = lines[index]
             index += 1
-            let inner = group(lines, depth + 1, of: pdu, &index)
+            let inner = group(lines, depth + 1, &index)
             guard let shape = Self.shape(line.shape[...], inner) else { continue }
-            let hint = FieldFormat(name: line.name, of: pdu) { name in siblings.contains { $0.depth == depth && $0.name == name } }
-            result.append(field(line, shape, hint))
+            result.append(field(line, shape))
         }
         return result
     }
 
-    private func field(_ line: FieldLine, _ shape: FieldDeclaration.Shape, _ hint: FieldFormat?) -> FieldDeclaration {
+    private func field(_ line: FieldLine, _ shape: FieldDeclaration.Shape) -> FieldDeclaration {
         var unit: String?
         var scale: String?
         var range: ClosedRange<Int>?
         var labels: [(value: Int, name: String)] = []
         var condition: (field: String, bit: Int)?
+        var hint: FieldFormat?
         for note in line.notes {
             let body = note.dropFirst()
             switch note.first {
@@ -104,6 +103,8 @@ struct DescriptionReader {
                 let ends = body.parts(UInt8(ascii: ".")).compactMap(\.number)
                 if ends.count == 2, ends[0] <= ends[1] { range = ends[0]...ends[1] }
             case UInt8(ascii: "="): if let label = body.pair(UInt8(ascii: " ")) { labels.append(label) }
+            case UInt8(ascii: "f"): hint = FieldFormat(declared: body.text, shape)
+            case UInt8(ascii: "k"): hint = .typedAddress(kind: body.text)
             case UInt8(ascii: "?"):
                 let parts = body.parts(UInt8(ascii: "."))
                 if parts.count == 2, let bit = parts[1].number { condition = (parts[0].text, bit) }

@@ -44,11 +44,11 @@ public enum PDUCatalog {
     public static var types: [NamedType] { index.typeNames.compactMap { index.types[$0] } }
     /// The layers that have declarations.
     public static var layers: [Layer] { Layer.allCases.filter { index.byName[$0] != nil } }
-    /// Returns the struct generated for a declaration.
+    /// Returns the struct of a declaration; nil if it has none.
     public static func type(of declaration: PDUDeclaration) -> (any PDU.Type)? { structs[ObjectIdentifier(declaration)] }
 
     private static let structs: [ObjectIdentifier: any PDU.Type] = Dictionary(
-        zip(all.map { ObjectIdentifier($0) }, DescriptionIndex.types), uniquingKeysWith: { first, _ in first })
+        zip(all.filter(\.hasStruct).map { ObjectIdentifier($0) }, DescriptionIndex.types), uniquingKeysWith: { first, _ in first })
 
     /// A PDU by its name; case, `HCI_`, the layer's prefix and `[v1]` do not matter.
     public static func declaration(layer: Layer, name: String) -> PDUDeclaration? {

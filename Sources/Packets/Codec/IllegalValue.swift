@@ -33,3 +33,8 @@ extension IllegalValue: CustomStringConvertible {
         return "\(field) is \(value), not \(ranges)"
     }
 }
+
+extension ClosedRange where Bound: FixedWidthInteger {
+    /// The legal values of a field as integers of any size: `HCICommands.LESetDataLength.txOctetsRange.integers`.
+    public var integers: ClosedRange<Int> { Int(clamping: lowerBound)...Int(clamping: upperBound) }
+}

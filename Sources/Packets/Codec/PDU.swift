@@ -70,6 +70,8 @@ public protocol HCICommand: PDU {
     static var supportedCommandsBit: SupportedCommandsBit? { get }
     /// The LE features of which a controller needs one to support the command; empty if it needs none. Core Vol 4, Part E, 3.1.
     static var neededFeatures: LEFeatures { get }
+    /// The HCI version that introduced the command; 0 if its features decide. Assigned numbers, 2.1.
+    static var firstVersion: UInt8 { get }
 
     /// Checks each field separately against its declared range or values. Rules about several fields, and about supported values, are part
     /// of the controller.
@@ -77,6 +79,7 @@ public protocol HCICommand: PDU {
 }
 
 extension HCICommand {
+    public static var firstVersion: UInt8 { 0 }
     public static var neededFeatures: LEFeatures { [] }
     public func validate() throws(IllegalValue) {}
 }
@@ -89,9 +92,12 @@ public protocol HCIEvent: PDU {
     static var maskPosition: EventMaskPosition { get }
     /// The LE features of which a controller needs one to send the event; empty if it needs none. Core Vol 4, Part E, 3.1.
     static var neededFeatures: LEFeatures { get }
+    /// The HCI version that introduced the event; 0 if its features decide. Assigned numbers, 2.1.
+    static var firstVersion: UInt8 { get }
 }
 
 extension HCIEvent {
+    public static var firstVersion: UInt8 { 0 }
     public static var neededFeatures: LEFeatures { [] }
 }
 

@@ -17,15 +17,11 @@ enum FieldFormat: Sendable {
     case octets
     case text
     case advertisingData
-    /// All pages of LE features in order.
+    /// All pages of LE features in order: 64 features on page 0, and 192 on each of ten further pages. Core Vol 6, Part B, 4.6.
     case features
 
-    /// 64 features on page 0, and 192 on each of ten further pages. Core Vol 6, Part B, 4.6.
-    static let featureOctets = 248
-
-    init(
-        name: String, shape: FieldDeclaration.Shape, type: NamedType?, unit: String?, scale: String?, labels: [(value: Int, name: String)]
-    ) {
+    /// Returns the format that follows from the type, the unit and the labels.
+    init(shape: FieldDeclaration.Shape, type: NamedType?, unit: String?, scale: String?, labels: [(value: Int, name: String)]) {
         let bits: Int
         switch shape {
         case .integer(_, _, _, "BDADDR"):
@@ -46,9 +42,6 @@ enum FieldFormat: Sendable {
         case .uuid:
             self = .uuid
             return
-        case .bytes(.fixed(Self.featureOctets)) where name == "LE_Features":
-            self = .features
-            return
         default:
             self = .octets
             return
@@ -60,42 +53,30 @@ enum FieldFormat: Sendable {
         } else if let unit {
             self = .quantity(factor: scale.flatMap(Double.init), unit: unit)
         } else {
-            self = Self.isPattern(name) || bits > 32 ? .pattern(bits: bits) : .decimal
+            self = bits > 32 ? .pattern(bits: bits) : .decimal
         }
     }
 
-    /// Returns the format determined by the names of the field and its PDU.
-    ///
-    /// - Parameter hasSibling: returns true if there is a field of that name beside it.
-    init?(name: String, of pdu: String, hasSibling: (String) -> Bool) {
-        if let known = Self.byName[name] {
-            self = known
-        } else if name == "Data", pdu.contains("Advertising_Report") {
-            self = .advertisingData
-        } else if name.hasSuffix("Address"), hasSibling(name + "_Type") {
-            self = .typedAddress(kind: name + "_Type")
-        } else {
-            return nil
+    /// Returns the format with a word of a declaration: `as(hex)`.
+    init?(declared word: String, _ shape: FieldDeclaration.Shape) {
+        switch word {
+        case "hex": self = .pattern(bits: Self.bits(of: shape))
+        case "text": self = .text
+        case "opcode": self = .opcode
+        case "company": self = .company
+        case "advertising-data": self = .advertisingData
+        case "random-address": self = .randomAddress
+        case "features": self = .features
+        default: return nil
         }
     }
 
-    private static let byName: [String: FieldFormat] = [
-        "Command_Opcode": .opcode, "Company_Identifier": .company, "Company_ID": .company, "Local_Name": .text, "Remote_Name": .text,
-        "Advertising_Data": .advertisingData, "AdvData": .advertisingData, "Scan_Response_Data": .advertisingData,
-        "ScanRspData": .advertisingData, "Extended_Inquiry_Response": .advertisingData, "ACAD": .advertisingData,
-        "Random_Address": .randomAddress, "Advertising_Random_Address": .randomAddress, "Peer_Resolvable_Private_Address": .randomAddress,
-        "Local_Resolvable_Private_Address": .randomAddress, "Peer_Resolvable_Address": .randomAddress,
-        "Local_Resolvable_Address": .randomAddress,
-    ]
-
-    /// Returns true if the last word of the name indicates a bit pattern instead of a quantity.
-    private static func isPattern(_ name: String) -> Bool {
-        let word = name.utf8.lastIndex(of: UInt8(ascii: "_")).map { name[name.utf8.index(after: $0)...] } ?? name[...]
-        return patterns.contains(word) || name.hasSuffix("Handle_In_Error")
+    private static func bits(of shape: FieldDeclaration.Shape) -> Int {
+        switch shape {
+        case .integer(let octets, _, _, _): octets * 8
+        case .bit(let width, _): width
+        case .array(_, let element): bits(of: element)
+        case .bytes, .uuid, .bits, .reserved, .rows, .nested, .block: 0
+        }
     }
-
-    private static let patterns: Set<Substring> = [
-        "Handle", "Opcode", "Map", "Mask", "Flags", "CID", "PSM", "AA", "CRCInit", "ChM", "Type", "Channel", "Device", "LAP", "EDIV",
-        "Diversifier",
-    ]
 }

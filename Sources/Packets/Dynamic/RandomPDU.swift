@@ -4,6 +4,13 @@ extension PDUDeclaration {
         DynamicPDU(self, RandomFields.values(fields, &generator))
     }
 
+    /// Return parameters of a command that are all zero: Success, and empty lists.
+    public var zeroReturns: [UInt8] {
+        var encoder = DynamicEncoder(pdu: name)
+        _ = try? encoder.fields(returns ?? [], [])
+        return encoder.bytes
+    }
+
     /// Returns random legal return parameters of a command.
     public func randomReturns(using generator: inout some RandomNumberGenerator) -> [DynamicField] {
         var values = RandomFields.values(returns ?? [], &generator)

@@ -32,18 +32,20 @@ final class CommandRow: Sendable {
     let supportedCommandsBit: SupportedCommandsBit?
     /// LE features of which the controller must support at least one.
     let neededFeatures: LEFeatures
+    let firstVersion: UInt8
     let run: Run
     /// Response to a command that is rejected without being parsed.
     let refuse: Refuse
 
     init(
-        opcode: UInt16, name: String, supportedCommandsBit: SupportedCommandsBit?, neededFeatures: LEFeatures = [], run: @escaping Run,
-        refuse: @escaping Refuse
+        opcode: UInt16, name: String, supportedCommandsBit: SupportedCommandsBit?, neededFeatures: LEFeatures = [], firstVersion: UInt8 = 0,
+        run: @escaping Run, refuse: @escaping Refuse
     ) {
         self.opcode = opcode
         self.name = name
         self.supportedCommandsBit = supportedCommandsBit
         self.neededFeatures = neededFeatures
+        self.firstVersion = firstVersion
         self.run = run
         self.refuse = refuse
     }
@@ -81,7 +83,7 @@ struct CommandTable: Sendable {
         table.rows = table.rows.filter { opcode, row in
             let lost = row.neededFeatures.intersection(.simulated)
             return (lost.isEmpty || !lost.isDisjoint(with: configuration.features))
-                && CoreVersions.hasCommand(opcode, configuration.version)
+                && row.firstVersion <= configuration.version
                 && !configuration.choices.withoutCommands.contains(opcode)
         }
         return table
@@ -168,7 +170,7 @@ struct CommandTable: Sendable {
     ) {
         rows[Command.opcode] = CommandRow(
             opcode: Command.opcode, name: Command.name, supportedCommandsBit: Command.supportedCommandsBit,
-            neededFeatures: Command.neededFeatures.union(features), run: run, refuse: refuse)
+            neededFeatures: Command.neededFeatures.union(features), firstVersion: Command.firstVersion, run: run, refuse: refuse)
     }
 
     /// A vendor command (OGF 0x3F) that ends with Command Complete with only a status.

@@ -163,12 +163,9 @@ final class Controller {
     private var held: [HCIPacket] = []
 
     /// True if the controller supports the event and the host has not masked it.
-    func sends<Event: HCIEvent>(_ event: Event.Type) -> Bool { masks.pass(event) && (!lacksEvents || hasEvent(Event.name)) }
-
-    private var lacksEvents: Bool { configuration.version < CoreVersions.newestEvents || !configuration.choices.withoutEvents.isEmpty }
-
-    private func hasEvent(_ name: String) -> Bool {
-        CoreVersions.hasEvent(name, configuration.version) && !configuration.choices.withoutEvents.contains(name)
+    func sends<Event: HCIEvent>(_ event: Event.Type) -> Bool {
+        masks.pass(event) && Event.firstVersion <= configuration.version
+            && (configuration.choices.withoutEvents.isEmpty || !configuration.choices.withoutEvents.contains(Event.name))
     }
 
     /// Sends an event unless the host has masked it.

@@ -88,7 +88,7 @@ public struct SweepPlan: Sendable, Hashable {
         ] where isEmpty {
             throw SweepError(text: "\(name) names nothing")
         }
-        for length in dataLengths where !(27...251).contains(length) {
+        for length in dataLengths where !HCICommands.LESetDataLength.txOctetsRange.integers.contains(length) {
             throw SweepError(text: "--data-length \(length) is not in 27...251")
         }
         for mtu in mtus where !(23...517).contains(mtu) { throw SweepError(text: "--mtu \(mtu) is not in 23...517") }

@@ -19,7 +19,9 @@ struct GATTCommand: ParsableCommand {
     @Option(help: "Connection interval in ms.", transform: Arguments.interval) var interval: Double?
     @Option(help: "Client Rx MTU, 23 to 517.", transform: Arguments.whole(23...517)) var mtu: Int?
     @Option(help: "PHY to request: 1m, 2m or coded.") var phy: String?
-    @Option(name: .customLong("data-length"), help: "TX octets to request, 27 to 251.", transform: Arguments.whole(27...251))
+    @Option(
+        name: .customLong("data-length"), help: "TX octets to request, 27 to 251.",
+        transform: Arguments.whole(HCICommands.LESetDataLength.txOctetsRange))
     var dataLength: UInt16?
     @Option(help: "Connection interval to request once connected, in ms.", transform: Arguments.interval) var update: Double?
     @Option(help: ArgumentHelp("Write a value with response. Repeatable.", valueName: "uuid=hex")) var write: [String] = []

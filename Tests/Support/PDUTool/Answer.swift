@@ -25,7 +25,7 @@ enum Answer {
             JSON.object([
                 ("layer", JSON.string(pdu.layer.rawValue)), ("name", JSON.string(pdu.name)), ("code", "\(pdu.code)"),
                 ("subevent", pdu.subevent.map { "\($0)" } ?? "null"),
-                ("returns", pdu.returns == nil ? "false" : "true"),
+                ("returns", pdu.returns == nil ? "false" : "true"), ("struct", pdu.hasStruct ? "true" : "false"),
                 ("supported", pdu.supportedCommandsBit.map { JSON.array(["\($0.octet)", "\($0.bit)"]) } ?? "null"),
                 ("mask", mask(pdu.maskPosition)),
             ])
@@ -89,7 +89,7 @@ enum Answer {
         return JSON.object([
             ("name", JSON.string(name)), ("hex", JSON.hex(bytes)), ("fields", JSON.fields(fields)),
             ("leaves", Leaves.json(fields, declaration.returns ?? [])), ("encoded", JSON.hex(encoded)),
-            ("typed", JSON.hex(typedReturns(declaration, bytes) ?? [])), ("trailing", JSON.hex(pdu.trailing)),
+            ("typed", typedReturns(declaration, bytes)), ("trailing", JSON.hex(pdu.trailing)),
             ("problem", JSON.string(pdu.problem?.description ?? "")),
         ])
     }
@@ -98,22 +98,20 @@ enum Answer {
         JSON.object([
             ("name", JSON.string(pdu.name)), ("layer", JSON.string(pdu.layer.rawValue)), ("hex", JSON.hex(bytes)),
             ("fields", JSON.fields(pdu.fields)), ("leaves", Leaves.json(pdu.fields, pdu.declaration?.fields ?? [])),
-            ("encoded", JSON.hex((try? pdu.bytes()) ?? [])), ("typed", JSON.hex(typed(pdu) ?? [])), ("trailing", JSON.hex(pdu.trailing)),
+            ("encoded", JSON.hex((try? pdu.bytes()) ?? [])), ("typed", typed(pdu)), ("trailing", JSON.hex(pdu.trailing)),
             ("problem", JSON.string(pdu.problem?.description ?? "")), ("text", JSON.string(pdu.description)),
         ])
     }
 
-    /// Returns the parameters after decoding and encoding them with the struct.
-    private static func typed(_ pdu: DynamicPDU) -> [UInt8]? {
-        guard let declaration = pdu.declaration, let type = PDUCatalog.type(of: declaration), let parameters = try? pdu.parameters() else {
-            return nil
-        }
-        return recode(type, parameters)
+    /// Returns the parameters after decoding and encoding them with the struct; null if the PDU has none.
+    private static func typed(_ pdu: DynamicPDU) -> String {
+        guard let declaration = pdu.declaration, let type = PDUCatalog.type(of: declaration) else { return "null" }
+        return JSON.hex((try? pdu.parameters()).flatMap { recode(type, $0) } ?? [])
     }
 
-    private static func typedReturns(_ command: PDUDeclaration, _ bytes: [UInt8]) -> [UInt8]? {
-        guard let type = PDUCatalog.type(of: command) as? any HCICommand.Type else { return nil }
-        return recode(returnType(type), bytes)
+    private static func typedReturns(_ command: PDUDeclaration, _ bytes: [UInt8]) -> String {
+        guard let type = PDUCatalog.type(of: command) as? any HCICommand.Type else { return "null" }
+        return JSON.hex(recode(returnType(type), bytes) ?? [])
     }
 
     private static func returnType<Command: HCICommand>(_ type: Command.Type) -> any PDU.Type { Command.Return.self }

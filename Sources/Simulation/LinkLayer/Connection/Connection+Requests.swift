@@ -46,7 +46,8 @@ extension Connection {
     /// LE_Set_Data_Length: maximum that this device sends.
     func setDataLength(txOctets: UInt16, txTime: UInt16) -> ErrorCode {
         guard configuration.features.contains(.leDataPacketLengthExtension) else { return .unknownHCICommand }
-        guard (27...251).contains(txOctets), (328...17_040).contains(txTime) else { return .invalidHCICommandParameters }
+        typealias Command = HCICommands.LESetDataLength
+        guard Command.txOctetsRange.contains(txOctets), Command.txTimeRange.contains(txTime) else { return .invalidHCICommandParameters }
         apply(.localLengths(octets: txOctets, time: txTime))
         request(LocalDataLengthUpdate())
         return .success

@@ -120,8 +120,10 @@ struct RemoteParameterRequest: LinkProcedure {
 extension RequestedParameters {
     /// True if the values are valid, alone and in combination. Core Vol 6, Part B, 2.4.2.16.
     var isLegal: Bool {
-        (6...3_200).contains(intervalMin) && (intervalMin...3_200).contains(max(intervalMax, intervalMin)) && intervalMax >= intervalMin
-            && latency <= 499 && (10...3_200).contains(timeout) && Int(timeout) * 4 > (1 + Int(latency)) * Int(intervalMax)
+        typealias Fields = LLControl.ConnectionParamReq
+        return Fields.intervalMinRange.contains(intervalMin) && Fields.intervalMaxRange.contains(intervalMax) && intervalMin <= intervalMax
+            && Fields.latencyRange.contains(latency) && Fields.timeoutRange.contains(timeout)
+            && Int(timeout) * 4 > (1 + Int(latency)) * Int(intervalMax)
     }
 
     init?(_ pdu: LLControl.ConnectionParamReq) {

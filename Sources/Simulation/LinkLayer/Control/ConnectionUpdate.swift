@@ -66,8 +66,8 @@ extension LLControl.ConnectionUpdateInd {
 
     /// The peripheral's actions on receiving the PDU; nil if its parameters are invalid.
     func acceptance(_ link: LinkState) -> [LinkAction]? {
-        guard (6...3_200).contains(interval), (10...3_200).contains(timeout), latency <= 499, (1...8).contains(winSize),
-            winOffset <= interval
+        guard Self.intervalRange.contains(interval), Self.timeoutRange.contains(timeout), Self.latencyRange.contains(latency),
+            Self.winSizeRange.contains(winSize), winOffset <= interval
         else { return nil }
         guard let event = link.event(of: instant) else { return [.disconnect(.instantPassed)] }
         return [.schedule(.timing(timing), instant: event)]

@@ -59,9 +59,10 @@ extension ConnectRequest {
 
     /// True if the parameters are valid; an invalid request is ignored. Core Vol 6, Part B, 2.3.3.1 and 4.5.1 to 4.5.3.
     var isValid: Bool {
-        (6...3_200).contains(interval) && latency <= 499 && (10...3_200).contains(timeout)
+        typealias Fields = Structures.LLData
+        return Fields.intervalRange.contains(interval) && Fields.latencyRange.contains(latency) && Fields.timeoutRange.contains(timeout)
             && supervisionTimeout > connectionInterval * (Int(latency) + 1) * 2
-            && windowSize >= 1 && windowSize <= 8 && UInt16(windowSize) < interval && windowOffset <= interval
+            && Fields.winSizeRange.contains(windowSize) && UInt16(windowSize) < interval && windowOffset <= interval
             && channelMap >> 37 == 0 && channelMap.nonzeroBitCount >= 2 && (5...16).contains(hop)
     }
 }

@@ -61,16 +61,11 @@ extension HCIPacket {
     static func success(of command: HCIPacket) -> HCIPacket? {
         guard let opcode = command.commandOpcode, let declaration = PDUCatalog.command(opcode: opcode) else { return nil }
         guard declaration.completion == .complete else { return HCIPacket(statusOpcode: opcode, .success) }
-        let type = PDUCatalog.type(of: declaration) as? any HCICommand.Type
-        var returns = type.flatMap { zeroReturns(of: $0) } ?? [0]
+        var returns = declaration.zeroReturns
         if declaration.returns?.dropFirst().first?.name == "Connection_Handle", returns.count >= 3, command.parameters.count >= 2 {
             returns.replaceSubrange(1..<3, with: command.parameters.prefix(2))
         }
         return HCIPacket(completeOpcode: opcode, returns: returns)
-    }
-
-    private static func zeroReturns<Command: HCICommand>(of type: Command.Type) -> [UInt8]? {
-        try? Command.Return(prefixOf: [UInt8](repeating: 0, count: 255)).parameters
     }
 }
 
