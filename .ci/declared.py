@@ -4,7 +4,7 @@ import pathlib
 import re
 
 # Each PDU of these layers is a case of the layer's Message, and structures are fields of PDUs.
-WHOLE_LAYERS = {"LLControl", "LMP", "L2CAPSignaling", "ATT", "SMP", "Structures"}
+WHOLE_LAYERS = {"LLControl", "LMP", "L2CAPSignaling", "ATT", "SMP", "SDP", "Structures"}
 NAMED = re.compile(r"\b([A-Z]\w+)\.([A-Z]\w+)")
 
 

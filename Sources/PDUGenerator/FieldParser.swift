@@ -57,6 +57,9 @@ struct FieldParser {
             return .integer(octets: (Self.number(String(head.dropFirst())) ?? 8) / 8, signed: false, bigEndian: false, named: nil)
         case "u16be", "u32be": return .integer(octets: head == "u16be" ? 2 : 4, signed: false, bigEndian: true, named: nil)
         case "i8", "i16": return .integer(octets: head == "i8" ? 1 : 2, signed: true, bigEndian: false, named: nil)
+        case "be":
+            guard let type = argument.flatMap({ namedTypes[$0] }) else { throw Problem(text: "\(token): be(Type)") }
+            return .integer(octets: type.octets, signed: false, bigEndian: true, named: type.name)
         case "handle": return .integer(octets: 2, signed: false, bigEndian: false, named: "ConnectionHandle")
         case "address": return .integer(octets: 6, signed: false, bigEndian: false, named: "BDADDR")
         case "rest": return .bytes(argument.flatMap(Self.number).map(Size.restLeaving) ?? .rest)

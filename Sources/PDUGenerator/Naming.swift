@@ -7,7 +7,8 @@ enum Naming {
     /// The abbreviations in names that are entirely in capitals.
     private static let abbreviations: Set<String> = [
         "LL", "PHY", "ADV", "AUX", "CIS", "BIS", "BIG", "CIG", "CTE", "MTU", "SCA", "LE", "ID", "IRK", "CSRK", "UUID", "RSSI", "CID", "PSM",
-        "SPSM", "AFH", "IO", "AES", "OOB", "BD", "ADDR", "LT", "OTP", "IAC", "LAP", "CS", "TX", "RX",
+        "SPSM", "AFH", "IO", "AES", "OOB", "BD", "ADDR", "LT", "OTP", "IAC", "LAP", "CS", "TX", "RX", "PN", "FCON", "FCOFF", "MSC", "NSC",
+        "RPN", "RLS", "ACP", "SEID",
     ]
     /// The Swift spelling of words that the specification writes in capitals.
     private static let spelled: [String: String] = [

@@ -17,7 +17,7 @@ enum Header: String, CaseIterable {
     case command, event, data, advertising, opcode, lmp, signaling, sdp, rfcomm, avdtp, avrcp, none
 
     /// Layers for which an enumeration of all PDUs is generated.
-    var hasMessage: Bool { self == .opcode || self == .lmp || self == .signaling }
+    var hasMessage: Bool { [.opcode, .lmp, .signaling, .sdp].contains(self) }
     /// The type of a PDU's opcode: that of LMP has room for an escape opcode above an extended one, that of AVDTP for the message type.
     var opcodeType: (name: String, digits: Int) {
         switch self {

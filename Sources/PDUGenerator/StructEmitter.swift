@@ -71,7 +71,7 @@ struct StructEmitter {
 
     /// Writes the legal values of a number as a range.
     private func range(_ field: Field, _ out: inout SourceText) {
-        guard case .integer(let octets, let signed, _, nil) = field.shape, !field.derived, let low = field.notes.low,
+        guard case .integer(let octets, let signed, _, nil) = field.shape, let low = field.notes.low,
             let high = field.notes.high
         else { return }
         let type = (signed ? "Int" : "UInt") + "\(Self.word(octets) * 8)"

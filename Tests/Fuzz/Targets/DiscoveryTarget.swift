@@ -56,12 +56,12 @@ private struct DiscoveryTable {
 
     private func ask(_ request: [UInt8]) throws {
         guard let octets = server.receive(request, mtu: mtu) else {
-            return try promise(SDPMessage.ID(rawValue: request.first ?? 0)?.isRequest == false, "a request without an answer")
+            return try promise(SDP.Message.isResponse(request.first ?? 0), "a request without an answer")
         }
         try promise(octets.count <= mtu, "\(octets.count) octets, the MTU is \(mtu)")
         let response = try SDPPDU(octets)
         try promise(response.transaction == SDPPDU.transaction(of: request), "the answer of another transaction")
-        try promise(!response.message.id.isRequest, "a request for a request")
+        try promise(SDP.Message.isResponse(octets.first ?? 0), "a request for a request")
     }
 
     /// Partial responses end.

@@ -46,25 +46,25 @@ import Testing
     /// Core Vol 3, Part B, 4.4.1: each error code, and nothing for a response.
     static let refusals: [(String, String, SDPErrorCode?)] = [
         ("an unknown handle", "04 0001 000c 00020001 0100 3503 090001 00", .invalidRecordHandle),
-        ("an unknown PDU", "08 0001 0000", .invalidRequestSyntax),
-        ("PDU ID 0", "00 0001 0000", .invalidRequestSyntax),
-        ("a pattern that is no sequence", "02 0001 0006 191101 0001 00", .invalidRequestSyntax),
-        ("a pattern of integers", "02 0001 0008 3503 091101 0001 00", .invalidRequestSyntax),
-        ("an empty pattern", "02 0001 0005 3500 0001 00", .invalidRequestSyntax),
+        ("an unknown PDU", "08 0001 0000", .invalidSyntax),
+        ("PDU ID 0", "00 0001 0000", .invalidSyntax),
+        ("a pattern that is no sequence", "02 0001 0006 191101 0001 00", .invalidSyntax),
+        ("a pattern of integers", "02 0001 0008 3503 091101 0001 00", .invalidSyntax),
+        ("an empty pattern", "02 0001 0005 3500 0001 00", .invalidSyntax),
         (
-            "13 UUIDs", "02 0001 002c 3527" + String(repeating: "190100", count: 13) + "0001 00", .invalidRequestSyntax
+            "13 UUIDs", "02 0001 002c 3527" + String(repeating: "190100", count: 13) + "0001 00", .invalidSyntax
         ),
-        ("no record wanted", "02 0001 0008 3503 191101 0000 00", .invalidRequestSyntax),
-        ("6 octets wanted", "04 0001 000c 00010001 0006 3503 090001 00", .invalidRequestSyntax),
-        ("a range that ends before it begins", "04 0001 000e 00010001 0100 3505 0a00050004 00", .invalidRequestSyntax),
-        ("an attribute ID of one octet", "04 0001 000b 00010001 0100 3502 0801 00", .invalidRequestSyntax),
-        ("no continuation state", "02 0001 0007 3503 191101 0001", .invalidRequestSyntax),
-        ("octets after the continuation state", "02 0001 0009 3503 191101 0001 00 00", .invalidRequestSyntax),
+        ("no record wanted", "02 0001 0008 3503 191101 0000 00", .invalidSyntax),
+        ("6 octets wanted", "04 0001 000c 00010001 0006 3503 090001 00", .invalidSyntax),
+        ("a range that ends before it begins", "04 0001 000e 00010001 0100 3505 0a00050004 00", .invalidSyntax),
+        ("an attribute ID of one octet", "04 0001 000b 00010001 0100 3502 0801 00", .invalidSyntax),
+        ("no continuation state", "02 0001 0007 3503 191101 0001", .invalidSyntax),
+        ("octets after the continuation state", "02 0001 0009 3503 191101 0001 00 00", .invalidSyntax),
         ("a length that is too large", "02 0001 0009 3503 191101 0001 00", .invalidPDUSize),
         ("a length that is too small", "02 0001 0007 3503 191101 0001 00", .invalidPDUSize),
-        ("a header of four octets", "02 0001 00", .invalidRequestSyntax),
-        ("one octet", "02", .invalidRequestSyntax),
-        ("nothing", "", .invalidRequestSyntax),
+        ("a header of four octets", "02 0001 00", .invalidSyntax),
+        ("one octet", "02", .invalidSyntax),
+        ("nothing", "", .invalidSyntax),
         ("CVE-2017-0785: a state that nobody gave", "02 0001 0010 3503 191101 0001 08 0000000100000000", .invalidContinuationState),
         ("CVE-2017-1000250: a state beyond the response", "02 0001 000a 3503 191101 0001 02 ffff", .invalidContinuationState),
         ("CVE-2017-1000250: a state of 255 octets", "02 0001 0008 3503 191101 0001 ff", .invalidContinuationState),
@@ -76,26 +76,31 @@ import Testing
     @Test(arguments: refusals)
     func wrongRequestsAreRefused(_ name: String, _ request: String, _ code: SDPErrorCode?) {
         let transaction: UInt16 = octets(request).count >= 3 ? 1 : 0
-        let wanted = code.map { hex(SDPPDU(.errorResponse($0), transaction: transaction).octets) }
+        let wanted = code.map { hex(SDPPDU(.errorRsp(SDP.ErrorRsp(errorCode: $0)), transaction: transaction).octets) }
         #expect(Self.server().receive(octets(request), mtu: 672).map { hex($0) } == wanted, "\(name)")
     }
 
     /// CVE-2017-0785 and similar: a continuation state of the server with another request, modified, or after a change of the records.
     @Test func continuationStatesBelongToTheirRequest() throws {
         var server = Self.server()
-        func ask(_ uuid: BluetoothUUID, _ ranges: [SDPAttributeRange] = [.all], _ state: [UInt8]) throws -> SDPMessage {
-            let request = SDPMessage.searchAttributeRequest(pattern: [uuid], maximumOctets: 20, attributes: ranges, continuation: state)
-            return try SDPPDU(try #require(server.receive(SDPPDU(request, transaction: 9).octets, mtu: 672))).message
+        func ask(_ uuid: BluetoothUUID, _ ranges: [SDPAttributeRange] = [.all], _ state: [UInt8]) throws -> SDP.Message {
+            let request = SDP.ServiceSearchAttributeReq(
+                serviceSearchPattern: SDPPattern.element([uuid]), maximumAttributeByteCount: 20,
+                attributeIDList: SDPAttributeRange.element(ranges), continuationState: state)
+            let sent = SDPPDU(.serviceSearchAttributeReq(request), transaction: 9).octets
+            return try SDPPDU(try #require(server.receive(sent, mtu: 672))).message
         }
-        guard case .searchAttributeResponse(let list, let state) = try ask(0x0100, [], []) else { return }
-        #expect(list.count == 2 && state.isEmpty)
-        guard case .searchAttributeResponse(_, let state) = try ask(0x0100, [.all], []) else { return }
+        guard case .serviceSearchAttributeRsp(let none) = try ask(0x0100, [], []) else { return }
+        #expect(none.attributeLists.count == 2 && none.continuationState.isEmpty)
+        let state = try ask(0x0100, [.all], []).continuation
         #expect(!state.isEmpty)
-        guard case .searchAttributeResponse = try ask(0x0100, [.all], state) else {
+        guard case .serviceSearchAttributeRsp = try ask(0x0100, [.all], state) else {
             Issue.record("the state is good")
             return
         }
-        func expectRefusal(_ message: SDPMessage) { #expect(message == .errorResponse(.invalidContinuationState)) }
+        func expectRefusal(_ message: SDP.Message) {
+            #expect(message == .errorRsp(SDP.ErrorRsp(errorCode: .invalidContinuationState)))
+        }
         try expectRefusal(ask(0x1002, [.all], state))
         try expectRefusal(ask(0x0100, [.init(0, 1)], state))
         for index in state.indices {
@@ -195,8 +200,8 @@ import Testing
         var count: UInt16 = 0
         while client.isBusy, count < 2_000 {
             count += 1
-            let part = SDPMessage.searchAttributeResponse(lists: [UInt8](repeating: 0, count: 600), continuation: [1])
-            _ = client.receive(SDPPDU(part, transaction: count).octets, at: 0)
+            let part = SDP.ServiceSearchAttributeRsp(attributeLists: [UInt8](repeating: 0, count: 600), continuationState: [1])
+            _ = client.receive(SDPPDU(.serviceSearchAttributeRsp(part), transaction: count).octets, at: 0)
         }
         #expect(count == 110)
     }

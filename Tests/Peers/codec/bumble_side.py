@@ -6,7 +6,8 @@ A PDU becomes the list of its leaves in the order of the wire: integers and octe
 import dataclasses
 import enum
 
-from bumble import att, hci, l2cap, smp
+from bumble import att, hci, l2cap, rfcomm, sdp, smp
+from bumble.core import UUID
 
 
 def leaves(value):
@@ -88,3 +89,24 @@ def signals():
 
 def return_class(command):
     return getattr(command, "return_parameters_class", None)
+
+
+def service_discovery():
+    return {int(code): cls for code, cls in sdp.SDP_PDU.subclasses.items()}
+
+
+def service_discovery_values(cls, generator):
+    """Random values for a PDU of service discovery. Bumble keeps the length of a continuation state in front of it."""
+    some = lambda most: generator.randbytes(generator.randrange(most + 1))
+    numbers = lambda most: [generator.randrange(1 << 16) for _ in range(generator.randrange(1, most))]
+    kinds = {
+        "error_code": lambda: sdp.ErrorCode(generator.randrange(1, 7)),
+        "service_search_pattern": lambda: sdp.DataElement.sequence([sdp.DataElement.uuid(UUID.from_16_bits(value)) for value in numbers(12)]),
+        "attribute_id_list": lambda: sdp.DataElement.sequence([sdp.DataElement.unsigned_integer_16(value) for value in numbers(20)]),
+        "service_record_handle_list": lambda: [generator.randrange(1 << 32) for _ in range(generator.randrange(9))],
+        "service_record_handle": lambda: generator.randrange(1 << 32),
+        "attribute_list": lambda: some(300),
+        "attribute_lists": lambda: some(300),
+        "continuation_state": lambda: (lambda state: bytes([len(state)]) + state)(some(16)),
+    }
+    return {name: kinds.get(name, lambda: generator.randrange(1, 1 << 16))() for name, *_ in cls.fields}

@@ -12,4 +12,5 @@ KNOWN = {
     "returns/LE_Read_ISO_TX_Sync": {"skip": "Vol 4, Part E, 7.8.96: Time_Offset has three octets; Bumble reads four"},
     "event/QoS_Setup_Complete": {"skip": "Vol 4, Part E, 7.7.13: four parameters of the flow follow Service_Type; Bumble ends there"},
     "event/LE_CS_Test_End_Complete": {"skip": "Vol 4, Part E, 7.7.65.46: Status alone; Bumble has Connection_Handle before it"},
+    "sdp/SDP_ERROR_RSP": {"skip": "Vol 3, Part B, 4.1: the most significant octet first; Bumble writes the error code the other way round"},
 }

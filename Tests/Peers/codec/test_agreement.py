@@ -4,6 +4,8 @@ There: we make a PDU with random legal values, Bumble reads it and sees the same
 Back: Bumble writes those values anew; the octets are ours, and we read and write them again.
 """
 
+import random
+
 import pytest
 
 import bumble_side
@@ -144,3 +146,43 @@ def test_signals(codec, code):
     name = by_code(codec, "L2CAPSignaling")[(code, None)]
     build = lambda thing: bytes(cls(identifier=thing.identifier, **bumble_side.values(thing)))
     check(codec, Subject("L2CAPSignaling", name, bumble_side.l2cap.L2CAP_Control_Frame.from_bytes, build=build), "signal")
+
+
+@pytest.mark.parametrize("code", sorted(bumble_side.service_discovery()), ids=lambda code: bumble_side.service_discovery()[code].__name__)
+def test_service_discovery(codec, code):
+    """The requests and responses that Bumble writes, with random values: the same values, and the same octets when written again."""
+    cls = bumble_side.service_discovery()[code]
+    name = by_code(codec, "SDP")[(code, None)]
+    if "skip" in KNOWN.get(f"sdp/{name}", {}):
+        pytest.skip(KNOWN[f"sdp/{name}"]["skip"])
+    generator = random.Random(code)
+    for transaction in range(40):
+        values = bumble_side.service_discovery_values(cls, generator)
+        wire = bytes(cls(transaction_id=transaction, **values))
+        ours = codec.ask("decode", "SDP", wire.hex())
+        assert ours["name"] == name and ours["problem"] == "" and ours["trailing"] == "", ours
+        assert ours["encoded"] == wire.hex().upper() and ours["typed"] == wire[5:].hex().upper(), ours
+        plain = [bytes(value) if isinstance(value, bumble_side.sdp.DataElement) else value for value in values.values()]
+        if "continuation_state" in values:
+            plain[-1] = plain[-1][1:]
+        assert any(agree(leaves, bumble_side.leaves(plain)) for leaves in ours["leaves"]), (ours, plain)
+
+
+@pytest.mark.parametrize("name", ["RFCOMM_PN_CMD", "RFCOMM_PN_RSP", "RFCOMM_MSC_CMD", "RFCOMM_MSC_RSP"])
+def test_multiplexer(codec, name):
+    """Parameter negotiation and modem status, without break signal: Bumble knows no other command."""
+    cls = bumble_side.rfcomm.RFCOMM_MCC_PN if "_PN_" in name else bumble_side.rfcomm.RFCOMM_MCC_MSC
+    for seed in SEEDS:
+        value = bytes.fromhex(codec.ask("random", "RFCOMM", seed, name)["hex"])[2:]
+        theirs = cls.from_bytes(value)
+        wire = bytes([next(pdu["code"] for pdu in pdus(codec) if pdu["name"] == name), 17 if cls is bumble_side.rfcomm.RFCOMM_MCC_PN else 5]) + bytes(theirs)
+        again = codec.ask("decode", "RFCOMM", wire.hex())
+        assert again["problem"] == "" and again["trailing"] == "" and again["encoded"] == wire.hex().upper(), again
+        assert again["typed"] in (None, wire[2:].hex().upper()), again
+        fields = again["fields"]
+        if cls is bumble_side.rfcomm.RFCOMM_MCC_PN:
+            ours = (fields["DLCI"], fields["Convergence_Layer"] << 4 | fields["Frame_Type"], fields["Priority"], fields["Maximum_Frame_Size"], fields["Initial_Credits"])
+            assert ours == (theirs.dlci, theirs.cl, theirs.priority, theirs.max_frame_size, theirs.initial_credits)
+        else:
+            ours = tuple(fields[key] for key in ("DLCI", "FC", "RTC", "RTR", "IC", "DV"))
+            assert ours == (theirs.dlci, theirs.fc, theirs.rtc, theirs.rtr, theirs.ic, theirs.dv)

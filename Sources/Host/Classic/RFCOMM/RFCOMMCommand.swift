@@ -1,27 +1,14 @@
 import Packets
 
-/// Parameters of DLC parameter negotiation (PN). TS 07.10, 5.4.6.3.1; RFCOMM 1.2, 5.5.3.
-public struct RFCOMMParameters: Sendable, Hashable {
-    public var dlci: UInt8
-    /// CL: 0xF requests credit-based flow control, 0xE accepts it. RFCOMM 1.2, table 5.3.
-    public var convergenceLayer: UInt8
-    public var priority: UInt8 = 0
-    /// N1: maximum octets of information in a frame, 23...32767.
-    public var frameSize: UInt16
-    /// K: 0...7.
-    public var initialCredits: UInt8
-
-    public static let asksForCredits: UInt8 = 0xF
-    public static let grantsCredits: UInt8 = 0xE
-    public static let defaultFrameSize = 127
-    public static let leastFrameSize = 23
-    public static let mostFrameSize = 32_767
-    public static let mostInitialCredits = 7
-
-    public init(dlci: UInt8, convergenceLayer: UInt8, priority: UInt8 = 0, frameSize: UInt16, initialCredits: UInt8) {
-        (self.dlci, self.convergenceLayer, self.priority) = (dlci, convergenceLayer, priority)
-        (self.frameSize, self.initialCredits) = (frameSize, initialCredits)
-    }
+/// Values of DLC parameter negotiation. RFCOMM 1.2, 5.5.3.
+enum RFCOMMParameters {
+    /// CL: credit-based flow control requested or accepted. RFCOMM 1.2, table 5.3.
+    static let asksForCredits: UInt8 = 0xF
+    static let grantsCredits: UInt8 = 0xE
+    static let defaultFrameSize = 127
+    /// N1: octets of information in a frame.
+    static let frameSizes = RFCOMM.PNCmd.maximumFrameSizeRange.integers
+    static let mostInitialCredits = 7
 }
 
 /// V.24 signals of a modem status command. TS 07.10, 5.4.6.3.7.
@@ -56,11 +43,27 @@ public struct RFCOMMPortSettings: Sendable, Hashable {
         (self.baudRate, self.format, self.flowControl) = (baudRate, format, flowControl)
         (self.xon, self.xoff, self.mask) = (xon, xoff, mask)
     }
+
+    /// Decodes the settings, of which a remote port negotiation has either all or none.
+    fileprivate init(_ octets: [UInt8]) throws(PDUError) {
+        var reader = ByteReader(octets.span.bytes)
+        baudRate = try reader.u8("Baud Rate")
+        format = try reader.u8("Format")
+        flowControl = try reader.u8("Flow Control")
+        xon = try reader.u8("XON")
+        xoff = try reader.u8("XOFF")
+        mask = try reader.u16("Parameter Mask")
+        guard reader.remaining == 0 else { throw PDUError(field: "", offset: reader.offset, problem: .trailing(reader.remaining)) }
+    }
+
+    fileprivate var octets: [UInt8] {
+        [baudRate, format, flowControl, xon, xoff, UInt8(truncatingIfNeeded: mask), UInt8(truncatingIfNeeded: mask >> 8)]
+    }
 }
 
 /// A multiplexer message on DLCI 0. TS 07.10, 5.4.6.3; RFCOMM 1.2, 4.3.
-public enum RFCOMMCommand: Sendable, Hashable {
-    case parameterNegotiation(RFCOMMParameters)
+public enum RFCOMMCommand: Sendable, Equatable {
+    case parameterNegotiation(RFCOMM.PNCmd)
     case test([UInt8])
     case flowControlOn
     case flowControlOff
@@ -71,30 +74,25 @@ public enum RFCOMMCommand: Sendable, Hashable {
     /// The unknown type field.
     case notSupported(UInt8)
 
-    /// The six bits of the type field above EA and C/R.
-    enum Kind: UInt8, Sendable, CaseIterable {
-        case parameterNegotiation = 0x80
-        case test = 0x20
-        case flowControlOn = 0xA0
-        case flowControlOff = 0x60
-        case modemStatus = 0xE0
-        case remotePortNegotiation = 0x90
-        case remoteLineStatus = 0x50
-        case notSupported = 0x10
-    }
+    /// C/R in the type octet: set in a command, clear in its response.
+    private static let commandBit: UInt16 = 2
 
-    var kind: Kind {
+    /// The type octet of the command, which identifies the message.
+    var type: UInt16 {
         switch self {
-        case .parameterNegotiation: .parameterNegotiation
-        case .test: .test
-        case .flowControlOn: .flowControlOn
-        case .flowControlOff: .flowControlOff
-        case .modemStatus: .modemStatus
-        case .remotePortNegotiation: .remotePortNegotiation
-        case .remoteLineStatus: .remoteLineStatus
-        case .notSupported: .notSupported
+        case .parameterNegotiation: RFCOMM.PNCmd.opcode
+        case .test: RFCOMM.TestCmd.opcode
+        case .flowControlOn: RFCOMM.FCONCmd.opcode
+        case .flowControlOff: RFCOMM.FCOFFCmd.opcode
+        case .modemStatus: RFCOMM.MSCCmd.opcode
+        case .remotePortNegotiation: RFCOMM.RPNCmd.opcode
+        case .remoteLineStatus: RFCOMM.RLSCmd.opcode
+        case .notSupported: RFCOMM.NSCRsp.opcode | Self.commandBit
         }
     }
+
+    /// Returns the type octet of the command that a type octet belongs to.
+    static func type(of octet: UInt8) -> UInt16 { UInt16(octet) | commandBit }
 
     /// The connection that the message refers to.
     var dlci: UInt8? {
@@ -135,100 +133,67 @@ struct RFCOMMMessage {
 extension RFCOMMCommand {
     /// - Returns: nil for a type that RFCOMM does not define, which is answered with NSC.
     init?(_ message: RFCOMMMessage) throws(PDUError) {
-        guard let kind = Kind(rawValue: message.type & 0xFC) else { return nil }
-        var reader = ByteReader(message.value.span.bytes)
-        switch kind {
-        case .parameterNegotiation: self = .parameterNegotiation(try RFCOMMParameters(&reader))
-        case .test: self = .test(reader.rest())
-        case .flowControlOn: self = .flowControlOn
-        case .flowControlOff: self = .flowControlOff
-        case .modemStatus:
-            let dlci = try reader.u8("DLCI") >> 2
-            let signals = RFCOMMSignals(rawValue: try reader.u8("V.24 Signals") & ~1)
-            self = .modemStatus(dlci: dlci, signals, breakSignal: reader.remaining > 0 ? try reader.u8("Break Signal") : nil)
-        case .remotePortNegotiation:
-            let dlci = try reader.u8("DLCI") >> 2
-            self = .remotePortNegotiation(dlci: dlci, reader.remaining > 0 ? try RFCOMMPortSettings(&reader) : nil)
-        case .remoteLineStatus:
-            let dlci = try reader.u8("DLCI") >> 2
-            self = .remoteLineStatus(dlci: dlci, try reader.u8("Line Status"))
-        case .notSupported: self = .notSupported(try reader.u8("Command Type"))
-        }
-        guard reader.remaining == 0 || kind == .flowControlOn || kind == .flowControlOff else {
-            throw PDUError(field: "", offset: reader.offset, problem: .trailing(reader.remaining))
+        let value = message.value
+        switch Self.type(of: message.type) {
+        case RFCOMM.PNCmd.opcode: self = .parameterNegotiation(try RFCOMM.PNCmd(parameters: value))
+        case RFCOMM.TestCmd.opcode: self = .test(value)
+        case RFCOMM.FCONCmd.opcode: self = .flowControlOn
+        case RFCOMM.FCOFFCmd.opcode: self = .flowControlOff
+        case RFCOMM.MSCCmd.opcode:
+            let status = try RFCOMM.MSCCmd(parameters: value)
+            guard status.breakSignal.count <= 1 else {
+                throw PDUError(pdu: RFCOMM.MSCCmd.name, field: "", offset: 3, problem: .trailing(status.breakSignal.count - 1))
+            }
+            self = .modemStatus(dlci: status.dlci, status.signals, breakSignal: status.breakSignal.first)
+        case RFCOMM.RPNCmd.opcode:
+            let port = try RFCOMM.RPNCmd(parameters: value)
+            self = .remotePortNegotiation(dlci: port.dlci, port.portSettings.isEmpty ? nil : try RFCOMMPortSettings(port.portSettings))
+        case RFCOMM.RLSCmd.opcode:
+            let line = try RFCOMM.RLSCmd(parameters: value)
+            self = .remoteLineStatus(dlci: line.dlci, line.lineStatus)
+        case RFCOMM.NSCRsp.opcode | Self.commandBit: self = .notSupported(try RFCOMM.NSCRsp(parameters: value).commandType)
+        default: return nil
         }
     }
 
     /// The information field of a UIH frame on DLCI 0.
     func octets(isCommand: Bool) -> [UInt8] {
-        var value = ByteWriter()
-        encode(into: &value)
-        var writer = ByteWriter(reserving: 3 + value.bytes.count)
-        writer.u8(kind.rawValue | (isCommand ? 2 : 0) | 1)
-        writer.extensibleLength(value.bytes.count)
-        writer.bytes(value.bytes)
+        let value = parameters
+        var writer = ByteWriter(reserving: 3 + value.count)
+        writer.u8(UInt8(truncatingIfNeeded: isCommand ? type : type & ~Self.commandBit))
+        writer.extensibleLength(value.count)
+        writer.bytes(value)
         return writer.bytes
     }
 
-    private func encode(into writer: inout ByteWriter) {
+    /// The value, which is the same in a command and in its response.
+    private var parameters: [UInt8] {
         switch self {
-        case .parameterNegotiation(let parameters): parameters.encode(into: &writer)
-        case .test(let octets): writer.bytes(octets)
-        case .flowControlOn, .flowControlOff: break
+        case .parameterNegotiation(let parameters): parameters.parameters
+        case .test(let octets): octets
+        case .flowControlOn, .flowControlOff: []
         case .modemStatus(let dlci, let signals, let breakSignal):
-            writer.u8(dlci << 2 | 3)
-            writer.u8(signals.rawValue | (breakSignal == nil ? 1 : 0))
-            if let breakSignal { writer.u8(breakSignal) }
+            RFCOMM.MSCCmd(dlci, signals, breakSignal: breakSignal.map { [$0] } ?? []).parameters
         case .remotePortNegotiation(let dlci, let settings):
-            writer.u8(dlci << 2 | 3)
-            settings?.encode(into: &writer)
-        case .remoteLineStatus(let dlci, let status):
-            writer.u8(dlci << 2 | 3)
-            writer.u8(status)
-        case .notSupported(let type): writer.u8(type)
+            RFCOMM.RPNCmd(ea: true, cr: true, dlci: dlci, portSettings: settings?.octets ?? []).parameters
+        case .remoteLineStatus(let dlci, let status): RFCOMM.RLSCmd(ea: true, cr: true, dlci: dlci, lineStatus: status).parameters
+        case .notSupported(let type): RFCOMM.NSCRsp(commandType: type).parameters
         }
     }
 }
 
-extension RFCOMMParameters {
-    fileprivate init(_ reader: inout ByteReader) throws(PDUError) {
-        dlci = try reader.u8("DLCI") & 0x3F
-        convergenceLayer = try reader.u8("I and CL") >> 4
-        priority = try reader.u8("Priority") & 0x3F
-        // T1 and N2 are not negotiated. RFCOMM 1.2, table 5.2.
-        try reader.skip(1, "T1")
-        frameSize = try reader.u16("N1")
-        try reader.skip(1, "N2")
-        initialCredits = try reader.u8("K") & 7
+extension RFCOMM.MSCCmd {
+    fileprivate init(_ dlci: UInt8, _ signals: RFCOMMSignals, breakSignal: [UInt8]) {
+        self.init(
+            ea: true, cr: true, dlci: dlci, eaOfSignals: breakSignal.isEmpty, fc: signals.contains(.flowControl),
+            rtc: signals.contains(.readyToCommunicate), rtr: signals.contains(.readyToReceive), ic: signals.contains(.incomingCall),
+            dv: signals.contains(.dataValid), breakSignal: breakSignal)
     }
 
-    fileprivate func encode(into writer: inout ByteWriter) {
-        writer.u8(dlci & 0x3F)
-        writer.u8(convergenceLayer << 4)
-        writer.u8(priority & 0x3F)
-        writer.u8(0)
-        writer.u16(frameSize)
-        writer.u8(0)
-        writer.u8(initialCredits & 7)
-    }
-}
-
-extension RFCOMMPortSettings {
-    fileprivate init(_ reader: inout ByteReader) throws(PDUError) {
-        baudRate = try reader.u8("Baud Rate")
-        format = try reader.u8("Format")
-        flowControl = try reader.u8("Flow Control")
-        xon = try reader.u8("XON")
-        xoff = try reader.u8("XOFF")
-        mask = try reader.u16("Parameter Mask")
-    }
-
-    fileprivate func encode(into writer: inout ByteWriter) {
-        writer.u8(baudRate)
-        writer.u8(format)
-        writer.u8(flowControl)
-        writer.u8(xon)
-        writer.u8(xoff)
-        writer.u16(mask)
+    fileprivate var signals: RFCOMMSignals {
+        let bits: [(Bool, RFCOMMSignals)] = [
+            (fc, .flowControl), (rtc, .readyToCommunicate), (rtr, .readyToReceive), (ic, .incomingCall), (dv, .dataValid),
+        ]
+        return bits.reduce(into: []) { if $1.0 { $0.insert($1.1) } }
     }
 }

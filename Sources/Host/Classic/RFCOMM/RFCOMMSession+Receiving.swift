@@ -119,14 +119,14 @@ extension RFCOMMSession {
         guard state == .open else { return state == .idle ? [response(.dm, 0)] : [] }
         var actions: [RFCOMMAction] = []
         for message in RFCOMMMessage.all(in: information) where state == .open {
-            guard let command = try? RFCOMMCommand(message) else {
-                // NSC is for unknown types, not for invalid values. TS 07.10, 5.4.6.3.8.
-                if RFCOMMCommand.Kind(rawValue: message.type & 0xFC) == nil, message.isCommand {
+            do throws(PDUError) {
+                if let command = try RFCOMMCommand(message) {
+                    actions += message.isCommand ? answer(command, at: now) : answered(command, at: now)
+                } else if message.isCommand {
+                    // NSC is for unknown types, not for invalid values. TS 07.10, 5.4.6.3.8.
                     actions.append(self.message(.notSupported(message.type), isCommand: false))
                 }
-                continue
-            }
-            actions += message.isCommand ? answer(command, at: now) : answered(command, at: now)
+            } catch { continue }
         }
         return actions
     }
@@ -158,25 +158,26 @@ extension RFCOMMSession {
     }
 
     /// Handles the peer's parameters for a connection that it will open. RFCOMM 1.2, 5.5.3.
-    private mutating func negotiated(_ offer: RFCOMMParameters, at now: Microseconds) -> [RFCOMMAction] {
-        var answer = offer
+    private mutating func negotiated(_ offer: RFCOMM.PNCmd, at now: Microseconds) -> [RFCOMMAction] {
+        // T1 and N2 are not negotiated. RFCOMM 1.2, table 5.2.
+        var answer = RFCOMM.PNCmd(dlci: offer.dlci, priority: offer.priority)
         if let link = links[offer.dlci], link.phase != .negotiated {
             // An open connection keeps its parameters.
             guard link.isOpen else { return [] }
-            answer.frameSize = UInt16(link.frameSize)
+            answer.maximumFrameSize = UInt16(link.frameSize)
             answer.convergenceLayer = link.hasCredits ? RFCOMMParameters.grantsCredits : 0
             answer.initialCredits = 0
             return [message(.parameterNegotiation(answer), isCommand: false)]
         }
-        guard serves(offer.dlci), (RFCOMMParameters.leastFrameSize...RFCOMMParameters.mostFrameSize).contains(Int(offer.frameSize)) else {
+        guard serves(offer.dlci), RFCOMMParameters.frameSizes.contains(Int(offer.maximumFrameSize)) else {
             return [response(.dm, offer.dlci)]
         }
         var link = RFCOMMDataLink(.negotiated)
         link.deadline = now + settings.acknowledgementTimeOut
-        link.frameSize = min(settings.frameSize, Int(offer.frameSize))
+        link.frameSize = min(settings.frameSize, Int(offer.maximumFrameSize))
         link.hasCredits = settings.usesCredits && offer.convergenceLayer == RFCOMMParameters.asksForCredits
         if link.hasCredits { (link.credits, link.granted) = (Int(offer.initialCredits), settings.initialCredits) }
-        answer.frameSize = UInt16(link.frameSize)
+        answer.maximumFrameSize = UInt16(link.frameSize)
         if settings.quirks.ignoresFrameSize { link.frameSize = settings.frameSize }
         links[offer.dlci] = link
         answer.convergenceLayer = link.hasCredits ? RFCOMMParameters.grantsCredits : 0
@@ -186,10 +187,10 @@ extension RFCOMMSession {
 
     private mutating func answered(_ response: RFCOMMCommand, at now: Microseconds) -> [RFCOMMAction] {
         if case .notSupported(let type) = response {
-            awaited.removeAll { $0.kind.rawValue == type & 0xFC }
+            awaited.removeAll { $0.type == RFCOMMCommand.type(of: type) }
             return [.notSupported(type)]
         }
-        guard let index = awaited.firstIndex(where: { $0.kind == response.kind && $0.dlci == response.dlci }) else { return [] }
+        guard let index = awaited.firstIndex(where: { $0.type == response.type && $0.dlci == response.dlci }) else { return [] }
         awaited.remove(at: index)
         switch response {
         case .parameterNegotiation(let parameters): return agreed(parameters, at: now)
@@ -203,10 +204,10 @@ extension RFCOMMSession {
     }
 
     /// Handles the peer's response to PN: a smaller N1 applies, and CL accepts credits or not.
-    private mutating func agreed(_ answer: RFCOMMParameters, at now: Microseconds) -> [RFCOMMAction] {
+    private mutating func agreed(_ answer: RFCOMM.PNCmd, at now: Microseconds) -> [RFCOMMAction] {
         guard var link = links[answer.dlci], link.phase == .awaitParameters else { return [] }
-        guard answer.frameSize > 0 else { return gone(answer.dlci, .violation, at: now) }
-        link.frameSize = min(Int(answer.frameSize), settings.frameSize)
+        guard answer.maximumFrameSize > 0 else { return gone(answer.dlci, .violation, at: now) }
+        link.frameSize = min(Int(answer.maximumFrameSize), settings.frameSize)
         link.hasCredits = settings.usesCredits && answer.convergenceLayer == RFCOMMParameters.grantsCredits
         if link.hasCredits { (link.credits, link.granted) = (Int(answer.initialCredits), settings.initialCredits) }
         link.phase = .awaitAcknowledgement

@@ -22,7 +22,7 @@ public struct RFCOMMSettings: Sendable, Hashable {
     public init(services: Set<UInt8> = [], mtu: Int = 672, usesCredits: Bool = true, creditWindow: Int = 32) {
         self.services = services
         let room = mtu - RFCOMMFrame.mostOverhead
-        frameSize = min(max(room, RFCOMMParameters.leastFrameSize), RFCOMMParameters.mostFrameSize)
+        frameSize = min(max(room, RFCOMMParameters.frameSizes.lowerBound), RFCOMMParameters.frameSizes.upperBound)
         self.usesCredits = usesCredits
         self.creditWindow = max(1, creditWindow)
     }
@@ -79,7 +79,8 @@ public struct RFCOMMSession: Sendable {
 
     /// A multiplexer message that awaits its response.
     struct Awaited: Sendable {
-        var kind: RFCOMMCommand.Kind
+        /// The type octet of the command.
+        var type: UInt16
         var dlci: UInt8?
         var deadline: Microseconds
     }
@@ -167,7 +168,7 @@ public struct RFCOMMSession: Sendable {
     /// Sends a multiplexer message.
     public mutating func ask(_ message: RFCOMMCommand, at now: Microseconds) -> [RFCOMMAction] {
         guard state == .open else { return [] }
-        awaited.append(Awaited(kind: message.kind, dlci: message.dlci, deadline: now + settings.responseTimeOut))
+        awaited.append(Awaited(type: message.type, dlci: message.dlci, deadline: now + settings.responseTimeOut))
         return [self.message(message, isCommand: true)]
     }
 
@@ -256,9 +257,9 @@ extension RFCOMMSession {
     mutating func negotiate(_ dlci: UInt8, at now: Microseconds) -> [RFCOMMAction] {
         links[dlci]?.phase = .awaitParameters
         links[dlci]?.deadline = nil
-        let parameters = RFCOMMParameters(
+        let parameters = RFCOMM.PNCmd(
             dlci: dlci, convergenceLayer: settings.usesCredits ? RFCOMMParameters.asksForCredits : 0,
-            frameSize: UInt16(settings.frameSize), initialCredits: settings.usesCredits ? UInt8(settings.initialCredits) : 0)
+            maximumFrameSize: UInt16(settings.frameSize), initialCredits: settings.usesCredits ? UInt8(settings.initialCredits) : 0)
         return ask(.parameterNegotiation(parameters), at: now)
     }
 

@@ -54,7 +54,9 @@ public struct SDPClient: Sendable {
     /// Time at which to call `expire`.
     public private(set) var deadline: Microseconds?
 
-    public init(maximumOctets: UInt16 = 0xFFFF) { self.maximumOctets = max(SDPMessage.leastOctets, maximumOctets) }
+    public init(maximumOctets: UInt16 = 0xFFFF) {
+        self.maximumOctets = max(SDP.ServiceAttributeReq.maximumAttributeByteCountRange.lowerBound, maximumOctets)
+    }
 
     public var isBusy: Bool { if case .awaitResponse = state { true } else { false } }
 
@@ -70,14 +72,16 @@ public struct SDPClient: Sendable {
         guard let pdu = try? SDPPDU(octets) else { return finish(.failure(.malformed)) }
         var next = progress
         switch (pdu.message, progress.query) {
-        case (.errorResponse(let code), _): return finish(.failure(.refused(code)))
-        case (.serviceSearchResponse(_, let handles, let continuation), .search):
-            next.handles += handles
-            return continueWith(next, continuation, hasMore: !handles.isEmpty, at: now)
-        case (.attributeResponse(let list, let continuation), .attributes),
-            (.searchAttributeResponse(let list, let continuation), .searchAttributes):
-            next.octets += list
-            return continueWith(next, continuation, hasMore: !list.isEmpty, at: now)
+        case (.errorRsp(let response), _): return finish(.failure(.refused(response.errorCode)))
+        case (.serviceSearchRsp(let response), .search):
+            next.handles += response.serviceRecordHandleList
+            return continueWith(next, response.continuationState, hasMore: !response.serviceRecordHandleList.isEmpty, at: now)
+        case (.serviceAttributeRsp(let response), .attributes):
+            next.octets += response.attributeList
+            return continueWith(next, response.continuationState, hasMore: !response.attributeList.isEmpty, at: now)
+        case (.serviceSearchAttributeRsp(let response), .searchAttributes):
+            next.octets += response.attributeLists
+            return continueWith(next, response.continuationState, hasMore: !response.attributeLists.isEmpty, at: now)
         default: return finish(.failure(.malformed))
         }
     }
@@ -91,13 +95,23 @@ public struct SDPClient: Sendable {
         transaction &+= 1
         state = .awaitResponse(progress)
         deadline = now + Self.timeOut
-        let message: SDPMessage =
+        let message: SDP.Message =
             switch progress.query {
-            case .search(let pattern): .serviceSearchRequest(pattern: pattern, maximumRecords: 0xFFFF, continuation: continuation)
+            case .search(let pattern):
+                .serviceSearchReq(
+                    SDP.ServiceSearchReq(
+                        serviceSearchPattern: SDPPattern.element(pattern), maximumServiceRecordCount: 0xFFFF,
+                        continuationState: continuation))
             case .attributes(let handle, let ranges):
-                .attributeRequest(handle: handle, maximumOctets: maximumOctets, attributes: ranges, continuation: continuation)
+                .serviceAttributeReq(
+                    SDP.ServiceAttributeReq(
+                        serviceRecordHandle: handle, maximumAttributeByteCount: maximumOctets,
+                        attributeIDList: SDPAttributeRange.element(ranges), continuationState: continuation))
             case .searchAttributes(let pattern, let ranges):
-                .searchAttributeRequest(pattern: pattern, maximumOctets: maximumOctets, attributes: ranges, continuation: continuation)
+                .serviceSearchAttributeReq(
+                    SDP.ServiceSearchAttributeReq(
+                        serviceSearchPattern: SDPPattern.element(pattern), maximumAttributeByteCount: maximumOctets,
+                        attributeIDList: SDPAttributeRange.element(ranges), continuationState: continuation))
             }
         return [.send(SDPPDU(message, transaction: transaction).octets)]
     }

@@ -1,66 +1,125 @@
 import Packets
 
-/// Reason for rejecting a request. Core Vol 3, Part B, 4.4.1.
-public enum SDPErrorCode: UInt16, Error, Sendable, Hashable, CaseIterable {
-    case invalidVersion = 1
-    case invalidRecordHandle
-    case invalidRequestSyntax
-    case invalidPDUSize
-    case invalidContinuationState
-    case insufficientResources
-}
+/// The reason for rejecting a request is thrown by the server.
+extension SDPErrorCode: Error {}
 
 /// An SDP PDU: PDU ID, transaction ID, length and parameters, most significant octet first. Core Vol 3, Part B, 4.2.
-public struct SDPPDU: Sendable, Hashable {
+public struct SDPPDU: Sendable, Equatable {
     public var transaction: UInt16
-    public var message: SDPMessage
+    public var message: SDP.Message
 
     public static let headerOctets = 5
+    /// Maximum number of UUIDs in a search pattern. Core Vol 3, Part B, 4.5.1.
+    public static let patternLimit = 12
 
-    public init(_ message: SDPMessage, transaction: UInt16) {
+    public init(_ message: SDP.Message, transaction: UInt16) {
         (self.message, self.transaction) = (message, transaction)
     }
-}
 
-/// Parameters of a PDU. An attribute list stays as octets, because a part of it is not a data element.
-public enum SDPMessage: Sendable, Hashable {
-    case errorResponse(SDPErrorCode)
-    case serviceSearchRequest(pattern: [BluetoothUUID], maximumRecords: UInt16, continuation: [UInt8])
-    case serviceSearchResponse(total: UInt16, handles: [UInt32], continuation: [UInt8])
-    case attributeRequest(handle: UInt32, maximumOctets: UInt16, attributes: [SDPAttributeRange], continuation: [UInt8])
-    case attributeResponse(list: [UInt8], continuation: [UInt8])
-    case searchAttributeRequest(
-        pattern: [BluetoothUUID], maximumOctets: UInt16, attributes: [SDPAttributeRange], continuation: [UInt8])
-    case searchAttributeResponse(lists: [UInt8], continuation: [UInt8])
-
-    /// PDU ID. Core Vol 3, Part B, 4.2.
-    public enum ID: UInt8, Sendable, CaseIterable {
-        case errorResponse = 1
-        case serviceSearchRequest, serviceSearchResponse
-        case attributeRequest, attributeResponse
-        case searchAttributeRequest, searchAttributeResponse
-
-        public var isRequest: Bool { rawValue & 1 == 0 }
-    }
-
-    public var id: ID {
-        switch self {
-        case .errorResponse: .errorResponse
-        case .serviceSearchRequest: .serviceSearchRequest
-        case .serviceSearchResponse: .serviceSearchResponse
-        case .attributeRequest: .attributeRequest
-        case .attributeResponse: .attributeResponse
-        case .searchAttributeRequest: .searchAttributeRequest
-        case .searchAttributeResponse: .searchAttributeResponse
+    /// Parses a PDU; trailing octets are an error.
+    public init(_ octets: [UInt8]) throws(SDPErrorCode) {
+        var reader = ByteReader(octets.span.bytes)
+        do {
+            let code = try reader.u8("PDU ID")
+            transaction = try reader.u16be("Transaction ID")
+            let length = try reader.u16be("Parameter Length")
+            guard Int(length) == reader.remaining else { throw SDPErrorCode.invalidPDUSize }
+            message = try SDP.Message(opcode: UInt16(code), from: &reader)
+            // No error code defines ErrorInfo.
+            if case .errorRsp = message { _ = reader.rest() }
+            guard reader.remaining == 0, message.isWellFormed else { throw SDPErrorCode.invalidSyntax }
+            guard message.continuation.count <= SDP.Message.continuationLimit else { throw SDPErrorCode.invalidContinuationState }
+        } catch let error as SDPErrorCode { throw error } catch let error as PDUError { throw SDPErrorCode(error) } catch {
+            throw .invalidSyntax
         }
     }
 
-    /// Maximum number of UUIDs in a search pattern. Core Vol 3, Part B, 4.5.1.
-    public static let patternLimit = 12
-    /// Minimum MaximumAttributeByteCount. Core Vol 3, Part B, 4.6.1.
-    public static let leastOctets: UInt16 = 7
+    public var octets: [UInt8] {
+        var parameters = ByteWriter()
+        message.encode(into: &parameters)
+        var writer = ByteWriter(reserving: Self.headerOctets + parameters.bytes.count)
+        writer.u8(UInt8(truncatingIfNeeded: message.opcode))
+        writer.u16be(transaction)
+        writer.u16be(UInt16(truncatingIfNeeded: parameters.bytes.count))
+        writer.bytes(parameters.bytes)
+        return writer.bytes
+    }
+
+    /// Transaction ID of a PDU that may otherwise be malformed; 0 if it is missing.
+    static func transaction(of octets: [UInt8]) -> UInt16 {
+        octets.count >= 3 ? UInt16(octets[1]) << 8 | UInt16(octets[2]) : 0
+    }
+}
+
+extension SDPErrorCode {
+    /// A continuation state that is too long is reported as such, whether it is there or not.
+    fileprivate init(_ error: PDUError) {
+        if error.field == "Continuation_State", case .short(let needed, _) = error.problem, needed > SDP.Message.continuationLimit {
+            self = .invalidContinuationState
+        } else {
+            self = .invalidSyntax
+        }
+    }
+}
+
+extension SDP.Message {
     /// Maximum octets of continuation information. Core Vol 3, Part B, 4.3.
-    public static let continuationLimit = 16
+    static let continuationLimit = Int(SDP.ServiceSearchReq.continuationLengthRange.upperBound)
+
+    /// The continuation state; empty in a first request and in a last response.
+    public var continuation: [UInt8] {
+        switch self {
+        case .serviceSearchReq(let pdu): pdu.continuationState
+        case .serviceSearchRsp(let pdu): pdu.continuationState
+        case .serviceAttributeReq(let pdu): pdu.continuationState
+        case .serviceAttributeRsp(let pdu): pdu.continuationState
+        case .serviceSearchAttributeReq(let pdu): pdu.continuationState
+        case .serviceSearchAttributeRsp(let pdu): pdu.continuationState
+        case .errorRsp, .unknown: []
+        }
+    }
+
+    /// True for the PDU ID of a response. Core Vol 3, Part B, 4.2.
+    static func isResponse(_ code: UInt8) -> Bool { responses.contains(UInt16(code)) }
+
+    private static let responses = [
+        SDP.ErrorRsp.opcode, SDP.ServiceSearchRsp.opcode, SDP.ServiceAttributeRsp.opcode, SDP.ServiceSearchAttributeRsp.opcode,
+    ]
+
+    /// True if the PDU is known and its counts are in their ranges.
+    fileprivate var isWellFormed: Bool {
+        switch self {
+        case .serviceSearchReq(let pdu): SDP.ServiceSearchReq.maximumServiceRecordCountRange.contains(pdu.maximumServiceRecordCount)
+        case .serviceSearchRsp(let pdu): pdu.serviceRecordHandleList.count <= pdu.totalServiceRecordCount
+        case .serviceAttributeReq(let pdu): SDP.ServiceAttributeReq.maximumAttributeByteCountRange.contains(pdu.maximumAttributeByteCount)
+        case .serviceSearchAttributeReq(let pdu):
+            SDP.ServiceSearchAttributeReq.maximumAttributeByteCountRange.contains(pdu.maximumAttributeByteCount)
+        case .errorRsp(let pdu): (1...6).contains(pdu.errorCode.rawValue)
+        case .serviceAttributeRsp, .serviceSearchAttributeRsp: true
+        case .unknown: false
+        }
+    }
+}
+
+/// The UUIDs of a search pattern. Core Vol 3, Part B, 4.5.1.
+enum SDPPattern {
+    static func element(_ uuids: [BluetoothUUID]) -> [UInt8] { SDPDataElement.sequence(uuids.map { .uuid($0) }).octets }
+
+    static func uuids(_ octets: [UInt8]) throws(SDPErrorCode) -> [BluetoothUUID] {
+        let elements = try SDPDataElement.sequence(in: octets)
+        let uuids = elements.compactMap(\.uuid)
+        guard (1...SDPPDU.patternLimit).contains(elements.count), uuids.count == elements.count else { throw .invalidSyntax }
+        return uuids
+    }
+}
+
+extension SDPDataElement {
+    /// The elements of a sequence that the octets consist of.
+    fileprivate static func sequence(in octets: [UInt8]) throws(SDPErrorCode) -> [SDPDataElement] {
+        var reader = ByteReader(octets.span.bytes)
+        guard case .sequence(let elements)? = try? SDPDataElement(from: &reader), reader.remaining == 0 else { throw .invalidSyntax }
+        return elements
+    }
 }
 
 /// A range of attribute IDs, or a single one. Core Vol 3, Part B, 4.6.1.
@@ -75,163 +134,24 @@ public struct SDPAttributeRange: Sendable, Hashable {
 
     public func contains(_ id: UInt16) -> Bool { first <= id && id <= last }
 
-    fileprivate var element: SDPDataElement {
+    static func element(_ ranges: [SDPAttributeRange]) -> [UInt8] { SDPDataElement.sequence(ranges.map(\.element)).octets }
+
+    static func list(_ octets: [UInt8]) throws(SDPErrorCode) -> [SDPAttributeRange] {
+        var ranges: [SDPAttributeRange] = []
+        for element in try SDPDataElement.sequence(in: octets) { ranges.append(try SDPAttributeRange(element)) }
+        return ranges
+    }
+
+    private var element: SDPDataElement {
         first == last ? .u16(first) : .u32(UInt32(first) << 16 | UInt32(last))
     }
 
-    fileprivate init(_ element: SDPDataElement) throws(SDPErrorCode) {
+    private init(_ element: SDPDataElement) throws(SDPErrorCode) {
         switch element {
         case .unsigned(let value, octets: 2): self.init(UInt16(truncatingIfNeeded: value), UInt16(truncatingIfNeeded: value))
         case .unsigned(let value, octets: 4) where value >> 16 <= value & 0xFFFF:
             self.init(UInt16(truncatingIfNeeded: value >> 16), UInt16(truncatingIfNeeded: value))
-        default: throw .invalidRequestSyntax
+        default: throw .invalidSyntax
         }
-    }
-}
-
-// MARK: Decoding
-
-extension SDPPDU {
-    /// Parses a PDU; trailing octets are an error.
-    public init(_ octets: [UInt8]) throws(SDPErrorCode) {
-        var reader = ByteReader(octets.span.bytes)
-        do {
-            let code = try reader.u8("PDU ID")
-            transaction = try reader.u16be("Transaction ID")
-            let length = try reader.u16be("Parameter Length")
-            guard Int(length) == reader.remaining else { throw SDPErrorCode.invalidPDUSize }
-            guard let id = SDPMessage.ID(rawValue: code) else { throw SDPErrorCode.invalidRequestSyntax }
-            message = try SDPMessage(id, &reader)
-            guard reader.remaining == 0 else { throw SDPErrorCode.invalidRequestSyntax }
-        } catch let error as SDPErrorCode { throw error } catch { throw .invalidRequestSyntax }
-    }
-
-    /// Transaction ID of a PDU that may otherwise be malformed; 0 if it is missing.
-    static func transaction(of octets: [UInt8]) -> UInt16 {
-        octets.count >= 3 ? UInt16(octets[1]) << 8 | UInt16(octets[2]) : 0
-    }
-}
-
-extension SDPMessage {
-    fileprivate init(_ id: ID, _ reader: inout ByteReader) throws {
-        switch id {
-        case .errorResponse:
-            // No error code defines ErrorInfo.
-            guard let code = SDPErrorCode(rawValue: try reader.u16be("ErrorCode")) else { throw SDPErrorCode.invalidRequestSyntax }
-            _ = reader.rest()
-            self = .errorResponse(code)
-        case .serviceSearchRequest:
-            let pattern = try Self.pattern(&reader)
-            let maximum = try reader.u16be("MaximumServiceRecordCount")
-            guard maximum > 0 else { throw SDPErrorCode.invalidRequestSyntax }
-            self = .serviceSearchRequest(pattern: pattern, maximumRecords: maximum, continuation: try Self.continuation(&reader))
-        case .serviceSearchResponse:
-            let total = try reader.u16be("TotalServiceRecordCount")
-            let count = try reader.u16be("CurrentServiceRecordCount")
-            guard count <= total else { throw SDPErrorCode.invalidRequestSyntax }
-            var handles: [UInt32] = []
-            for _ in 0..<count { handles.append(try reader.u32be("ServiceRecordHandleList")) }
-            self = .serviceSearchResponse(total: total, handles: handles, continuation: try Self.continuation(&reader))
-        case .attributeRequest:
-            let handle = try reader.u32be("ServiceRecordHandle")
-            let maximum = try Self.maximum(&reader)
-            let attributes = try Self.attributes(&reader)
-            self = .attributeRequest(
-                handle: handle, maximumOctets: maximum, attributes: attributes, continuation: try Self.continuation(&reader))
-        case .attributeResponse:
-            let list = try reader.bytes(Int(try reader.u16be("AttributeListByteCount")), "AttributeList")
-            self = .attributeResponse(list: list, continuation: try Self.continuation(&reader))
-        case .searchAttributeRequest:
-            let pattern = try Self.pattern(&reader)
-            let maximum = try Self.maximum(&reader)
-            let attributes = try Self.attributes(&reader)
-            self = .searchAttributeRequest(
-                pattern: pattern, maximumOctets: maximum, attributes: attributes, continuation: try Self.continuation(&reader))
-        case .searchAttributeResponse:
-            let lists = try reader.bytes(Int(try reader.u16be("AttributeListsByteCount")), "AttributeLists")
-            self = .searchAttributeResponse(lists: lists, continuation: try Self.continuation(&reader))
-        }
-    }
-
-    private static func pattern(_ reader: inout ByteReader) throws -> [BluetoothUUID] {
-        guard case .sequence(let elements) = try SDPDataElement(from: &reader), (1...patternLimit).contains(elements.count) else {
-            throw SDPErrorCode.invalidRequestSyntax
-        }
-        return try elements.map {
-            guard let uuid = $0.uuid else { throw SDPErrorCode.invalidRequestSyntax }
-            return uuid
-        }
-    }
-
-    private static func maximum(_ reader: inout ByteReader) throws -> UInt16 {
-        let maximum = try reader.u16be("MaximumAttributeByteCount")
-        guard maximum >= leastOctets else { throw SDPErrorCode.invalidRequestSyntax }
-        return maximum
-    }
-
-    private static func attributes(_ reader: inout ByteReader) throws -> [SDPAttributeRange] {
-        guard case .sequence(let elements) = try SDPDataElement(from: &reader) else { throw SDPErrorCode.invalidRequestSyntax }
-        return try elements.map { try SDPAttributeRange($0) }
-    }
-
-    private static func continuation(_ reader: inout ByteReader) throws -> [UInt8] {
-        let length = Int(try reader.u8("ContinuationState"))
-        guard length <= continuationLimit else { throw SDPErrorCode.invalidContinuationState }
-        return try reader.bytes(length, "ContinuationState")
-    }
-}
-
-// MARK: Encoding
-
-extension SDPPDU {
-    public var octets: [UInt8] {
-        var parameters = ByteWriter()
-        message.encode(into: &parameters)
-        var writer = ByteWriter(reserving: Self.headerOctets + parameters.bytes.count)
-        writer.u8(message.id.rawValue)
-        writer.u16be(transaction)
-        writer.u16be(UInt16(truncatingIfNeeded: parameters.bytes.count))
-        writer.bytes(parameters.bytes)
-        return writer.bytes
-    }
-}
-
-extension SDPMessage {
-    fileprivate func encode(into writer: inout ByteWriter) {
-        switch self {
-        case .errorResponse(let code): writer.u16be(code.rawValue)
-        case .serviceSearchRequest(let pattern, let maximum, let continuation):
-            Self.write(pattern, &writer)
-            writer.u16be(maximum)
-            Self.write(continuation, &writer)
-        case .serviceSearchResponse(let total, let handles, let continuation):
-            writer.u16be(total)
-            writer.u16be(UInt16(truncatingIfNeeded: handles.count))
-            for handle in handles { writer.u32be(handle) }
-            Self.write(continuation, &writer)
-        case .attributeRequest(let handle, let maximum, let attributes, let continuation):
-            writer.u32be(handle)
-            writer.u16be(maximum)
-            SDPDataElement.sequence(attributes.map(\.element)).encode(into: &writer)
-            Self.write(continuation, &writer)
-        case .searchAttributeRequest(let pattern, let maximum, let attributes, let continuation):
-            Self.write(pattern, &writer)
-            writer.u16be(maximum)
-            SDPDataElement.sequence(attributes.map(\.element)).encode(into: &writer)
-            Self.write(continuation, &writer)
-        case .attributeResponse(let list, let continuation), .searchAttributeResponse(let list, let continuation):
-            writer.u16be(UInt16(truncatingIfNeeded: list.count))
-            writer.bytes(list)
-            Self.write(continuation, &writer)
-        }
-    }
-
-    private static func write(_ pattern: [BluetoothUUID], _ writer: inout ByteWriter) {
-        SDPDataElement.sequence(pattern.map { .uuid($0) }).encode(into: &writer)
-    }
-
-    private static func write(_ continuation: [UInt8], _ writer: inout ByteWriter) {
-        writer.u8(UInt8(truncatingIfNeeded: continuation.count))
-        writer.bytes(continuation)
     }
 }

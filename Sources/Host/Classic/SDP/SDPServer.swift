@@ -41,48 +41,53 @@ public struct SDPServer: Sendable {
     ///
     /// - Parameter mtu: maximum PDU length on the channel in octets, at least 48.
     public func receive(_ octets: [UInt8], mtu: Int) -> [UInt8]? {
-        if let code = octets.first, let id = SDPMessage.ID(rawValue: code), !id.isRequest { return nil }
+        if let code = octets.first, SDP.Message.isResponse(code) { return nil }
         let transaction = SDPPDU.transaction(of: octets)
         do throws(SDPErrorCode) {
             let request = try SDPPDU(octets)
             return SDPPDU(try respond(to: request.message, mtu: max(48, mtu)), transaction: transaction).octets
         } catch {
-            return SDPPDU(.errorResponse(error), transaction: transaction).octets
+            return SDPPDU(.errorRsp(SDP.ErrorRsp(errorCode: error)), transaction: transaction).octets
         }
     }
 
-    private func respond(to request: SDPMessage, mtu: Int) throws(SDPErrorCode) -> SDPMessage {
-        switch request {
-        case .serviceSearchRequest(let pattern, let maximum, let continuation):
-            return try search(pattern, maximum, continuation, mtu, digest(request))
-        case .attributeRequest(let handle, let maximum, let ranges, let continuation):
-            guard let record = records.first(where: { $0.handle == handle }) else { throw .invalidRecordHandle }
-            let part = try part(record.list(of: ranges).octets, maximum, continuation, mtu, digest(request))
-            return .attributeResponse(list: part.octets, continuation: part.continuation)
-        case .searchAttributeRequest(let pattern, let maximum, let ranges, let continuation):
+    private func respond(to message: SDP.Message, mtu: Int) throws(SDPErrorCode) -> SDP.Message {
+        switch message {
+        case .serviceSearchReq(let request): return .serviceSearchRsp(try search(request, mtu, digest(message)))
+        case .serviceAttributeReq(let request):
+            let ranges = try SDPAttributeRange.list(request.attributeIDList)
+            guard let record = records.first(where: { $0.handle == request.serviceRecordHandle }) else { throw .invalidRecordHandle }
+            let part = try part(
+                record.list(of: ranges).octets, request.maximumAttributeByteCount, request.continuationState, mtu, digest(message))
+            return .serviceAttributeRsp(SDP.ServiceAttributeRsp(attributeList: part.octets, continuationState: part.continuation))
+        case .serviceSearchAttributeReq(let request):
+            let ranges = try SDPAttributeRange.list(request.attributeIDList)
             // A record with none of the attributes has no list.
-            let lists = matching(pattern).map { $0.list(of: ranges) }.filter { $0.elements?.isEmpty == false }
-            let part = try part(SDPDataElement.sequence(lists).octets, maximum, continuation, mtu, digest(request))
-            return .searchAttributeResponse(lists: part.octets, continuation: part.continuation)
-        case .errorResponse, .serviceSearchResponse, .attributeResponse, .searchAttributeResponse: throw .invalidRequestSyntax
+            let lists = try matching(request.serviceSearchPattern).map { $0.list(of: ranges) }.filter { $0.elements?.isEmpty == false }
+            let part = try part(
+                SDPDataElement.sequence(lists).octets, request.maximumAttributeByteCount, request.continuationState, mtu, digest(message))
+            return .serviceSearchAttributeRsp(
+                SDP.ServiceSearchAttributeRsp(attributeLists: part.octets, continuationState: part.continuation))
+        case .errorRsp, .serviceSearchRsp, .serviceAttributeRsp, .serviceSearchAttributeRsp, .unknown: throw .invalidSyntax
         }
     }
 
-    private func matching(_ pattern: [BluetoothUUID]) -> [SDPRecord] { records.filter { $0.matches(pattern) && !quirks.hidesRecords } }
+    private func matching(_ pattern: [UInt8]) throws(SDPErrorCode) -> [SDPRecord] {
+        let uuids = try SDPPattern.uuids(pattern)
+        return records.filter { $0.matches(uuids) && !quirks.hidesRecords }
+    }
 
     // MARK: Partial responses
 
-    private func search(
-        _ pattern: [BluetoothUUID], _ maximum: UInt16, _ continuation: [UInt8], _ mtu: Int, _ digest: UInt32
-    ) throws(SDPErrorCode) -> SDPMessage {
-        let handles = matching(pattern).compactMap(\.handle).prefix(Int(maximum))
-        let start = try position(continuation, digest, end: handles.count)
+    private func search(_ request: SDP.ServiceSearchReq, _ mtu: Int, _ digest: UInt32) throws(SDPErrorCode) -> SDP.ServiceSearchRsp {
+        let handles = try matching(request.serviceSearchPattern).compactMap(\.handle).prefix(Int(request.maximumServiceRecordCount))
+        let start = try position(request.continuationState, digest, end: handles.count)
         // Octets besides the handles: PDU header, two counts and the continuation state.
         let room = max(1, min(mostListOctets, mtu - SDPPDU.headerOctets - 4 - 1 - Self.stateOctets) / 4)
         let end = min(handles.count, start + room)
-        return .serviceSearchResponse(
-            total: UInt16(truncatingIfNeeded: handles.count), handles: Array(handles[start..<end]),
-            continuation: end < handles.count ? state(end, digest) : [])
+        return SDP.ServiceSearchRsp(
+            totalServiceRecordCount: UInt16(truncatingIfNeeded: handles.count), serviceRecordHandleList: Array(handles[start..<end]),
+            continuationState: end < handles.count ? state(end, digest) : [])
     }
 
     private func part(
@@ -119,16 +124,19 @@ public struct SDPServer: Sendable {
     }
 
     /// FNV-1a over the record revision and the request, excluding the maximum octets per response, which may change.
-    private func digest(_ request: SDPMessage) -> UInt32 {
+    private func digest(_ request: SDP.Message) -> UInt32 {
         var asked = request
         switch request {
-        case .serviceSearchRequest(let pattern, let maximum, _):
-            asked = .serviceSearchRequest(pattern: pattern, maximumRecords: maximum, continuation: [])
-        case .attributeRequest(let handle, _, let ranges, _):
-            asked = .attributeRequest(handle: handle, maximumOctets: 0, attributes: ranges, continuation: [])
-        case .searchAttributeRequest(let pattern, _, let ranges, _):
-            asked = .searchAttributeRequest(pattern: pattern, maximumOctets: 0, attributes: ranges, continuation: [])
-        case .errorResponse, .serviceSearchResponse, .attributeResponse, .searchAttributeResponse: break
+        case .serviceSearchReq(var pdu):
+            pdu.continuationState = []
+            asked = .serviceSearchReq(pdu)
+        case .serviceAttributeReq(var pdu):
+            (pdu.maximumAttributeByteCount, pdu.continuationState) = (0, [])
+            asked = .serviceAttributeReq(pdu)
+        case .serviceSearchAttributeReq(var pdu):
+            (pdu.maximumAttributeByteCount, pdu.continuationState) = (0, [])
+            asked = .serviceSearchAttributeReq(pdu)
+        case .errorRsp, .serviceSearchRsp, .serviceAttributeRsp, .serviceSearchAttributeRsp, .unknown: break
         }
         return Self.hash(SDPPDU(asked, transaction: 0).octets, 2_166_136_261 ^ revision)
     }
