@@ -27,6 +27,10 @@ struct CodecEmitter {
                 out.line("public static var completion: CommandCompletion { .\(pdu.endsInStatus ? "status" : "complete") }")
                 let bit = pdu.supported.map { "SupportedCommandsBit(octet: \($0.octet), bit: \($0.bit))" } ?? "nil"
                 out.line("public static var supportedCommandsBit: SupportedCommandsBit? { \(bit) }")
+                if let first = pdu.fields.first, case .integer(_, _, _, "ConnectionHandle") = first.shape {
+                    out.line("public static var isAboutConnection: Bool { true }")
+                    out.line("public var connection: ConnectionHandle? { \(Naming.escaped(first.name)) }")
+                }
             case .event:
                 out.line("public static var code: UInt8 { \(hex(pdu.code, 2)) }")
                 out.line("public static var subevent: UInt8? { \(pdu.subevent.map { hex($0, 2) } ?? "nil") }")

@@ -70,6 +70,10 @@ public protocol HCICommand: PDU {
     static var supportedCommandsBit: SupportedCommandsBit? { get }
     /// The LE features of which a controller needs one to support the command; empty if it needs none. Core Vol 4, Part E, 3.1.
     static var neededFeatures: LEFeatures { get }
+    /// True if the first parameter is the handle of a connection.
+    static var isAboutConnection: Bool { get }
+    /// The connection that the command is about; nil if its first parameter is no handle.
+    var connection: ConnectionHandle? { get }
     /// The HCI version that introduced the command; 0 if its features decide. Assigned numbers, 2.1.
     static var firstVersion: UInt8 { get }
 
@@ -79,6 +83,8 @@ public protocol HCICommand: PDU {
 }
 
 extension HCICommand {
+    public static var isAboutConnection: Bool { false }
+    public var connection: ConnectionHandle? { nil }
     public static var firstVersion: UInt8 { 0 }
     public static var neededFeatures: LEFeatures { [] }
     public func validate() throws(IllegalValue) {}

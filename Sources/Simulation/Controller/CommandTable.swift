@@ -14,11 +14,6 @@ struct CommandFailure: Error, Equatable {
     static let packetTooLong = CommandFailure(status: .packetTooLong)
 }
 
-/// A part of the controller that executes commands.
-protocol CommandExecutor: AnyObject, SendableMetatype {
-    static func part(of controller: Controller) -> Self
-}
-
 /// One supported command: its bit in Supported_Commands and its implementation.
 final class CommandRow: Sendable {
     /// Executes the command and returns its response: Command Complete, Command Status, or nil if the specification defines no response to
@@ -58,15 +53,16 @@ struct CommandTable: Sendable {
     /// Commands of an LE-only controller.
     static let le: CommandTable = {
         var table = CommandTable()
-        table.addShared()
-        table.addLE()
+        table.add(Controller.self)
+        table.add(LEController.self)
+        table.addVendor()
         return table
     }()
 
     /// Commands of a controller with LE and BR/EDR.
     static let dual: CommandTable = {
         var table = le
-        table.addBREDR()
+        table.add(BREDRController.self)
         return table
     }()
 
@@ -98,79 +94,12 @@ struct CommandTable: Sendable {
 
     // MARK: Building
 
-    /// Extracts the connection handle of a command. Unknown_Connection_Identifier takes precedence over other errors.
-    typealias Handle<Command> = @Sendable (Command) -> ConnectionHandle
-
-    /// A command that ends with Command Complete. On failure, its return parameters are zero except for status and connection handle.
-    ///
-    /// - Parameters:
-    ///   - features: LE features of which the controller must support at least one, besides the declared ones.
-    ///   - part: the part that executes the command. A method reference instead of `execute` would create a closure for each command.
-    @inline(__always) mutating func complete<Part: CommandExecutor, Command: HCICommand>(
-        _ type: Command.Type, handle: Handle<Command>? = nil, needs features: LEFeatures = [], by part: Part.Type = Part.self,
-        _ execute: @escaping @Sendable (Part, Command) throws -> Command.Return
-    ) {
-        // Counts of zero make all lists empty.
-        let template = (try? Command.Return(prefixOf: [UInt8](repeating: 0, count: 255)).parameters) ?? []
-        let echo = handle == nil ? 0 : 2
-        let refuse: CommandRow.Refuse = { controller, status, packet in
-            let returns = Self.failure(status, template, echoing: packet.parameters.prefix(echo))
-            return HCIPacket(completeOpcode: Command.opcode, returns: returns, credits: controller.commandCredits)
+    private mutating func add<Part: CommandExecutor>(_ part: Part.Type) {
+        for group in Part.commandGroups {
+            var rows = CommandRows<Part>()
+            group(&rows)
+            for row in rows.list { self.rows[row.opcode] = row }
         }
-        add(
-            Command.self, needs: features,
-            run: { controller, packet in
-                do {
-                    let command: Command = try Self.parse(packet, handle, controller)
-                    return controller.completion(of: Command.self, try execute(Part.part(of: controller), command))
-                } catch {
-                    return refuse(controller, Self.status(of: error), packet)
-                }
-            }, refuse: refuse)
-    }
-
-    /// A command that ends with Command Complete with only a status.
-    ///
-    /// - Parameter isSilent: sends a response only if the command fails.
-    @inline(__always) mutating func perform<Part: CommandExecutor, Command: HCICommand>(
-        _ type: Command.Type, isSilent: Bool = false, by part: Part.Type = Part.self,
-        _ execute: @escaping @Sendable (Part, Command) throws -> Void
-    ) where Command.Return == StatusReturn {
-        add(
-            Command.self,
-            run: { controller, packet in
-                do {
-                    try execute(Part.part(of: controller), try Self.parse(packet, nil, controller))
-                    return isSilent ? nil : controller.completion(of: Command.self, StatusReturn())
-                } catch {
-                    return controller.completion(of: Command.self, StatusReturn(status: Self.status(of: error)))
-                }
-            }, refuse: { controller, status, _ in controller.completion(of: Command.self, StatusReturn(status: status)) })
-    }
-
-    /// A command that is answered with Command Status and completes later.
-    @inline(__always) mutating func start<Part: CommandExecutor, Command: HCICommand>(
-        _ type: Command.Type, handle: Handle<Command>? = nil, by part: Part.Type = Part.self,
-        _ execute: @escaping @Sendable (Part, Command) throws -> Void
-    ) where Command.Return == NoReturn {
-        add(
-            Command.self,
-            run: { controller, packet in
-                do {
-                    try execute(Part.part(of: controller), try Self.parse(packet, handle, controller))
-                    return controller.status(of: Command.self, .success)
-                } catch {
-                    return controller.status(of: Command.self, Self.status(of: error))
-                }
-            }, refuse: { controller, status, _ in controller.status(of: Command.self, status) })
-    }
-
-    private mutating func add<Command: HCICommand>(
-        _ type: Command.Type, needs features: LEFeatures = [], run: @escaping CommandRow.Run, refuse: @escaping CommandRow.Refuse
-    ) {
-        rows[Command.opcode] = CommandRow(
-            opcode: Command.opcode, name: Command.name, supportedCommandsBit: Command.supportedCommandsBit,
-            neededFeatures: Command.neededFeatures.union(features), firstVersion: Command.firstVersion, run: run, refuse: refuse)
     }
 
     /// A vendor command (OGF 0x3F) that ends with Command Complete with only a status.
@@ -188,37 +117,6 @@ struct CommandTable: Sendable {
                 }
                 return refuse(controller, .success, packet)
             }, refuse: refuse)
-    }
-
-    /// Parses the parameters. They must have the exact length, and each value must be valid by itself. Core Vol 4, Part E, 4.5.2 and Vol 1,
-    /// Part F, 2.18.
-    private static func parse<Command: HCICommand>(_ packet: HCIPacket, _ handle: Handle<Command>?, _ controller: Controller)
-        throws(CommandFailure) -> Command
-    {
-        guard let command = try? packet.command(as: Command.self) else { throw .invalidParameters }
-        if let handle { try controller.checkConnection(handle(command)) }
-        do throws(IllegalValue) { try command.validate() } catch { throw .invalidParameters }
-        return command
-    }
-
-    /// The status of a `CommandFailure`. The closures of the table do not declare the error type, because each would have to repeat it.
-    private static func status(of error: any Error) -> ErrorCode { (error as? CommandFailure)?.status ?? .unspecifiedError }
-
-    private static func failure(_ status: ErrorCode, _ template: [UInt8], echoing head: ArraySlice<UInt8>) -> [UInt8] {
-        var returns = template
-        if !returns.isEmpty { returns[0] = status.rawValue }
-        for (index, octet) in head.enumerated() where index + 1 < returns.count { returns[index + 1] = octet }
-        return returns
-    }
-}
-
-extension Controller {
-    fileprivate func completion<Command: HCICommand>(of command: Command.Type, _ returns: Command.Return) -> HCIPacket {
-        HCIPacket(completeOpcode: Command.opcode, returns, credits: commandCredits, in: &buffers)
-    }
-
-    fileprivate func status<Command: HCICommand>(of command: Command.Type, _ status: ErrorCode) -> HCIPacket {
-        HCIPacket(statusOpcode: Command.opcode, status, credits: commandCredits)
     }
 }
 

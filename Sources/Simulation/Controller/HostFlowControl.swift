@@ -44,6 +44,12 @@ struct HostFlowControl {
 }
 
 extension Controller {
+    static func hostFlowControlCommands(_ rows: inout CommandRows<Controller>) {
+        rows.perform(HCICommands.SetControllerToHostFlowControl.self) { try $0.execute($1) }
+        rows.perform(HCICommands.HostBufferSize.self) { try $0.execute($1) }
+        rows.perform(HCICommands.HostNumberOfCompletedPackets.self, isSilent: true) { try $0.execute($1) }
+    }
+
     /// Sends as much data as the host has buffers for.
     func sendWaitingData() { while let packet = hostFlow.next() { sendData(packet) } }
 

@@ -1,17 +1,17 @@
 import Packets
 
 /// BR/EDR connection commands. Core Vol 4, Part E, 7.1.5 to 7.1.9, 7.1.14, 7.3.19, 7.3.41 and 7.3.42.
-extension CommandTable {
-    mutating func addBREDRConnections() {
-        start(HCICommands.CreateConnection.self, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.CreateConnectionCancel.self, by: BREDRController.self) { try $0.execute($1) }
-        start(HCICommands.AcceptConnectionRequest.self, by: BREDRController.self) { try $0.execute($1) }
-        start(HCICommands.RejectConnectionRequest.self, by: BREDRController.self) { try $0.execute($1) }
-        start(HCICommands.ChangeConnectionPacketType.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.ReadLinkSupervisionTimeout.self, handle: \.handle, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.WriteLinkSupervisionTimeout.self, handle: \.handle, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.ReadPageScanType.self, by: BREDRController.self) { try $0.execute($1) }
-        perform(HCICommands.WritePageScanType.self, by: BREDRController.self) { try $0.execute($1) }
+extension BREDRController {
+    static func connectionCommands(_ rows: inout CommandRows<BREDRController>) {
+        rows.start(HCICommands.CreateConnection.self) { try $0.execute($1) }
+        rows.complete(HCICommands.CreateConnectionCancel.self) { try $0.execute($1) }
+        rows.start(HCICommands.AcceptConnectionRequest.self) { try $0.execute($1) }
+        rows.start(HCICommands.RejectConnectionRequest.self) { try $0.execute($1) }
+        rows.start(HCICommands.ChangeConnectionPacketType.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadLinkSupervisionTimeout.self) { try $0.execute($1) }
+        rows.complete(HCICommands.WriteLinkSupervisionTimeout.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadPageScanType.self) { try $0.execute($1) }
+        rows.perform(HCICommands.WritePageScanType.self) { try $0.execute($1) }
     }
 }
 

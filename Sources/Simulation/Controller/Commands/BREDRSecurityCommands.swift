@@ -2,34 +2,34 @@ import BluetoothCrypto
 import Packets
 
 /// Keys, pairing and encryption of BR/EDR links. Core Vol 4, Part E, 7.1.10 to 7.1.17, 7.1.29 to 7.1.36, 7.1.53 and 7.3.57 to 7.3.102.
-extension CommandTable {
-    mutating func addBREDRSecurity() {
-        complete(HCICommands.LinkKeyRequestReply.self, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.LinkKeyRequestNegativeReply.self, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.PINCodeRequestReply.self, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.PINCodeRequestNegativeReply.self, by: BREDRController.self) { try $0.execute($1) }
-        start(HCICommands.AuthenticationRequested.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
-        start(HCICommands.SetConnectionEncryption.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
-        start(HCICommands.ChangeConnectionLinkKey.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
-        start(HCICommands.RefreshEncryptionKey.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.IOCapabilityRequestReply.self, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.IOCapabilityRequestNegativeReply.self, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.UserConfirmationRequestReply.self, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.UserConfirmationRequestNegativeReply.self, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.UserPasskeyRequestReply.self, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.UserPasskeyRequestNegativeReply.self, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.SendKeypressNotification.self, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.RemoteOOBDataRequestReply.self, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.RemoteOOBExtendedDataRequestReply.self, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.RemoteOOBDataRequestNegativeReply.self, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.ReadSimplePairingMode.self, by: BREDRController.self) { try $0.execute($1) }
-        perform(HCICommands.WriteSimplePairingMode.self, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.ReadSecureConnectionsHostSupport.self, by: BREDRController.self) { try $0.execute($1) }
-        perform(HCICommands.WriteSecureConnectionsHostSupport.self, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.ReadLocalOOBData.self, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.ReadLocalOOBExtendedData.self, by: BREDRController.self) { try $0.execute($1) }
-        perform(HCICommands.SetMinEncryptionKeySize.self, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.ReadEncryptionKeySize.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
+extension BREDRController {
+    static func securityCommands(_ rows: inout CommandRows<BREDRController>) {
+        rows.complete(HCICommands.LinkKeyRequestReply.self) { try $0.execute($1) }
+        rows.complete(HCICommands.LinkKeyRequestNegativeReply.self) { try $0.execute($1) }
+        rows.complete(HCICommands.PINCodeRequestReply.self) { try $0.execute($1) }
+        rows.complete(HCICommands.PINCodeRequestNegativeReply.self) { try $0.execute($1) }
+        rows.start(HCICommands.AuthenticationRequested.self) { try $0.execute($1) }
+        rows.start(HCICommands.SetConnectionEncryption.self) { try $0.execute($1) }
+        rows.start(HCICommands.ChangeConnectionLinkKey.self) { try $0.execute($1) }
+        rows.start(HCICommands.RefreshEncryptionKey.self) { try $0.execute($1) }
+        rows.complete(HCICommands.IOCapabilityRequestReply.self) { try $0.execute($1) }
+        rows.complete(HCICommands.IOCapabilityRequestNegativeReply.self) { try $0.execute($1) }
+        rows.complete(HCICommands.UserConfirmationRequestReply.self) { try $0.execute($1) }
+        rows.complete(HCICommands.UserConfirmationRequestNegativeReply.self) { try $0.execute($1) }
+        rows.complete(HCICommands.UserPasskeyRequestReply.self) { try $0.execute($1) }
+        rows.complete(HCICommands.UserPasskeyRequestNegativeReply.self) { try $0.execute($1) }
+        rows.complete(HCICommands.SendKeypressNotification.self) { try $0.execute($1) }
+        rows.complete(HCICommands.RemoteOOBDataRequestReply.self) { try $0.execute($1) }
+        rows.complete(HCICommands.RemoteOOBExtendedDataRequestReply.self) { try $0.execute($1) }
+        rows.complete(HCICommands.RemoteOOBDataRequestNegativeReply.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadSimplePairingMode.self) { try $0.execute($1) }
+        rows.perform(HCICommands.WriteSimplePairingMode.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadSecureConnectionsHostSupport.self) { try $0.execute($1) }
+        rows.perform(HCICommands.WriteSecureConnectionsHostSupport.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadLocalOOBData.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadLocalOOBExtendedData.self) { try $0.execute($1) }
+        rows.perform(HCICommands.SetMinEncryptionKeySize.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadEncryptionKeySize.self) { try $0.execute($1) }
     }
 }
 

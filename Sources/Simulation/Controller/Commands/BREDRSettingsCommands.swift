@@ -3,6 +3,19 @@ import Packets
 /// BR/EDR settings that a host reads and writes during initialization. Core Vol 4, Part E, 7.3.13 to 7.3.20, 7.3.27, 7.3.28, 7.3.78 and
 /// 7.3.79.
 extension BREDRController {
+    static func settingsCommands(_ rows: inout CommandRows<BREDRController>) {
+        rows.complete(HCICommands.ReadPageScanActivity.self) { try $0.execute($1) }
+        rows.perform(HCICommands.WritePageScanActivity.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadVoiceSetting.self) { try $0.execute($1) }
+        rows.perform(HCICommands.WriteVoiceSetting.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadLEHostSupport.self) { try $0.execute($1) }
+        rows.perform(HCICommands.WriteLEHostSupport.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadConnectionAcceptTimeout.self) { try $0.execute($1) }
+        rows.perform(HCICommands.WriteConnectionAcceptTimeout.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadPageTimeout.self) { try $0.execute($1) }
+        rows.perform(HCICommands.WritePageTimeout.self) { try $0.execute($1) }
+    }
+
     func execute(_ command: HCICommands.ReadPageScanActivity) throws(CommandFailure) -> HCICommands.ReadPageScanActivity.Return {
         let scan = settings.pageScan
         return .init(status: .success, pageScanInterval: scan.interval, pageScanWindow: scan.window)

@@ -3,6 +3,24 @@ import Packets
 /// Inquiry scan, class of device, name and extended inquiry response. Core Vol 4, Part E, 7.3.11, 7.3.17 to 7.3.26, 7.3.43 to 7.3.48,
 /// 7.3.55 and 7.3.56.
 extension BREDRController {
+    static func inquiryScanCommands(_ rows: inout CommandRows<BREDRController>) {
+        rows.complete(HCICommands.ReadScanEnable.self) { try $0.execute($1) }
+        rows.perform(HCICommands.WriteScanEnable.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadInquiryScanActivity.self) { try $0.execute($1) }
+        rows.perform(HCICommands.WriteInquiryScanActivity.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadInquiryScanType.self) { try $0.execute($1) }
+        rows.perform(HCICommands.WriteInquiryScanType.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadNumberOfSupportedIAC.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadCurrentIACLAP.self) { try $0.execute($1) }
+        rows.perform(HCICommands.WriteCurrentIACLAP.self) { try $0.execute($1) }
+        rows.perform(HCICommands.WriteLocalName.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadLocalName.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadClassOfDevice.self) { try $0.execute($1) }
+        rows.perform(HCICommands.WriteClassOfDevice.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadExtendedInquiryResponse.self) { try $0.execute($1) }
+        rows.perform(HCICommands.WriteExtendedInquiryResponse.self) { try $0.execute($1) }
+    }
+
     func execute(_ command: HCICommands.ReadScanEnable) throws(CommandFailure) -> HCICommands.ReadScanEnable.Return {
         .init(status: .success, scanEnable: (settings.isInquiryScanning ? 1 : 0) | (settings.isPageScanning ? 2 : 0))
     }

@@ -2,6 +2,15 @@ import Packets
 
 /// LE connection commands. Core Vol 4, Part E, 7.8.18 to 7.8.21, 7.8.31 and 7.8.32.
 extension LEController {
+    static func connectionCommands(_ rows: inout CommandRows<LEController>) {
+        rows.start(HCICommands.LEConnectionUpdate.self) { try $0.execute($1) }
+        rows.perform(HCICommands.LESetHostChannelClassification.self) { try $0.execute($1) }
+        rows.complete(HCICommands.LEReadChannelMap.self) { try $0.execute($1) }
+        rows.start(HCICommands.LEReadRemoteFeatures.self) { try $0.execute($1) }
+        rows.complete(HCICommands.LERemoteConnectionParameterRequestReply.self) { try $0.execute($1) }
+        rows.complete(HCICommands.LERemoteConnectionParameterRequestNegativeReply.self) { try $0.execute($1) }
+    }
+
     /// Updates the channel map of all links on which this device is the central.
     func applyChannels() {
         let map = ChannelMap(usableChannels)

@@ -2,6 +2,18 @@ import Packets
 
 /// Advertising set commands. Core Vol 4, Part E, 7.8.52 to 7.8.60.
 extension LEController {
+    static func extendedAdvertisingCommands(_ rows: inout CommandRows<LEController>) {
+        rows.perform(HCICommands.LESetAdvertisingSetRandomAddress.self, within(.extended) { try $0.execute($1) })
+        rows.complete(HCICommands.LEReadMaximumAdvertisingDataLength.self, within(.extended, readsOnly: true) { try $0.execute($1) })
+        rows.complete(HCICommands.LEReadNumberOfSupportedAdvertisingSets.self, within(.extended, readsOnly: true) { try $0.execute($1) })
+        rows.perform(HCICommands.LERemoveAdvertisingSet.self, within(.extended) { try $0.execute($1) })
+        rows.perform(HCICommands.LEClearAdvertisingSets.self, within(.extended) { try $0.execute($1) })
+        rows.complete(HCICommands.LESetExtendedAdvertisingParameters.self, within(.extended) { try $0.execute($1) })
+        rows.perform(HCICommands.LESetExtendedAdvertisingData.self, within(.extended) { try $0.execute($1) })
+        rows.perform(HCICommands.LESetExtendedScanResponseData.self, within(.extended) { try $0.execute($1) })
+        rows.perform(HCICommands.LESetExtendedAdvertisingEnable.self, within(.extended) { try $0.execute($1) })
+    }
+
     func execute(_ command: HCICommands.LESetAdvertisingSetRandomAddress) throws(CommandFailure) {
         let index = try indexOfSet(command.advertisingHandle)
         let isInUse =

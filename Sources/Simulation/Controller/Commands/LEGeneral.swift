@@ -2,6 +2,18 @@ import Packets
 
 /// LE commands that concern the controller as a whole. Core Vol 4, Part E, 7.8.
 extension LEController {
+    static func generalCommands(_ rows: inout CommandRows<LEController>) {
+        rows.perform(HCICommands.LESetEventMask.self) { try $0.execute($1) }
+        rows.complete(HCICommands.LEReadBufferSize.self) { try $0.execute($1) }
+        rows.complete(HCICommands.LEReadBufferSizeV2.self) { try $0.execute($1) }
+        rows.complete(HCICommands.LEReadLocalSupportedFeatures.self) { try $0.execute($1) }
+        rows.complete(HCICommands.LEReadSupportedStates.self) { try $0.execute($1) }
+        rows.perform(HCICommands.LESetRandomAddress.self) { try $0.execute($1) }
+        rows.complete(HCICommands.LEReadTransmitPower.self) { try $0.execute($1) }
+        rows.complete(HCICommands.LEReadRFPathCompensation.self) { try $0.execute($1) }
+        rows.perform(HCICommands.LEWriteRFPathCompensation.self) { try $0.execute($1) }
+    }
+
     func execute(_ command: HCICommands.LESetEventMask) throws(CommandFailure) {
         controller.masks.le = command.leEventMask
     }

@@ -2,6 +2,12 @@ import Packets
 
 /// LE connection creation. Core Vol 4, Part E, 7.8.12, 7.8.13 and 7.8.66.
 extension LEController {
+    static func initiatingCommands(_ rows: inout CommandRows<LEController>) {
+        rows.start(HCICommands.LECreateConnection.self, within(.legacy) { try $0.execute($1) })
+        rows.perform(HCICommands.LECreateConnectionCancel.self) { try $0.execute($1) }
+        rows.start(HCICommands.LEExtendedCreateConnection.self, within(.extended) { try $0.execute($1) })
+    }
+
     func execute(_ command: HCICommands.LECreateConnection) throws(CommandFailure) {
         try createConnection(command)
     }

@@ -2,6 +2,14 @@ import Packets
 
 /// Legacy advertising commands. Core Vol 4, Part E, 7.8.5 to 7.8.9.
 extension LEController {
+    static func legacyAdvertisingCommands(_ rows: inout CommandRows<LEController>) {
+        rows.perform(HCICommands.LESetAdvertisingParameters.self, within(.legacy) { try $0.execute($1) })
+        rows.complete(HCICommands.LEReadAdvertisingPhysicalChannelTxPower.self, within(.legacy, readsOnly: true) { try $0.execute($1) })
+        rows.perform(HCICommands.LESetAdvertisingData.self, within(.legacy) { try $0.execute($1) })
+        rows.perform(HCICommands.LESetScanResponseData.self, within(.legacy) { try $0.execute($1) })
+        rows.perform(HCICommands.LESetAdvertisingEnable.self, within(.legacy) { try $0.execute($1) })
+    }
+
     func execute(_ command: HCICommands.LESetAdvertisingParameters) throws(CommandFailure) {
         try setLegacyParameters(command)
     }

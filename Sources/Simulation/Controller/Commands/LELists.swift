@@ -2,6 +2,13 @@ import Packets
 
 /// Filter accept list commands. Core Vol 4, Part E, 7.8.14 to 7.8.17.
 extension LEController {
+    static func listsCommands(_ rows: inout CommandRows<LEController>) {
+        rows.complete(HCICommands.LEReadFilterAcceptListSize.self) { try $0.execute($1) }
+        rows.perform(HCICommands.LEClearFilterAcceptList.self) { try $0.execute($1) }
+        rows.perform(HCICommands.LEAddDeviceToFilterAcceptList.self) { try $0.execute($1) }
+        rows.perform(HCICommands.LERemoveDeviceFromFilterAcceptList.self) { try $0.execute($1) }
+    }
+
     func execute(_ command: HCICommands.LEReadFilterAcceptListSize) throws(CommandFailure) -> HCICommands.LEReadFilterAcceptListSize.Return
     {
         .init(status: .success, filterAcceptListSize: UInt8(clamping: settings.acceptList.capacity))

@@ -2,6 +2,16 @@ import Packets
 
 /// PHY and data length commands. Core Vol 4, Part E, 7.8.33 to 7.8.35 and 7.8.46 to 7.8.49.
 extension LEController {
+    static func phyAndDataLengthCommands(_ rows: inout CommandRows<LEController>) {
+        rows.complete(HCICommands.LEReadPHY.self) { try $0.execute($1) }
+        rows.perform(HCICommands.LESetDefaultPHY.self) { try $0.execute($1) }
+        rows.start(HCICommands.LESetPHY.self) { try $0.execute($1) }
+        rows.complete(HCICommands.LESetDataLength.self) { try $0.execute($1) }
+        rows.complete(HCICommands.LEReadSuggestedDefaultDataLength.self) { try $0.execute($1) }
+        rows.perform(HCICommands.LEWriteSuggestedDefaultDataLength.self) { try $0.execute($1) }
+        rows.complete(HCICommands.LEReadMaximumDataLength.self) { try $0.execute($1) }
+    }
+
     func execute(_ command: HCICommands.LEReadPHY) throws(CommandFailure) -> HCICommands.LEReadPHY.Return {
         let link = try link(command.connectionHandle)
         return .init(

@@ -3,6 +3,19 @@ import Packets
 
 /// Resolving list commands. Core Vol 4, Part E, 7.8.38 to 7.8.45 and 7.8.77.
 extension LEController {
+    static func privacyCommands(_ rows: inout CommandRows<LEController>) {
+        rows.perform(HCICommands.LEAddDeviceToResolvingList.self) { try $0.execute($1) }
+        rows.perform(HCICommands.LERemoveDeviceFromResolvingList.self) { try $0.execute($1) }
+        rows.perform(HCICommands.LEClearResolvingList.self) { try $0.execute($1) }
+        rows.complete(HCICommands.LEReadResolvingListSize.self) { try $0.execute($1) }
+        rows.complete(HCICommands.LEReadPeerResolvableAddress.self) { try $0.execute($1) }
+        rows.complete(HCICommands.LEReadLocalResolvableAddress.self) { try $0.execute($1) }
+        rows.perform(HCICommands.LESetAddressResolutionEnable.self) { try $0.execute($1) }
+        rows.perform(HCICommands.LESetResolvablePrivateAddressTimeout.self) { try $0.execute($1) }
+        rows.perform(HCICommands.LESetResolvablePrivateAddressTimeoutV2.self) { try $0.execute($1) }
+        rows.perform(HCICommands.LESetPrivacyMode.self) { try $0.execute($1) }
+    }
+
     func execute(_ command: HCICommands.LEAddDeviceToResolvingList) throws(CommandFailure) {
         if configuration.choices.looksForRoomFirst { try Check.that(!settings.resolving.isFull, else: .memoryExceeded) }
         try checkResolvingListIsFree()

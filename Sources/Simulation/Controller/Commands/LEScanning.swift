@@ -2,6 +2,13 @@ import Packets
 
 /// Scanning commands. Core Vol 4, Part E, 7.8.10, 7.8.11, 7.8.64 and 7.8.65.
 extension LEController {
+    static func scanningCommands(_ rows: inout CommandRows<LEController>) {
+        rows.perform(HCICommands.LESetScanParameters.self, within(.legacy) { try $0.execute($1) })
+        rows.perform(HCICommands.LESetScanEnable.self, within(.legacy) { try $0.execute($1) })
+        rows.perform(HCICommands.LESetExtendedScanParameters.self, within(.extended) { try $0.execute($1) })
+        rows.perform(HCICommands.LESetExtendedScanEnable.self, within(.extended) { try $0.execute($1) })
+    }
+
     func execute(_ command: HCICommands.LESetScanParameters) throws(CommandFailure) {
         try Check.that(scanner == nil, else: .disallowed)
         var scan = try scanRequest(command.ownAddressType, command.scanningFilterPolicy)

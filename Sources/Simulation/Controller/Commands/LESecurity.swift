@@ -3,6 +3,19 @@ import Packets
 
 /// Random numbers, AES, P-256 and link encryption. Core Vol 4, Part E, 7.8.22 to 7.8.26, 7.8.36 and 7.8.37.
 extension LEController {
+    static func securityCommands(_ rows: inout CommandRows<LEController>) {
+        rows.complete(HCICommands.LEEncrypt.self, needs: .leEncryption) { try $0.execute($1) }
+        rows.complete(HCICommands.LERand.self, needs: .leEncryption) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadAuthenticatedPayloadTimeout.self, needs: .lePing) { try $0.execute($1) }
+        rows.complete(HCICommands.WriteAuthenticatedPayloadTimeout.self, needs: .lePing) { try $0.execute($1) }
+        rows.start(HCICommands.LEEnableEncryption.self) { try $0.execute($1) }
+        rows.complete(HCICommands.LELongTermKeyRequestReply.self) { try $0.execute($1) }
+        rows.complete(HCICommands.LELongTermKeyRequestNegativeReply.self) { try $0.execute($1) }
+        rows.start(HCICommands.LEReadLocalP256PublicKey.self) { try $0.execute($1) }
+        rows.start(HCICommands.LEGenerateDHKey.self) { try $0.execute($1) }
+        rows.start(HCICommands.LEGenerateDHKeyV2.self) { try $0.execute($1) }
+    }
+
     func execute(_ command: HCICommands.LEEncrypt) throws(CommandFailure) -> HCICommands.LEEncrypt.Return {
         let key = AESKey(UInt128(littleEndianOctets: command.key))
         let cipher = key.encrypt(UInt128(littleEndianOctets: command.plaintextData))

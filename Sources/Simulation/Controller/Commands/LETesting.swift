@@ -2,6 +2,14 @@ import Packets
 
 /// Direct Test Mode commands. Core Vol 4, Part E, 7.8.28 to 7.8.30.
 extension LEController {
+    static func testingCommands(_ rows: inout CommandRows<LEController>) {
+        rows.perform(HCICommands.LEReceiverTest.self) { try $0.execute($1) }
+        rows.perform(HCICommands.LEReceiverTestV2.self) { try $0.execute($1) }
+        rows.perform(HCICommands.LETransmitterTest.self) { try $0.execute($1) }
+        rows.perform(HCICommands.LETransmitterTestV2.self) { try $0.execute($1) }
+        rows.complete(HCICommands.LETestEnd.self) { try $0.execute($1) }
+    }
+
     func execute(_ command: HCICommands.LEReceiverTest) throws(CommandFailure) {
         try startTest(.receiver(.le1M), channel: command.rxChannel)
     }

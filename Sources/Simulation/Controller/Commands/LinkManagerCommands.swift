@@ -1,13 +1,13 @@
 import Packets
 
 /// Link manager commands other than security. Core Vol 4, Part E, 7.1.19 to 7.1.23.
-extension CommandTable {
-    mutating func addLinkManager() {
-        start(HCICommands.RemoteNameRequest.self, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.RemoteNameRequestCancel.self, by: BREDRController.self) { try $0.execute($1) }
-        start(HCICommands.ReadRemoteSupportedFeatures.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
-        start(HCICommands.ReadRemoteExtendedFeatures.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
-        start(HCICommands.ReadClockOffset.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
+extension BREDRController {
+    static func linkManagerCommands(_ rows: inout CommandRows<BREDRController>) {
+        rows.start(HCICommands.RemoteNameRequest.self) { try $0.execute($1) }
+        rows.complete(HCICommands.RemoteNameRequestCancel.self) { try $0.execute($1) }
+        rows.start(HCICommands.ReadRemoteSupportedFeatures.self) { try $0.execute($1) }
+        rows.start(HCICommands.ReadRemoteExtendedFeatures.self) { try $0.execute($1) }
+        rows.start(HCICommands.ReadClockOffset.self) { try $0.execute($1) }
     }
 }
 

@@ -2,18 +2,18 @@ import Packets
 import Timing
 
 /// Sniff mode, role, link policy and quality of service commands. Core Vol 4, Part E, 7.2.2 to 7.2.13.
-extension CommandTable {
-    mutating func addLinkPolicy() {
-        start(HCICommands.SniffMode.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
-        start(HCICommands.ExitSniffMode.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
-        start(HCICommands.QoSSetup.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.RoleDiscovery.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
-        start(HCICommands.SwitchRole.self, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.ReadLinkPolicySettings.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.WriteLinkPolicySettings.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.ReadDefaultLinkPolicySettings.self, by: BREDRController.self) { try $0.execute($1) }
-        perform(HCICommands.WriteDefaultLinkPolicySettings.self, by: BREDRController.self) { try $0.execute($1) }
-        start(HCICommands.FlowSpecification.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
+extension BREDRController {
+    static func linkPolicyCommands(_ rows: inout CommandRows<BREDRController>) {
+        rows.start(HCICommands.SniffMode.self) { try $0.execute($1) }
+        rows.start(HCICommands.ExitSniffMode.self) { try $0.execute($1) }
+        rows.start(HCICommands.QoSSetup.self) { try $0.execute($1) }
+        rows.complete(HCICommands.RoleDiscovery.self) { try $0.execute($1) }
+        rows.start(HCICommands.SwitchRole.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadLinkPolicySettings.self) { try $0.execute($1) }
+        rows.complete(HCICommands.WriteLinkPolicySettings.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadDefaultLinkPolicySettings.self) { try $0.execute($1) }
+        rows.perform(HCICommands.WriteDefaultLinkPolicySettings.self) { try $0.execute($1) }
+        rows.start(HCICommands.FlowSpecification.self) { try $0.execute($1) }
     }
 }
 

@@ -1,12 +1,15 @@
 import Packets
 
 /// Link status commands. Core Vol 4, Part E, 7.5.3, 7.5.5 and 7.5.6.
-extension CommandTable {
-    mutating func addLinkStatus() {
-        complete(HCICommands.ReadLinkQuality.self, handle: \.handle, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.ReadAFHChannelMap.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
+extension BREDRController {
+    static func linkStatusCommands(_ rows: inout CommandRows<BREDRController>) {
+        rows.complete(HCICommands.ReadLinkQuality.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadAFHChannelMap.self) { try $0.execute($1) }
         // The handle is ignored if the local clock is read.
-        complete(HCICommands.ReadClock.self, by: BREDRController.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadClock.self, checksConnection: false) { try $0.execute($1) }
+        rows.perform(HCICommands.SetAFHHostChannelClassification.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadAFHChannelAssessmentMode.self) { try $0.execute($1) }
+        rows.perform(HCICommands.WriteAFHChannelAssessmentMode.self) { try $0.execute($1) }
     }
 }
 
@@ -35,15 +38,6 @@ extension BREDRController {
         return .init(
             status: .success, connectionHandle: end.handle,
             clock: NativeClock.value(of: end.link.state.clock.tick(at: controller.loop.now)), accuracy: end.link.role == .central ? 0 : 1)
-    }
-}
-
-/// RF channel commands. Core Vol 4, Part E, 7.3.46, 7.3.53 and 7.3.54.
-extension CommandTable {
-    mutating func addChannelClassification() {
-        perform(HCICommands.SetAFHHostChannelClassification.self, by: BREDRController.self) { try $0.execute($1) }
-        complete(HCICommands.ReadAFHChannelAssessmentMode.self, by: BREDRController.self) { try $0.execute($1) }
-        perform(HCICommands.WriteAFHChannelAssessmentMode.self, by: BREDRController.self) { try $0.execute($1) }
     }
 }
 

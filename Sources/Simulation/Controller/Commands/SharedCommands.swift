@@ -1,29 +1,25 @@
 import Packets
 
 /// Commands of every controller: event masks, versions, buffers, links and loopback. Core Vol 4, Part E, 7.1 and 7.3 to 7.6.
-extension CommandTable {
-    mutating func addShared() {
-        start(HCICommands.Disconnect.self, handle: \.connectionHandle, by: Controller.self) { try $0.execute($1) }
-        start(HCICommands.ReadRemoteVersionInformation.self, handle: \.connectionHandle, by: Controller.self) { try $0.execute($1) }
-        perform(HCICommands.SetEventMask.self, by: Controller.self) { try $0.execute($1) }
-        perform(HCICommands.Reset.self, by: Controller.self) { try $0.execute($1) }
-        perform(HCICommands.SetEventMaskPage2.self, by: Controller.self) { try $0.execute($1) }
-        perform(HCICommands.SetControllerToHostFlowControl.self, by: Controller.self) { try $0.execute($1) }
-        perform(HCICommands.HostBufferSize.self, by: Controller.self) { try $0.execute($1) }
-        perform(HCICommands.HostNumberOfCompletedPackets.self, isSilent: true, by: Controller.self) { try $0.execute($1) }
-        complete(HCICommands.ReadTransmitPowerLevel.self, handle: \.connectionHandle, by: Controller.self) { try $0.execute($1) }
-        complete(HCICommands.ReadLocalVersionInformation.self, by: Controller.self) { try $0.execute($1) }
-        complete(HCICommands.ReadLocalSupportedCommands.self, by: Controller.self) { try $0.execute($1) }
-        complete(HCICommands.ReadLocalSupportedFeatures.self, by: Controller.self) { try $0.execute($1) }
-        complete(HCICommands.ReadLocalExtendedFeatures.self, by: Controller.self) { try $0.execute($1) }
-        complete(HCICommands.ReadBufferSize.self, by: Controller.self) { try $0.execute($1) }
-        complete(HCICommands.ReadBDADDR.self, by: Controller.self) { try $0.execute($1) }
-        complete(HCICommands.ReadCountryCode.self, by: Controller.self) { try $0.execute($1) }
-        complete(HCICommands.ReadLocalSupportedCodecs.self, by: Controller.self) { try $0.execute($1) }
-        complete(HCICommands.ReadRSSI.self, handle: \.handle, by: Controller.self) { try $0.execute($1) }
-        complete(HCICommands.ReadLoopbackMode.self, by: Controller.self) { try $0.execute($1) }
-        perform(HCICommands.WriteLoopbackMode.self, by: Controller.self) { try $0.execute($1) }
-        addVendor()
+extension Controller {
+    static func sharedCommands(_ rows: inout CommandRows<Controller>) {
+        rows.start(HCICommands.Disconnect.self) { try $0.execute($1) }
+        rows.start(HCICommands.ReadRemoteVersionInformation.self) { try $0.execute($1) }
+        rows.perform(HCICommands.SetEventMask.self) { try $0.execute($1) }
+        rows.perform(HCICommands.Reset.self) { try $0.execute($1) }
+        rows.perform(HCICommands.SetEventMaskPage2.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadTransmitPowerLevel.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadLocalVersionInformation.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadLocalSupportedCommands.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadLocalSupportedFeatures.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadLocalExtendedFeatures.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadBufferSize.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadBDADDR.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadCountryCode.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadLocalSupportedCodecs.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadRSSI.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadLoopbackMode.self) { try $0.execute($1) }
+        rows.perform(HCICommands.WriteLoopbackMode.self) { try $0.execute($1) }
     }
 }
 

@@ -1,15 +1,13 @@
 import Packets
 
 /// Synchronous connection commands. Core Vol 4, Part E, 7.1.26 to 7.1.28, 7.1.45 and 7.1.46.
-extension CommandTable {
-    mutating func addSynchronous() {
-        start(HCICommands.SetupSynchronousConnection.self, handle: \.connectionHandle, by: BREDRController.self) { try $0.execute($1) }
-        start(HCICommands.EnhancedSetupSynchronousConnection.self, handle: \.connectionHandle, by: BREDRController.self) {
-            try $0.execute($1)
-        }
-        start(HCICommands.AcceptSynchronousConnectionRequest.self, by: BREDRController.self) { try $0.execute($1) }
-        start(HCICommands.EnhancedAcceptSynchronousConnectionRequest.self, by: BREDRController.self) { try $0.execute($1) }
-        start(HCICommands.RejectSynchronousConnectionRequest.self, by: BREDRController.self) { try $0.execute($1) }
+extension BREDRController {
+    static func synchronousCommands(_ rows: inout CommandRows<BREDRController>) {
+        rows.start(HCICommands.SetupSynchronousConnection.self) { try $0.execute($1) }
+        rows.start(HCICommands.EnhancedSetupSynchronousConnection.self) { try $0.execute($1) }
+        rows.start(HCICommands.AcceptSynchronousConnectionRequest.self) { try $0.execute($1) }
+        rows.start(HCICommands.EnhancedAcceptSynchronousConnectionRequest.self) { try $0.execute($1) }
+        rows.start(HCICommands.RejectSynchronousConnectionRequest.self) { try $0.execute($1) }
     }
 }
 
