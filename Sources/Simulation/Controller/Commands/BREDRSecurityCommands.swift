@@ -30,6 +30,7 @@ extension BREDRController {
         rows.complete(HCICommands.ReadLocalOOBExtendedData.self) { try $0.execute($1) }
         rows.perform(HCICommands.SetMinEncryptionKeySize.self) { try $0.execute($1) }
         rows.complete(HCICommands.ReadEncryptionKeySize.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadLocalSimplePairingOptions.self) { try $0.execute($1) }
     }
 }
 
@@ -88,6 +89,13 @@ extension BREDRController {
         let security = try link(command.connectionHandle).connection.state.security
         guard security.mode != .off else { throw CommandFailure(status: .insufficientSecurity) }
         return .init(status: .success, connectionHandle: command.connectionHandle, keySize: security.keySize)
+    }
+
+    /// Bit 0: the public key of a peer is always validated.
+    func execute(_ command: HCICommands.ReadLocalSimplePairingOptions) throws(CommandFailure)
+        -> HCICommands.ReadLocalSimplePairingOptions.Return
+    {
+        .init(status: .success, simplePairingOptions: 1, maxEncryptionKeySize: configuration.choices.longestKey)
     }
 
     // MARK: Secure Simple Pairing
