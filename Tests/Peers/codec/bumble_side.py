@@ -6,7 +6,7 @@ A PDU becomes the list of its leaves in the order of the wire: integers and octe
 import dataclasses
 import enum
 
-from bumble import att, hci, l2cap, rfcomm, sdp, smp
+from bumble import att, avdtp, hci, l2cap, rfcomm, sdp, smp
 from bumble.core import UUID
 
 
@@ -110,3 +110,30 @@ def service_discovery_values(cls, generator):
         "continuation_state": lambda: (lambda state: bytes([len(state)]) + state)(some(16)),
     }
     return {name: kinds.get(name, lambda: generator.randrange(1, 1 << 16))() for name, *_ in cls.fields}
+
+
+def stream_signals():
+    """The messages of AVDTP by signal identifier and message type."""
+    return {(int(signal), int(kind)): cls for signal, kinds in avdtp.Message.subclasses.items() for kind, cls in kinds.items() if signal}
+
+
+def stream_signal_values(cls, generator):
+    """Random values for a message of AVDTP."""
+    seid = lambda: generator.randrange(1, 63)
+    categories = [category for category in range(1, 9) if category != avdtp.AVDTP_MEDIA_CODEC_SERVICE_CATEGORY]
+    capability = lambda: avdtp.ServiceCapabilities(generator.choice(categories), generator.randbytes(generator.randrange(12)))
+    endpoint = lambda: avdtp.EndPointInfo(
+        seid(), generator.randrange(2), avdtp.MediaType(generator.randrange(3)), avdtp.StreamEndPointType(generator.randrange(2)))
+    some = lambda make, least: [make() for _ in range(generator.randrange(least, 6))]
+    kinds = {
+        "acp_seid": seid,
+        "int_seid": seid,
+        "acp_seids": lambda: some(seid, 1),
+        "endpoints": lambda: some(endpoint, 1),
+        "capabilities": lambda: some(capability, 0),
+        "service_category": lambda: generator.choice(categories),
+        "error_code": lambda: generator.choice(list(avdtp.ErrorCode)),
+        "data": lambda: generator.randbytes(generator.randrange(20)),
+        "delay": lambda: generator.randrange(1 << 16),
+    }
+    return {name: kinds[name]() for name, *_ in cls.fields}

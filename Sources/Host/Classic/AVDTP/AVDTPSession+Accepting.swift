@@ -4,7 +4,6 @@ import Packets
 extension AVDTPSession {
     /// - Returns: nil if the command has no response.
     mutating func accept(_ command: AVDTPCommand, _ actions: inout [AVDTPAction]) -> AVDTPResponse? {
-        let signal = command.signal
         switch command {
         case .discover:
             guard !endpoints.isEmpty else { return .rejected(.notSupportedCommand) }
@@ -14,20 +13,20 @@ extension AVDTPSession {
         case .getAllCapabilities(let seid): return capabilities(of: seid) { _ in true }
         case .setConfiguration(let seid, let remote, let list): return configure(seid, remote, list, &actions)
         case .getConfiguration(let seid):
-            guard endpoint(seid) != nil else { return .rejected(.badEndpoint) }
-            return streams[seid].map { .capabilities($0.configuration) } ?? .rejected(.endpointNotInUse)
+            guard endpoint(seid) != nil else { return .rejected(.badACPSEID) }
+            return streams[seid].map { .capabilities($0.configuration) } ?? .rejected(.sepNotInUse)
         case .reconfigure(let seid, let list): return reconfigure(seid, list, &actions)
-        case .open(let seid): return move([seid], signal, to: .open, &actions) { $0.state == .configured }
-        case .start(let seids): return move(seids, signal, to: .streaming, &actions) { $0.state == .open && $0.hasMedia }
-        case .suspend(let seids): return move(seids, signal, to: .open, &actions) { $0.state == .streaming }
+        case .open(let seid): return move([seid], to: .open, &actions) { $0.state == .configured }
+        case .start(let seids): return move(seids, to: .streaming, &actions) { $0.state == .open && $0.hasMedia }
+        case .suspend(let seids): return move(seids, to: .open, &actions) { $0.state == .streaming }
         case .close(let seid):
-            let response = move([seid], signal, to: .closing, &actions) { $0.state == .open || $0.state == .streaming }
+            let response = move([seid], to: .closing, &actions) { $0.state == .open || $0.state == .streaming }
             if response == .accepted { releaseWithoutMedia(seid, &actions) }
             return response
         case .abort(let seid): return aborted(seid, &actions)
-        case .securityControl(let seid, _): return .rejected(endpoint(seid) == nil ? .badEndpoint : .notSupportedCommand)
+        case .securityControl(let seid, _): return .rejected(endpoint(seid) == nil ? .badACPSEID : .notSupportedCommand)
         case .delayReport(let seid, let delay):
-            guard let endpoint = endpoint(seid) else { return .rejected(.badEndpoint) }
+            guard let endpoint = endpoint(seid) else { return .rejected(.badACPSEID) }
             guard !endpoint.isSink, streams[seid] != nil else { return .rejected(.badState) }
             actions.append(.delay(seid: seid, delay))
             return .accepted
@@ -35,7 +34,7 @@ extension AVDTPSession {
     }
 
     private func capabilities(of seid: UInt8, _ isWanted: (AVDTPCapability) -> Bool) -> AVDTPResponse {
-        guard let endpoint = endpoint(seid) else { return .rejected(.badEndpoint) }
+        guard let endpoint = endpoint(seid) else { return .rejected(.badACPSEID) }
         return .capabilities(endpoint.capabilities.filter(isWanted))
     }
 
@@ -44,11 +43,11 @@ extension AVDTPSession {
     private mutating func configure(
         _ seid: UInt8, _ remote: UInt8, _ list: [AVDTPCapability], _ actions: inout [AVDTPAction]
     ) -> AVDTPResponse {
-        guard let endpoint = endpoint(seid) else { return .rejected(.badEndpoint, about: 0) }
-        guard !isInUse(seid) else { return .rejected(.endpointInUse, about: 0) }
+        guard let endpoint = endpoint(seid) else { return .rejected(.badACPSEID) }
+        guard !isInUse(seid) else { return .rejected(.sepInUse) }
         if let (category, code) = Self.objection(of: endpoint, to: list) { return .rejected(code, about: category.rawValue) }
         guard list.contains(where: { $0.category == .mediaCodec }) else {
-            return .rejected(.unsupportedConfiguration, about: AVDTPCategory.mediaCodec.rawValue)
+            return .rejected(.unsupportedConfiguration, about: AVDTPService.mediaCodec.rawValue)
         }
         streams[seid] = AVDTPStream(state: .configured, remote: remote, configuration: list, isInitiator: false)
         actions.append(.changed(seid: seid, .configured))
@@ -58,7 +57,7 @@ extension AVDTPSession {
     /// The first capability that cannot be configured, with the error code. AVDTP 1.3, 8.20.6.2.
     private static func objection(
         of endpoint: AVDTPEndpoint, to list: [AVDTPCapability]
-    ) -> (AVDTPCategory, AVDTPErrorCode)? {
+    ) -> (AVDTPService, AVDTPReason)? {
         for setting in list {
             guard setting.category.isKnown else { return (setting.category, .badServiceCategory) }
             let own = endpoint.capabilities.filter { $0.category == setting.category }
@@ -75,8 +74,8 @@ extension AVDTPSession {
     }
 
     private mutating func reconfigure(_ seid: UInt8, _ list: [AVDTPCapability], _ actions: inout [AVDTPAction]) -> AVDTPResponse {
-        guard let endpoint = endpoint(seid) else { return .rejected(.badEndpoint, about: 0) }
-        guard streams[seid]?.state == .open else { return .rejected(.badState, about: 0) }
+        guard let endpoint = endpoint(seid) else { return .rejected(.badACPSEID) }
+        guard streams[seid]?.state == .open else { return .rejected(.badState) }
         if let other = list.first(where: { !$0.category.isOfApplication }) {
             return .rejected(other.category.isKnown ? .invalidCapabilities : .badServiceCategory, about: other.category.rawValue)
         }
@@ -90,12 +89,12 @@ extension AVDTPSession {
 
     /// Changes the state of all streams or none; the error names the first one that cannot change.
     private mutating func move(
-        _ seids: [UInt8], _ signal: AVDTPSignal, to state: AVDTPStream.State, _ actions: inout [AVDTPAction],
+        _ seids: [UInt8], to state: AVDTPStream.State, _ actions: inout [AVDTPAction],
         if isAllowed: (AVDTPStream) -> Bool
     ) -> AVDTPResponse {
         for seid in seids {
-            guard endpoint(seid) != nil else { return Self.rejection(.badEndpoint, of: signal, about: seid) }
-            guard let stream = streams[seid], isAllowed(stream) else { return Self.rejection(.badState, of: signal, about: seid) }
+            guard endpoint(seid) != nil else { return .rejected(.badACPSEID, about: seid) }
+            guard let stream = streams[seid], isAllowed(stream) else { return .rejected(.badState, about: seid) }
         }
         for seid in seids { actions += change(seid, to: state) }
         return .accepted

@@ -140,25 +140,15 @@ public struct AVDTPSession: Sendable {
     private mutating func respond(to signal: AVDTPSignal, _ message: AVDTPMessage) -> [AVDTPAction] {
         var actions: [AVDTPAction] = []
         let response: AVDTPResponse?
-        do throws(AVDTPErrorCode) {
+        do throws(AVDTPReason) {
             response = accept(try AVDTPCommand(signal, message.payload), &actions)
         } catch {
             // Abort has no reject. AVDTP 1.3, 8.16.
-            response = signal == .abort ? nil : Self.rejection(error, of: signal)
+            response = signal == .abort ? nil : .rejected(error)
         }
         guard let response else { return [] }
-        let answer = AVDTPMessage(label: message.label, response.kind, signal: message.signal, response.payload)
+        let answer = AVDTPMessage(label: message.label, response.kind, signal: message.signal, response.payload(to: signal))
         return packets(answer) + actions
-    }
-
-    /// A reject, with a category or end point if the format of the signal's reject includes one.
-    static func rejection(_ code: AVDTPErrorCode, of signal: AVDTPSignal, about: UInt8 = 0) -> AVDTPResponse {
-        switch signal {
-        case .setConfiguration, .reconfigure: .rejected(code, about: about)
-        case .start, .suspend: .rejected(code, about: about << 2)
-        case .discover, .getCapabilities, .getAllCapabilities, .getConfiguration, .open, .close, .abort, .securityControl, .delayReport:
-            .rejected(code)
-        }
     }
 
     private func packets(_ message: AVDTPMessage) -> [AVDTPAction] { message.packets(mtu: mtu).map { .send($0) } }

@@ -7,51 +7,10 @@ public enum AVDTPSignal: UInt8, Sendable, Hashable, CaseIterable {
     case securityControl, getAllCapabilities, delayReport
 }
 
-/// Reason for rejecting a command. AVDTP 1.3, 8.20.6; A2DP 1.3, 5.1.3 from 0xC1 on.
-public struct AVDTPErrorCode: OpenEnum, Error {
-    public var rawValue: UInt8
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
+/// The reason for rejecting a command. AVDTP 1.3, 8.20.6; A2DP 1.3, 5.1.3 from 0xC1 on.
+extension AVDTPReason: Error {}
 
-    public static let badLength: AVDTPErrorCode = 0x11
-    public static let badEndpoint: AVDTPErrorCode = 0x12
-    public static let endpointInUse: AVDTPErrorCode = 0x13
-    public static let endpointNotInUse: AVDTPErrorCode = 0x14
-    public static let badServiceCategory: AVDTPErrorCode = 0x17
-    public static let badPayloadFormat: AVDTPErrorCode = 0x18
-    public static let notSupportedCommand: AVDTPErrorCode = 0x19
-    public static let invalidCapabilities: AVDTPErrorCode = 0x1A
-    public static let unsupportedConfiguration: AVDTPErrorCode = 0x29
-    public static let badState: AVDTPErrorCode = 0x31
-    public static let invalidCodecType: AVDTPErrorCode = 0xC1
-    public static let invalidSamplingFrequency: AVDTPErrorCode = 0xC3
-    public static let notSupportedSamplingFrequency: AVDTPErrorCode = 0xC4
-    public static let invalidChannelMode: AVDTPErrorCode = 0xC5
-    public static let notSupportedChannelMode: AVDTPErrorCode = 0xC6
-    public static let invalidSubbands: AVDTPErrorCode = 0xC7
-    public static let notSupportedSubbands: AVDTPErrorCode = 0xC8
-    public static let invalidAllocationMethod: AVDTPErrorCode = 0xC9
-    public static let notSupportedAllocationMethod: AVDTPErrorCode = 0xCA
-    public static let invalidMinimumBitpool: AVDTPErrorCode = 0xCB
-    public static let notSupportedMinimumBitpool: AVDTPErrorCode = 0xCC
-    public static let invalidMaximumBitpool: AVDTPErrorCode = 0xCD
-    public static let notSupportedMaximumBitpool: AVDTPErrorCode = 0xCE
-    public static let invalidBlockLength: AVDTPErrorCode = 0xDD
-}
-
-/// A service category. AVDTP 1.3, 8.21.
-public struct AVDTPCategory: OpenEnum {
-    public var rawValue: UInt8
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
-
-    public static let mediaTransport: AVDTPCategory = 1
-    public static let reporting: AVDTPCategory = 2
-    public static let recovery: AVDTPCategory = 3
-    public static let contentProtection: AVDTPCategory = 4
-    public static let headerCompression: AVDTPCategory = 5
-    public static let multiplexing: AVDTPCategory = 6
-    public static let mediaCodec: AVDTPCategory = 7
-    public static let delayReporting: AVDTPCategory = 8
-
+extension AVDTPService {
     /// Categories of AVDTP 1.2, which Get Capabilities is limited to. AVDTP 1.3, 8.7.
     var isBasic: Bool { (1...7).contains(rawValue) }
     var isKnown: Bool { (1...8).contains(rawValue) }
@@ -61,10 +20,10 @@ public struct AVDTPCategory: OpenEnum {
 
 /// A service capability, or its configured value: a category and its octets. AVDTP 1.3, 8.21.
 public struct AVDTPCapability: Sendable, Hashable {
-    public var category: AVDTPCategory
+    public var category: AVDTPService
     public var octets: [UInt8]
 
-    public init(_ category: AVDTPCategory, _ octets: [UInt8] = []) { (self.category, self.octets) = (category, octets) }
+    public init(_ category: AVDTPService, _ octets: [UInt8] = []) { (self.category, self.octets) = (category, octets) }
 
     /// Audio with a codec. AVDTP 1.3, 8.21.5.
     public static func audioCodec(_ type: UInt8, _ information: [UInt8]) -> AVDTPCapability {
@@ -83,20 +42,23 @@ public struct AVDTPCapability: Sendable, Hashable {
         return SBCCapabilities(Array(octets.dropFirst(2)))
     }
 
-    static func octets(_ capabilities: [AVDTPCapability]) -> [UInt8] {
-        capabilities.flatMap { [$0.category.rawValue, UInt8(truncatingIfNeeded: $0.octets.count)] + $0.octets.prefix(255) }
-    }
+    fileprivate init(_ row: some CapabilityRow) { self.init(row.serviceCategory, row.capability) }
 
-    static func list(_ reader: inout ByteReader) throws(PDUError) -> [AVDTPCapability] {
-        var list: [AVDTPCapability] = []
-        while reader.remaining > 0 {
-            let category = AVDTPCategory(try reader.u8("Service Category"))
-            let length = Int(try reader.u8("Length Of Service Capability"))
-            list.append(AVDTPCapability(category, try reader.bytes(length, "Service Capability")))
-        }
-        return list
+    fileprivate func row<Row: CapabilityRow>() -> Row {
+        Row(serviceCategory: category, capability: Array(octets.prefix(Int(UInt8.max))))
     }
 }
+
+/// A row of the signals that carry capabilities, each of which declares its own.
+private protocol CapabilityRow {
+    var serviceCategory: AVDTPService { get }
+    var capability: [UInt8] { get }
+    init(serviceCategory: AVDTPService, capability: [UInt8])
+}
+
+extension AVDTP.SetConfigurationCmd.ServiceCapability: CapabilityRow {}
+extension AVDTP.ReconfigureCmd.ServiceCapability: CapabilityRow {}
+extension AVDTP.GetCapabilitiesRsp.ServiceCapability: CapabilityRow {}
 
 /// Information about a stream end point in the response to Discover. AVDTP 1.3, 8.6.2.
 public struct AVDTPEndpointInformation: Sendable, Hashable {
@@ -111,7 +73,11 @@ public struct AVDTPEndpointInformation: Sendable, Hashable {
         (self.seid, self.isInUse, self.mediaType, self.isSink) = (seid, isInUse, mediaType, isSink)
     }
 
-    var octets: [UInt8] { [seid << 2 | (isInUse ? 2 : 0), mediaType << 4 | (isSink ? 8 : 0)] }
+    fileprivate init(_ row: AVDTP.DiscoverRsp.StreamEndPoint) {
+        self.init(seid: row.seid, isInUse: row.inUse, mediaType: row.mediaType, isSink: row.tsep)
+    }
+
+    fileprivate var row: AVDTP.DiscoverRsp.StreamEndPoint { .init(inUse: isInUse, seid: seid, tsep: isSink, mediaType: mediaType) }
 }
 
 /// A command with its parameters. AVDTP 1.3, 8.6 to 8.19.
@@ -152,41 +118,61 @@ public enum AVDTPCommand: Sendable, Hashable {
 
     public var payload: [UInt8] {
         switch self {
-        case .discover: []
-        case .getCapabilities(let seid), .getAllCapabilities(let seid), .getConfiguration(let seid), .open(let seid), .close(let seid),
-            .abort(let seid):
-            [seid << 2]
-        case .setConfiguration(let acceptor, let initiator, let list): [acceptor << 2, initiator << 2] + AVDTPCapability.octets(list)
-        case .reconfigure(let seid, let list): [seid << 2] + AVDTPCapability.octets(list)
-        case .start(let seids), .suspend(let seids): seids.map { $0 << 2 }
-        case .securityControl(let seid, let octets): [seid << 2] + octets
-        case .delayReport(let seid, let delay): [seid << 2, UInt8(delay >> 8), UInt8(delay & 0xFF)]
+        case .discover: AVDTP.DiscoverCmd().parameters
+        case .getCapabilities(let seid): AVDTP.GetCapabilitiesCmd(acpSEID: seid).parameters
+        case .getAllCapabilities(let seid): AVDTP.GetAllCapabilitiesCmd(acpSEID: seid).parameters
+        case .setConfiguration(let acceptor, let initiator, let list):
+            AVDTP.SetConfigurationCmd(acpSEID: acceptor, intSEID: initiator, serviceCapabilities: list.map { $0.row() }).parameters
+        case .getConfiguration(let seid): AVDTP.GetConfigurationCmd(acpSEID: seid).parameters
+        case .reconfigure(let seid, let list):
+            AVDTP.ReconfigureCmd(acpSEID: seid, serviceCapabilities: list.map { $0.row() }).parameters
+        case .open(let seid): AVDTP.OpenCmd(acpSEID: seid).parameters
+        case .start(let seids): AVDTP.StartCmd(streamEndPoints: seids.map { .init(acpSEID: $0) }).parameters
+        case .close(let seid): AVDTP.CloseCmd(acpSEID: seid).parameters
+        case .suspend(let seids): AVDTP.SuspendCmd(streamEndPoints: seids.map { .init(acpSEID: $0) }).parameters
+        case .abort(let seid): AVDTP.AbortCmd(acpSEID: seid).parameters
+        case .securityControl(let seid, let octets):
+            AVDTP.SecurityControlCmd(acpSEID: seid, contentProtectionData: octets).parameters
+        case .delayReport(let seid, let delay): AVDTP.DelayReportCmd(acpSEID: seid, delay: delay).parameters
         }
     }
 
     /// Parses the parameters; trailing octets are an error.
-    public init(_ signal: AVDTPSignal, _ payload: [UInt8]) throws(AVDTPErrorCode) {
-        var reader = ByteReader(payload.span.bytes)
-        do throws(PDUError) {
-            switch signal {
-            case .discover: self = .discover
-            case .getCapabilities: self = .getCapabilities(try reader.seid())
-            case .getAllCapabilities: self = .getAllCapabilities(try reader.seid())
-            case .setConfiguration:
-                let acceptor = try reader.seid()
-                self = .setConfiguration(acceptor: acceptor, initiator: try reader.seid(), try AVDTPCapability.list(&reader))
-            case .getConfiguration: self = .getConfiguration(try reader.seid())
-            case .reconfigure: self = .reconfigure(try reader.seid(), try AVDTPCapability.list(&reader))
-            case .open: self = .open(try reader.seid())
-            case .start: self = .start(try reader.seids())
-            case .close: self = .close(try reader.seid())
-            case .suspend: self = .suspend(try reader.seids())
-            case .abort: self = .abort(try reader.seid())
-            case .securityControl: self = .securityControl(try reader.seid(), reader.rest())
-            case .delayReport: self = .delayReport(try reader.seid(), try reader.u16be("Delay"))
-            }
-        } catch { throw .badLength }
-        guard reader.remaining == 0 else { throw .badLength }
+    public init(_ signal: AVDTPSignal, _ payload: [UInt8]) throws(AVDTPReason) {
+        do throws(PDUError) { self = try Self.command(signal, payload) } catch { throw .badLength }
+        switch self {
+        case .start(let seids), .suspend(let seids): if seids.isEmpty { throw .badLength }
+        default: break
+        }
+    }
+
+    private static func command(_ signal: AVDTPSignal, _ payload: [UInt8]) throws(PDUError) -> AVDTPCommand {
+        switch signal {
+        case .discover:
+            _ = try AVDTP.DiscoverCmd(parameters: payload)
+            return .discover
+        case .getCapabilities: return .getCapabilities(try AVDTP.GetCapabilitiesCmd(parameters: payload).acpSEID)
+        case .getAllCapabilities: return .getAllCapabilities(try AVDTP.GetAllCapabilitiesCmd(parameters: payload).acpSEID)
+        case .setConfiguration:
+            let pdu = try AVDTP.SetConfigurationCmd(parameters: payload)
+            return .setConfiguration(
+                acceptor: pdu.acpSEID, initiator: pdu.intSEID, pdu.serviceCapabilities.map { AVDTPCapability($0) })
+        case .getConfiguration: return .getConfiguration(try AVDTP.GetConfigurationCmd(parameters: payload).acpSEID)
+        case .reconfigure:
+            let pdu = try AVDTP.ReconfigureCmd(parameters: payload)
+            return .reconfigure(pdu.acpSEID, pdu.serviceCapabilities.map { AVDTPCapability($0) })
+        case .open: return .open(try AVDTP.OpenCmd(parameters: payload).acpSEID)
+        case .start: return .start(try AVDTP.StartCmd(parameters: payload).streamEndPoints.map(\.acpSEID))
+        case .close: return .close(try AVDTP.CloseCmd(parameters: payload).acpSEID)
+        case .suspend: return .suspend(try AVDTP.SuspendCmd(parameters: payload).streamEndPoints.map(\.acpSEID))
+        case .abort: return .abort(try AVDTP.AbortCmd(parameters: payload).acpSEID)
+        case .securityControl:
+            let pdu = try AVDTP.SecurityControlCmd(parameters: payload)
+            return .securityControl(pdu.acpSEID, pdu.contentProtectionData)
+        case .delayReport:
+            let pdu = try AVDTP.DelayReportCmd(parameters: payload)
+            return .delayReport(pdu.acpSEID, pdu.delay)
+        }
     }
 }
 
@@ -197,7 +183,7 @@ public enum AVDTPResponse: Sendable, Hashable {
     case capabilities([AVDTPCapability])
     case security([UInt8])
     /// Rejected, with the end point or category in error if the response contains it.
-    case rejected(AVDTPErrorCode, about: UInt8? = nil)
+    case rejected(AVDTPReason, about: UInt8? = nil)
     /// The peer does not know the signal.
     case notKnown
     /// The response is malformed.
@@ -212,65 +198,60 @@ public enum AVDTPResponse: Sendable, Hashable {
         }
     }
 
-    var payload: [UInt8] {
+    /// The parameters of the response to a signal.
+    func payload(to signal: AVDTPSignal) -> [UInt8] {
         switch self {
-        case .endpoints(let list): list.flatMap(\.octets)
-        case .capabilities(let list): AVDTPCapability.octets(list)
-        case .security(let octets): octets
-        case .rejected(let code, let about): (about.map { [$0] } ?? []) + [code.rawValue]
+        case .endpoints(let list): AVDTP.DiscoverRsp(streamEndPoints: list.map(\.row)).parameters
+        case .capabilities(let list): AVDTP.GetCapabilitiesRsp(serviceCapabilities: list.map { $0.row() }).parameters
+        case .security(let octets): AVDTP.SecurityControlRsp(contentProtectionData: octets).parameters
+        case .rejected(let code, let about): Self.rejection(code, about ?? 0, of: signal)
         case .accepted, .notKnown, .malformed, .timedOut: []
         }
     }
 
-    /// Parses the response to a command.
+    /// The parameters of a reject. All signals not listed have only the reason in theirs.
+    private static func rejection(_ code: AVDTPReason, _ about: UInt8, of signal: AVDTPSignal) -> [UInt8] {
+        switch signal {
+        case .setConfiguration: AVDTP.SetConfigurationRej(serviceCategory: AVDTPService(about), errorCode: code).parameters
+        case .reconfigure: AVDTP.ReconfigureRej(serviceCategory: AVDTPService(about), errorCode: code).parameters
+        case .start: AVDTP.StartRej(acpSEID: about, errorCode: code).parameters
+        case .suspend: AVDTP.SuspendRej(acpSEID: about, errorCode: code).parameters
+        case .discover, .getCapabilities, .getAllCapabilities, .getConfiguration, .open, .close, .abort, .securityControl, .delayReport:
+            AVDTP.OpenRej(errorCode: code).parameters
+        }
+    }
+
+    /// Parses the response to a command; octets after the last known field are ignored.
     init(_ message: AVDTPMessage, to command: AVDTPCommand) {
         do throws(PDUError) {
-            var reader = ByteReader(message.payload.span.bytes)
             switch message.kind {
-            case .accept: self = try Self.accepted(&reader, command.signal)
-            case .reject: self = try Self.rejected(&reader, command.signal)
+            case .accept: self = try Self.accepted(message.payload, command.signal)
+            case .reject: self = try Self.rejected(message.payload, command.signal)
             case .generalReject, .command: self = .notKnown
             }
         } catch { self = .malformed }
     }
 
-    private static func accepted(_ reader: inout ByteReader, _ signal: AVDTPSignal) throws(PDUError) -> AVDTPResponse {
+    private static func accepted(_ payload: [UInt8], _ signal: AVDTPSignal) throws(PDUError) -> AVDTPResponse {
         switch signal {
-        case .discover:
-            var list: [AVDTPEndpointInformation] = []
-            while reader.remaining > 0 {
-                let first = try reader.u8("SEID")
-                let second = try reader.u8("Media Type")
-                list.append(.init(seid: first >> 2, isInUse: first & 2 != 0, mediaType: second >> 4, isSink: second & 8 != 0))
-            }
-            return .endpoints(list)
-        case .getCapabilities, .getAllCapabilities, .getConfiguration: return .capabilities(try AVDTPCapability.list(&reader))
-        case .securityControl: return .security(reader.rest())
-        case .setConfiguration, .reconfigure, .open, .start, .close, .suspend, .abort, .delayReport: return .accepted
+        case .discover: .endpoints(try AVDTP.DiscoverRsp(prefixOf: payload).streamEndPoints.map { AVDTPEndpointInformation($0) })
+        case .getCapabilities, .getAllCapabilities, .getConfiguration:
+            .capabilities(try AVDTP.GetCapabilitiesRsp(prefixOf: payload).serviceCapabilities.map { AVDTPCapability($0) })
+        case .securityControl: .security(try AVDTP.SecurityControlRsp(prefixOf: payload).contentProtectionData)
+        case .setConfiguration, .reconfigure, .open, .start, .close, .suspend, .abort, .delayReport: .accepted
         }
     }
 
-    private static func rejected(_ reader: inout ByteReader, _ signal: AVDTPSignal) throws(PDUError) -> AVDTPResponse {
+    private static func rejected(_ payload: [UInt8], _ signal: AVDTPSignal) throws(PDUError) -> AVDTPResponse {
         switch signal {
         case .setConfiguration, .reconfigure:
-            let category = try reader.u8("Service Category")
-            return .rejected(AVDTPErrorCode(try reader.u8("Error Code")), about: category)
+            let pdu = try AVDTP.SetConfigurationRej(prefixOf: payload)
+            return .rejected(pdu.errorCode, about: pdu.serviceCategory.rawValue)
         case .start, .suspend:
-            let seid = try reader.u8("SEID") >> 2
-            return .rejected(AVDTPErrorCode(try reader.u8("Error Code")), about: seid)
+            let pdu = try AVDTP.StartRej(prefixOf: payload)
+            return .rejected(pdu.errorCode, about: pdu.acpSEID)
         case .discover, .getCapabilities, .getAllCapabilities, .getConfiguration, .open, .close, .abort, .securityControl, .delayReport:
-            return .rejected(AVDTPErrorCode(try reader.u8("Error Code")))
+            return .rejected(try AVDTP.OpenRej(prefixOf: payload).errorCode)
         }
-    }
-}
-
-extension ByteReader {
-    fileprivate mutating func seid() throws(PDUError) -> UInt8 { try u8("SEID") >> 2 }
-
-    /// One or more SEIDs.
-    fileprivate mutating func seids() throws(PDUError) -> [UInt8] {
-        var list = [try seid()]
-        while remaining > 0 { list.append(try seid()) }
-        return list
     }
 }

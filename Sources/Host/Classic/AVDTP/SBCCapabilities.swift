@@ -65,8 +65,8 @@ public struct SBCCapabilities: Sendable, Hashable {
     public var octets: [UInt8] { [signal.rawValue, coding.rawValue, minimumBitpool, maximumBitpool] }
 
     /// Error code if a configuration is not supported; nil if it is. A2DP 1.3, 5.1.3.
-    public func objection(to setting: SBCCapabilities) -> AVDTPErrorCode? {
-        let choices: [(Choices, Choices, Choices, invalid: AVDTPErrorCode, notSupported: AVDTPErrorCode)] = [
+    public func objection(to setting: SBCCapabilities) -> AVDTPReason? {
+        let choices: [(Choices, Choices, Choices, invalid: AVDTPReason, notSupported: AVDTPReason)] = [
             (.frequencies, setting.signal, signal, .invalidSamplingFrequency, .notSupportedSamplingFrequency),
             (.modes, setting.signal, signal, .invalidChannelMode, .notSupportedChannelMode),
             (.blocks, setting.coding, coding, .invalidBlockLength, .invalidBlockLength),
