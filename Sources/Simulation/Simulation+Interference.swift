@@ -87,12 +87,13 @@ extension Simulation {
         return true
     }
 
-    /// Makes a controller send its next `count` encrypted PDUs with a wrong MIC.
+    /// Makes a controller send its next `count` encrypted PDUs with a wrong MIC; over BR/EDR with AES-CCM, each transmission of a PDU counts.
     ///
     /// - Parameter handle: the link, by the connection handle on this controller; nil for its first link.
     public func spoilMIC(of identifier: ControllerID, on handle: ConnectionHandle? = nil, count: Int = 1) {
-        let link = controller(identifier)?.links.first { handle == nil || $0.handle == handle }
-        link?.connection.spoilMIC(count)
+        guard let controller = controller(identifier) else { return }
+        controller.links.first { handle == nil || $0.handle == handle }?.connection.spoilMIC(count)
+        controller.bredr.links.first { handle == nil || $0.handle == handle }?.link.state.spoiledMICs = count
     }
 
     /// Sets the packet loss of a path from now on.

@@ -134,6 +134,59 @@ import Timing
         #expect(try await pair.central.nextData().suffix(3) == [4, 5, 6])
     }
 
+    /// The receiver of the third wrong MIC in succession pauses encryption. Both ends resume with another IV, and data continues. The
+    /// fourth ends the link.
+    @Test(arguments: 2...4, [false, true]) func wrongMICsOverALink(_ count: Int, _ isSentByCentral: Bool) throws {
+        try InquiryTests.run(hosts: 2, seed: UInt64(count)) { world in
+            try await Self.prepare(world, isSecure: true)
+            let pair = try await BREDRConnectionTests.connect(world)
+            _ = try await Self.pair(pair)
+            try await Self.encrypt(pair, isSecure: true)
+            let packets = PacketList()
+            world.simulation.observeBaseband { packets.all.append($0) }
+            world.simulation.spoilMIC(of: ControllerID(rawValue: isSentByCentral ? 0 : 1), count: count)
+            let (sender, receiver) = isSentByCentral ? (pair.central, pair.peripheral) : (pair.peripheral, pair.central)
+            let handles = isSentByCentral ? (pair.atCentral, pair.atPeripheral) : (pair.atPeripheral, pair.atCentral)
+            sender.sendData(handles.0, [1, 2, 3])
+            guard count < 4 else {
+                #expect(try await receiver.next(HCIEvents.DisconnectionComplete.self).reason == .connectionTerminatedDueToMICFailure)
+                return
+            }
+            #expect(try await receiver.nextData().suffix(3) == [1, 2, 3])
+            for host in count == 3 ? [sender, receiver] : [] {
+                #expect(try await host.next(HCIEvents.EncryptionKeyRefreshComplete.self).status == .success)
+            }
+            sender.sendData(handles.0, [4, 5, 6])
+            #expect(try await receiver.nextData().suffix(3) == [4, 5, 6])
+            receiver.sendData(handles.1, [7, 8, 9])
+            #expect(try await sender.nextData().suffix(3) == [7, 8, 9])
+            #expect([sender, receiver].allSatisfy { $0.all(HCIEvents.DisconnectionComplete.self).isEmpty })
+            let pauses = packets.all.compactMap { packet in
+                guard case .pauseEncryptionAESReq(let pause)? = packet.message.flatMap(LMPMessage.init)?.pdu else { return nil as [UInt8]? }
+                return pause.randomNumber
+            }
+            #expect(Set(pauses).count == (count == 3 ? 1 : 0))
+            guard let random = pauses.first else { return }
+            // The key and the IV that both link managers derive open the first data of either end after the pause.
+            for index in 0...1 {
+                let link = try #require(world.simulation.controller(ControllerID(rawValue: index))?.bredr.links.first?.connection)
+                guard case .aesCCM(let key, let iv)? = link.state.encryption(with: random, size: 16, resumedFrom: random) else {
+                    Issue.record("no AES-CCM")
+                    return
+                }
+                #expect(iv == Array(random.prefix(8)))
+                for (isFromCentral, text) in [(isSentByCentral, [4, 5, 6]), (!isSentByCentral, [7, 8, 9])] as [(Bool, [UInt8])] {
+                    let data = packets.all.filter { $0.logicalLink == LLID.start && ($0.sender.rawValue == 0) == isFromCentral }
+                    var opened: [UInt8] = []
+                    let last = try #require(data.last).data
+                    let fits = LinkCipher(sessionKey: key, iv: iv)
+                        .open(last.span.bytes, counter: 0, fromCentral: isFromCentral, header: LLID.start, into: &opened)
+                    #expect(fits && opened.suffix(3) == text)
+                }
+            }
+        }
+    }
+
     @Test func aWrongKeyFailsAndAMissingOneIsTold() throws {
         try InquiryTests.run(hosts: 2) { world in
             try await Self.prepare(world, isSecure: true)
@@ -168,4 +221,9 @@ import Timing
             #expect(try await host.run(size) == .insufficientSecurity)
         }
     }
+}
+
+/// Packets seen on the air.
+private final class PacketList {
+    var all: [BasebandObservation] = []
 }

@@ -28,6 +28,8 @@ struct BasebandLinkState {
     private let quirks: BREDRQuirks
     private(set) var choice = PacketChoice()
     private(set) var protection = PayloadProtection()
+    /// Number of transmissions with a MIC to spoil, as an injected fault.
+    var spoiledMICs = 0
     private(set) var channelMap: AdaptedChannelMap?
     /// Sniff mode schedule; nil in active mode.
     private(set) var sniff: SniffSchedule?
@@ -178,6 +180,10 @@ struct BasebandLinkState {
         packet.arqn = exchange.takeAcknowledgement()
         packet.seqn = exchange.seqn
         packet.payload = outgoing?.payload ?? []
+        if packet.isSealed, spoiledMICs > 0, let last = packet.payload.indices.last {
+            spoiledMICs -= 1
+            packet.payload[last] ^= 1
+        }
         protection.encrypt(&packet, clock: NativeClock.value(of: tick))
         return packet
     }
