@@ -240,20 +240,67 @@ import Timing
             isBefore: false, inClear: false, reason: nil),
     ]
 
-    /// A peripheral without a key rejects LL_ENC_REQ with LL_REJECT_EXT_IND only if it knows that the central supports it. Core Vol 6,
-    /// Part B, 5.1.3.1 and 2.4.2.
-    @Test(arguments: [true, false]) func theRejectionFitsTheFeaturesOfThePeer(knowsFeatures: Bool) throws {
-        let bench = bench(Self.rows[2])
+    /// A request or response that a link layer rejects.
+    enum Rejected: CaseIterable, Sendable {
+        case encryption
+        case parametersOfCentral
+        case parametersOfPeripheral
+        case invalidParameters
+        case invalidResponse
+
+        var rejection: (byCentral: Bool, opcode: UInt8, reason: ErrorCode) {
+            switch self {
+            case .encryption: (false, LLControl.EncReq.opcode, .pinOrKeyMissing)
+            case .parametersOfCentral: (false, LLControl.ConnectionParamReq.opcode, .unacceptableConnectionParameters)
+            case .parametersOfPeripheral: (true, LLControl.ConnectionParamReq.opcode, .unacceptableConnectionParameters)
+            case .invalidParameters: (false, LLControl.ConnectionParamReq.opcode, .invalidLMPParameters)
+            case .invalidResponse: (true, LLControl.ConnectionParamRsp.opcode, .invalidLMPParameters)
+            }
+        }
+    }
+
+    /// LL_REJECT_EXT_IND is sent only to a peer that is known to support it, LL_REJECT_IND to any other. Core Vol 6, Part B, 2.4.2 and 4.6.
+    @Test(arguments: Rejected.allCases, [nil, false, true] as [Bool?])
+    func theRejectionFitsTheFeaturesOfThePeer(_ rejected: Rejected, supportsExtended: Bool?) throws {
+        // Interval_Min is above Interval_Max.
+        let invalid = octets("060005000000640000" + String(repeating: "00", count: 14))
+        let rule = try PacketRewrite(.llControl, "LL_CONNECTION_PARAM_RSP", .replace([LLControl.ConnectionParamRsp.opcode] + invalid))
+        let (byCentral, opcode, reason) = rejected.rejection
+        let bench = LinkBench {
+            $0.timeout = 4_000_000
+            if rejected == .invalidResponse { $0.peripheral.quirks.rewrites = [rule] }
+            guard supportsExtended == false else { return }
+            if byCentral {
+                $0.peripheral.features.remove(.extendedRejectIndication)
+            } else {
+                $0.central.features.remove(.extendedRejectIndication)
+            }
+        }
         let sniffer = ControlSniffer(bench)
+        for end in bench.ends { end.answersRequests = { rejected == .invalidResponse ? ($0, .success) : (nil, reason) } }
+        bench.peripheral.longTermKey = nil
         try bench.run(100_000)
-        if knowsFeatures { #expect(bench.central.link.readRemoteFeatures() == .success) }
+        if supportsExtended != nil { for end in bench.ends { #expect(end.link.readRemoteFeatures() == .success) } }
         try bench.run(200_000)
-        #expect(bench.central.link.encrypt(Self.key) == .success)
+        switch rejected {
+        case .encryption: #expect(bench.central.link.encrypt(Self.key) == .success)
+        case .parametersOfCentral, .invalidResponse: #expect(bench.central.link.updateParameters(ProcedureTests.faster) == .success)
+        case .parametersOfPeripheral: #expect(bench.peripheral.link.updateParameters(ProcedureTests.faster) == .success)
+        case .invalidParameters: bench.central.link.send(control: [LLControl.ConnectionParamReq.opcode] + invalid)
+        }
         try bench.run(500_000)
         let (plain, extended) = (LLControl.RejectInd.opcode, LLControl.RejectExtInd.opcode)
-        let rejections = sniffer.pdus.map(\.pdu).filter { [plain, extended].contains($0[0]) }
-        #expect(Set(rejections) == [knowsFeatures ? [extended, LLControl.EncReq.opcode, 0x06] : [plain, 0x06]])
-        #expect(bench.central.log.last == "encrypted 06")
+        let rejections = sniffer.pdus.filter { [plain, extended].contains($0.pdu[0]) }
+        #expect(rejections.allSatisfy { $0.fromCentral == byCentral })
+        #expect(
+            Set(rejections.map(\.pdu)) == [
+                supportsExtended == true ? [extended, opcode, reason.rawValue] : [plain, reason.rawValue]
+            ])
+        // The device that started the procedure hears of the rejection.
+        let starter = rejected == .parametersOfPeripheral ? bench.peripheral : bench.central
+        guard rejected != .invalidParameters else { return }
+        let word = rejected == .encryption ? "encrypted" : "updated"
+        #expect(starter.log.last?.hasPrefix("\(word) \(starter.code(reason))") == true, "\(starter.log)")
     }
 
     @Test(arguments: violations) func whatMayNotCome(_ row: Violation) throws {

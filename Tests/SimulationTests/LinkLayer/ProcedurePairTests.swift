@@ -59,7 +59,7 @@ import Timing
         }
     }
 
-    /// LL_REJECT_EXT_IND PDUs, without retransmissions.
+    /// LL_REJECT_IND and LL_REJECT_EXT_IND PDUs, without retransmissions.
     private final class Refusals {
         var list: [[UInt8]] = []
 
@@ -68,14 +68,19 @@ import Timing
                 guard case .le(let frame) = logged else { return }
                 let pdu = Array(frame.bytes[6...].dropLast(3))
                 // Unencrypted; with a MIC it is longer.
-                guard frame.bytes[4] & 3 == LLID.control, pdu.count == 3, pdu[0] == LLControl.RejectExtInd.opcode else { return }
+                let lengths = [LLControl.RejectInd.opcode: 2, LLControl.RejectExtInd.opcode: 3]
+                guard frame.bytes[4] & 3 == LLID.control, pdu.count == lengths[pdu[0]] else { return }
                 if !list.contains(pdu) { list.append(pdu) }
             }
         }
     }
 
-    /// - Parameter isEncrypted: the link is already encrypted, so that encryption means a key refresh.
-    private func run(_ row: Row, seed: UInt64, loss: Double, isEncrypted: Bool = false) throws -> (bench: LinkBench, refusals: [[UInt8]]) {
+    /// - Parameters:
+    ///   - isEncrypted: the link is already encrypted, so that encryption means a key refresh.
+    ///   - knowsFeatures: the features were exchanged before.
+    private func run(
+        _ row: Row, seed: UInt64, loss: Double, isEncrypted: Bool = false, knowsFeatures: Bool = false
+    ) throws -> (bench: LinkBench, refusals: [[UInt8]]) {
         let bench = LinkBench {
             $0.seed = seed
             $0.timeout = 4_000_000
@@ -83,11 +88,15 @@ import Timing
         for end in bench.ends { end.answersRequests = { ($0, .success) } }
         let refusals = Refusals(bench)
         try bench.run(100_000)
+        if knowsFeatures {
+            for end in bench.ends { #expect(begin(.features, end) == .success) }
+            try bench.run(200_000)
+        }
         if isEncrypted {
             #expect(begin(.encryption, bench.central) == .success)
             try bench.run(300_000)
-            for end in bench.ends { end.log.removeAll() }
         }
+        if isEncrypted || knowsFeatures { for end in bench.ends { end.log.removeAll() } }
         bench.air.propagation.setLoss(.init(corrupted: loss * 0.7, unnoticed: loss * 0.3), on: .init())
         for (end, kinds) in [(bench.central, row.central), (bench.peripheral, row.peripheral)] {
             end.feed(200)
@@ -126,14 +135,18 @@ import Timing
         #expect(central.lengths.effective.maxRxOctets == peripheral.lengths.effective.maxTxOctets)
     }
 
-    @Test(arguments: rows) func undisturbed(row: Row) throws {
-        let (bench, refusals) = try run(row, seed: 1, loss: 0)
+    /// A collision is rejected with LL_REJECT_EXT_IND only where the features are known. Core Vol 6, Part B, 5.3 and 2.4.2.
+    @Test(arguments: rows, [false, true]) func undisturbed(row: Row, knowsFeatures: Bool) throws {
+        let (bench, refusals) = try run(row, seed: 1, loss: 0, knowsFeatures: knowsFeatures)
         try check(bench, row)
         var expected: [[UInt8]] = []
         if let first = row.central.first, let second = row.peripheral.first, first != .termination, second != .termination {
             let opcodes: [Kind: UInt8] = [.phy: LLControl.PHYReq.opcode, .parameterRequest: LLControl.ConnectionParamReq.opcode]
             if let reason = LinkLayerControl.collisions.reason(against: second, beside: first), let opcode = opcodes[second] {
-                expected = [[LLControl.RejectExtInd.opcode, opcode, reason.rawValue]]
+                expected = [
+                    knowsFeatures
+                        ? [LLControl.RejectExtInd.opcode, opcode, reason.rawValue] : [LLControl.RejectInd.opcode, reason.rawValue]
+                ]
             }
         }
         #expect(refusals == expected)

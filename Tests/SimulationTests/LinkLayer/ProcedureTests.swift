@@ -274,7 +274,7 @@ import Timing
         ("080000000000000000", "0708", "090049000000000000"),
         ("0EFF00000000000000", "093F49000000000000", "070E"),
         ("03" + String(repeating: "00", count: 21), "0703", "0703"),
-        ("0F060005000000640000" + String(repeating: "00", count: 14), "110F1E", "110F1E"),
+        ("0F060005000000640000" + String(repeating: "00", count: 14), "0D1E", "0D1E"),
     ]
 
     @Test(arguments: strange.indices)

@@ -43,11 +43,8 @@ struct LocalParameterRequest: LinkProcedure {
 
     private mutating func decide(_ pdu: LLControl.ConnectionParamRsp, _ link: LinkState) -> [LinkAction] {
         guard let answer = RequestedParameters(pdu), let update = LLControl.ConnectionUpdateInd(answer, link) else {
-            let opcode = LLOpcode(rawValue: LLControl.ConnectionParamRsp.opcode)
-            return [
-                .send(LLControl.RejectExtInd(rejectOpcode: opcode, errorCode: .invalidLMPParameters)),
-                .report(.updated(.invalidLMPParameters)), .finish,
-            ]
+            let rejection = LinkLayerControl.rejection(of: LLControl.ConnectionParamRsp.opcode, .invalidLMPParameters, link)
+            return [.send(rejection), .report(.updated(.invalidLMPParameters)), .finish]
         }
         return announce(update, link)
     }
@@ -84,11 +81,11 @@ struct RemoteParameterRequest: LinkProcedure {
     mutating func handle(_ event: LinkEvent, _ link: LinkState) -> [LinkAction]? {
         switch (event, state, link.role) {
         case (.message(.connectionParamReq(let pdu)), .awaitingRequest, _):
-            guard let requested = RequestedParameters(pdu) else { return [refusal(.invalidLMPParameters), .finish] }
-            if link.configuration.choices.declinesParameters { return [refusal(.unsupportedLMPParameterValue), .finish] }
+            guard let requested = RequestedParameters(pdu) else { return [refusal(.invalidLMPParameters, link), .finish] }
+            if link.configuration.choices.declinesParameters { return [refusal(.unsupportedLMPParameterValue, link), .finish] }
             state = .awaitingHost
             return [.report(.requested(requested))]
-        case (.hostReplied(.refusesParameters(let reason)), .awaitingHost, _): return [refusal(reason), .finish]
+        case (.hostReplied(.refusesParameters(let reason)), .awaitingHost, _): return [refusal(reason, link), .finish]
         case (.hostReplied(.acceptsParameters(let accepted)), .awaitingHost, .peripheral):
             state = .awaitingUpdate
             let response = accepted.response(link)
@@ -96,7 +93,7 @@ struct RemoteParameterRequest: LinkProcedure {
             return [.send(response)]
         case (.hostReplied(.acceptsParameters(let accepted)), .awaitingHost, .central):
             guard let update = LLControl.ConnectionUpdateInd(accepted, link) else {
-                return [refusal(.unsupportedLMPParameterValue), .finish]
+                return [refusal(.unsupportedLMPParameterValue, link), .finish]
             }
             state = .awaitingInstant
             pendingParameters = PendingParameters(interval: update.intervalMicroseconds)
@@ -112,8 +109,8 @@ struct RemoteParameterRequest: LinkProcedure {
         }
     }
 
-    private func refusal(_ reason: ErrorCode) -> LinkAction {
-        .send(LLControl.RejectExtInd(rejectOpcode: LLOpcode(rawValue: LLControl.ConnectionParamReq.opcode), errorCode: reason))
+    private func refusal(_ reason: ErrorCode, _ link: LinkState) -> LinkAction {
+        .send(LinkLayerControl.rejection(of: LLControl.ConnectionParamReq.opcode, reason, link))
     }
 }
 

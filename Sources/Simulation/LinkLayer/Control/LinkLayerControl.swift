@@ -108,11 +108,9 @@ enum LinkLayerControl: ControlLayer {
         return link.encryption.isOn ? .reject(.commandDisallowed) : .begin(RemoteEncryption())
     }
 
-    /// LL_REJECT_EXT_IND if the peer supports it. LL_ENC_REQ may come from a version 4.0 peer, which does not; all other requests are as
-    /// recent as LL_REJECT_EXT_IND. Core Vol 6, Part B, 5.1.3.1 and 2.4.2.
+    /// LL_REJECT_EXT_IND if both devices are known to support it, otherwise LL_REJECT_IND. Core Vol 6, Part B, 2.4.2 and 4.6.
     static func rejection(of opcode: UInt8, _ reason: ErrorCode, _ link: LinkState) -> [UInt8] {
-        let both = link.configuration.features.intersection(
-            link.peer.features ?? (opcode == LLControl.EncReq.opcode ? [] : .extendedRejectIndication))
+        let both = link.configuration.features.intersection(link.peer.features ?? [])
         return both.contains(.extendedRejectIndication)
             ? LLControl.RejectExtInd(rejectOpcode: LLOpcode(rawValue: opcode), errorCode: reason).bytes
             : LLControl.RejectInd(errorCode: reason).bytes
