@@ -11,31 +11,56 @@ import Testing
         var fault: String
         var parts: [String]
         var absent: [String] = []
+        var verdict = Verdict.fail
         var testDescription: String { "\(id): \(fault)" }
     }
 
-    static let rows = [
+    static let rows =
+        [
+            Row(
+                id: "ssp/just-works[secureConnections=Enabled]",
+                fault: "rewrites: [{pdu: Simple_Pairing_Complete, set: {Status: Authentication_Failure}}]",
+                parts: ["Status: expected Success, got Authentication_Failure", "packet"], absent: ["none came within"]),
+            Row(
+                id: "smp-sc/key-size",
+                fault: "rewrites: [{pdu: Pairing_Response, set: {Maximum_Encryption_Key_Size: 253}}]",
+                parts: ["Maximum_Encryption_Key_Size 253", "packet"]),
+            Row(
+                id: "accessory-link/signalling-unknown",
+                fault:
+                    "rewrites: [{pdu: L2CAP_COMMAND_REJECT_RSP, replace: L2CAP_CONNECTION_PARAMETER_UPDATE_RSP, with: {Result: Accepted}}]",
+                parts: ["L2CAP_COMMAND_REJECT_RSP", "L2CAP_CONNECTION_PARAMETER_UPDATE_RSP", "packet"], absent: ["no such field"]),
+            Row(
+                id: "accessory-att/write-handle-zero",
+                fault: "rewrites: [{pdu: ATT_ERROR_RSP, set: {Error_Code: Attribute_Not_Found}}]",
+                parts: ["Error_Code: expected Invalid_Handle", "got Attribute_Not_Found", "packet"], absent: ["got 10"]),
+            Row(
+                id: "accessory-att/write-handle-zero",
+                fault: "rewrites: [{pdu: ATT_ERROR_RSP, set: {Request_Opcode_In_Error: ATT_READ_BY_TYPE_REQ}}]",
+                parts: ["Request_Opcode_In_Error: expected ATT_WRITE_REQ, got ATT_READ_BY_TYPE_REQ"]),
+            Row(
+                id: "gap-scan/passive-asks-nobody",
+                fault: "rewrites: [{command: LE_Set_Scan_Parameters, set: {LE_Scan_Type: Active}}]",
+                parts: ["No scan request", "LE_Scan_Request_Received must not come", "packet"]),
+            // A scan response is no second report of the advertisement.
+            Row(
+                id: "gap-scan/duplicate-filter",
+                fault: "rewrites: [{command: LE_Set_Scan_Parameters, set: {LE_Scan_Type: Active}}]", parts: [], verdict: .pass),
+            Row(
+                id: "gap-scan/duplicate-filter",
+                fault: "rewrites: [{command: LE_Set_Scan_Enable, set: {Filter_Duplicates: Disabled}}]",
+                parts: ["none is reported again", "packets"]),
+        ] + moved
+
+    /// A handle with another type than in the survey: nothing is said about permissions.
+    static let moved = [
+        "accessory-att/read-not-permitted", "accessory-att/write-not-permitted", "accessory-att/prepare-not-permitted",
+        "accessory-att/command-unanswered", "accessory-att/rewritten",
+    ].map {
         Row(
-            id: "ssp/just-works[secureConnections=Enabled]",
-            fault: "rewrites: [{pdu: Simple_Pairing_Complete, set: {Status: Authentication_Failure}}]",
-            parts: ["Status: expected Success, got Authentication_Failure", "packet"], absent: ["none came within"]),
-        Row(
-            id: "smp-sc/key-size",
-            fault: "rewrites: [{pdu: Pairing_Response, set: {Maximum_Encryption_Key_Size: 253}}]",
-            parts: ["Maximum_Encryption_Key_Size 253", "packet"]),
-        Row(
-            id: "accessory-link/signalling-unknown",
-            fault: "rewrites: [{pdu: L2CAP_COMMAND_REJECT_RSP, replace: L2CAP_CONNECTION_PARAMETER_UPDATE_RSP, with: {Result: Accepted}}]",
-            parts: ["L2CAP_COMMAND_REJECT_RSP", "L2CAP_CONNECTION_PARAMETER_UPDATE_RSP", "packet"], absent: ["no such field"]),
-        Row(
-            id: "accessory-att/write-handle-zero",
-            fault: "rewrites: [{pdu: ATT_ERROR_RSP, set: {Error_Code: Attribute_Not_Found}}]",
-            parts: ["Error_Code: expected Invalid_Handle", "got Attribute_Not_Found", "packet"], absent: ["got 10"]),
-        Row(
-            id: "accessory-att/write-handle-zero",
-            fault: "rewrites: [{pdu: ATT_ERROR_RSP, set: {Request_Opcode_In_Error: ATT_READ_BY_TYPE_REQ}}]",
-            parts: ["Request_Opcode_In_Error: expected ATT_WRITE_REQ, got ATT_READ_BY_TYPE_REQ"]),
-    ]
+            id: $0, fault: "rewrites: [{pdu: ATT_FIND_INFORMATION_RSP, set: {Information_Data.UUID: \"2905\"}}]",
+            parts: ["Information_Data.0.UUID", "got 2905", "packet"], absent: ["Not_Permitted"], verdict: .notApplicable)
+    }
 
     @Test(arguments: rows) func whatCameIsSaid(_ row: Row) throws {
         let catalogue = try SuiteTests.catalogue()
@@ -48,7 +73,7 @@ import Testing
             catalogue: catalogue, setup: BenchSetup(tester: .virtual, subject: .virtual, seed: 1), filters: [row.id])
         let run = try Runner(plan, recorder: try Recorder(path: nil), fault: try #require(mutant).fault).run()
         let result = try #require(run.cases.first)
-        #expect(result.verdict == .fail, "\(result.message)")
+        #expect(result.verdict == row.verdict, "\(result.message)")
         for part in row.parts { #expect(result.message.contains(part), "\(part): \(result.message)") }
         for part in row.absent { #expect(!result.message.contains(part), "\(result.message)") }
     }
