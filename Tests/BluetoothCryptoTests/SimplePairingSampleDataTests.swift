@@ -143,6 +143,17 @@ import Testing
         #expect(SimplePairing.f1(u: try row.wide(0), v: try row.wide(1), x: Self.n1, z: row.octets[2][0]).octets == row.expected)
     }
 
+    /// Two controllers on the air: X of the initiator and the responder, the responder's nonce and its commitment, each as sent, least
+    /// significant octet first.
+    @Test func recordedCommitment() throws {
+        let initiator = octets("12d0f714b8f40e195c1dec57b755b6e2e1e6c4908ef2718266a8b5945a48a41a")
+        let responder = octets("54380c3fc93dbb1910d73f1a2fd03529631cafabf0f7169c0118dd18a9f3c7b1")
+        let (u, v) = (UInt256(octets: responder.reversed()), UInt256(octets: initiator.reversed()))
+        let nonce = UInt128(littleEndianOctets: octets("efde65e5372936e1c3abca91837f948a"))
+        let commitment = SimplePairing.f1(u: try #require(u), v: try #require(v), x: nonce, z: 0)
+        #expect(commitment.littleEndianOctets == octets("b84a9bea11113288b0a9a34222a615d9"))
+    }
+
     @Test func g() throws {
         let row = try #require(Self.commitments.first)
         let value = SimplePairing.g(u: try row.narrow(0), v: try row.narrow(1), x: Self.n1, y: Self.n2)

@@ -1,8 +1,9 @@
-"""A Bumble accessory that starts procedures of its own, or uses two addresses: `asking.py HOST:PORT KIND`."""
+"""A Bumble accessory that starts procedures of its own, uses two addresses, or keeps its bonds: `asking.py HOST:PORT KIND`."""
 
 import asyncio
 import sys
 
+from bumble import smp
 from bumble.device import Device, DeviceConfiguration
 from bumble.gatt import Characteristic, Service
 from bumble.hci import Address, OwnAddressType
@@ -25,6 +26,26 @@ def pairing(kind):
         sc=True, mitm=False, bonding=True,
         delegate=PairingDelegate(PairingDelegate.NO_OUTPUT_NO_INPUT, given, given),
         identity_address_type=PairingConfig.AddressType.PUBLIC if public else PairingConfig.AddressType.RANDOM)
+
+
+class FirstBondOnly(PairingDelegate):
+    """Refuses a peer that has a bond, as a device does on which no new pairing replaces a bond. It prints the public key of each peer."""
+
+    def __init__(self, device, peer):
+        super().__init__(PairingDelegate.NO_OUTPUT_NO_INPUT, GIVEN, GIVEN)
+        self.device, self.peer = device, peer
+
+    async def accept(self):
+        return await self.device.keystore.get(str(self.peer)) is None
+
+
+def print_public_keys():
+    original = smp.Session.on_smp_pairing_public_key_command
+
+    def received(session, command):
+        print("key", bytes(command.public_key_x)[::-1].hex(), flush=True)
+        return original(session, command)
+    smp.Session.on_smp_pairing_public_key_command = received
 
 
 def ask_after_mtu(device):
@@ -51,6 +72,11 @@ async def serve(target, kind):
         settings.irk = bytes(range(1, 17))
     device = Device.from_config_with_hci(settings, transport.source, transport.sink)
     device.pairing_config_factory = lambda _: pairing(kind)
+    if kind == "first-bond":
+        print_public_keys()
+        device.pairing_config_factory = lambda connection: PairingConfig(
+            sc=True, mitm=False, bonding=True, delegate=FirstBondOnly(device, connection.peer_address),
+            identity_address_type=PairingConfig.AddressType.RANDOM)
     device.add_services([Service("180F", [Characteristic(
         "2A19", Characteristic.Properties.READ, Characteristic.READABLE | Characteristic.READ_REQUIRES_ENCRYPTION, bytes([50]))])])
     if kind == "mtu":
