@@ -64,13 +64,29 @@
         func end(within limit: Microseconds, on loop: Timing.RunLoop) throws -> Bool {
             try loop.run { [self] in
                 let deadline = loop.now + limit
-                while !hasEnded, loop.now < deadline { try await loop.sleep(for: 1_000) }
+                while !hasEnded, loop.now < deadline {
+                    noteStarvation()
+                    try await loop.sleep(for: 1_000)
+                }
                 return hasEnded
             }
         }
 
-        /// Time that its main thread was runnable but not running.
-        var starved: Microseconds { Self.starved("/proc/\(pid)/schedstat") }
+        /// Time that its threads were runnable but not running, as last noted.
+        var starved: Microseconds {
+            noteStarvation()
+            return starvation.values.reduce(.zero, +)
+        }
+
+        /// By thread. What is known of a thread that has ended is kept.
+        private var starvation: [String: Microseconds] = [:]
+
+        private func noteStarvation() {
+            let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? []
+            for thread in threads {
+                starvation[thread] = max(starvation[thread] ?? .zero, Self.starved("/proc/\(pid)/task/\(thread)/schedstat"))
+            }
+        }
 
         /// The same time for the calling thread.
         static var ownStarved: Microseconds { starved("/proc/thread-self/schedstat") }

@@ -26,6 +26,27 @@
             }
         }
 
+        /// The departure becomes known between the claim of the last interface and the choice of its setting.
+        @Test(arguments: [0, 1]) func anUnplugBehindAClaimEndsTheRunWithAReport(_ victim: Int) throws {
+            let bus = try FakeUsbfsBus()
+            let (server, loop, report) = (bus.server, bus.loop, bus.folder + ".report")
+            defer { try? FileManager.default.removeItem(atPath: report) }
+            server.claimDelay = .milliseconds(100)
+            var claims = 0
+            server.onActivity = { index, activity in
+                guard index == victim, activity == .claim else { return }
+                claims += 1
+                guard claims == 2 else { return }
+                server.announceDeparture(victim)
+                loop.schedule(after: .milliseconds(200)) { server.unplug(victim) }
+            }
+            let program = try SpawnedProgram(
+                ["run"] + UnplugTrial.quick + ["--tester", "usb:1-1", "--subject", "usb:1-2", "--report", report], folder: bus.folder)
+            try #require(try program.end(within: .seconds(60), on: loop), "it hangs")
+            let problems = RunReport.problems(in: report, cases: UnplugTrial.quick.count, code: program.reap())
+            #expect(problems.isEmpty && claims == 2, "\(problems) \(program.output)")
+        }
+
         /// Runs trials concurrently, each lane on a thread, since a loop belongs to one.
         private static func run(_ trials: [UnplugTrial], lanes: Int) async -> [UnplugOutcome] {
             await withTaskGroup(of: [UnplugOutcome].self) { group in

@@ -98,5 +98,23 @@
             #expect(lost[0] >= 8 && lost[1] < lost[0], "\(ends)")
             #expect((0..<2).allSatisfy { bus.server.traffic($0).voiceAlternates == [6] && bus.server.voiceAlternate($0) == 0 })
         }
+
+        /// A dongle that leaves with its voice interface in use ends the program with the environment's exit code.
+        @Test func anUnplugDuringACallIsTold() throws {
+            let bus = try Self.bus()
+            let (phone, accessory) = try Self.call(bus, seconds: 60)
+            let server = bus.server
+            let hasVoice = try bus.loop.run { [loop = bus.loop] in
+                let deadline = loop.now + .seconds(40)
+                while loop.now < deadline, server.traffic(0).voiceIn < 20 { try await loop.sleep(for: .milliseconds(5)) }
+                return server.voiceAlternate(0) != 0
+            }
+            #expect(hasVoice, "\(phone.output)")
+            server.unplug(0)
+            #expect(try phone.end(within: .seconds(20), on: bus.loop), "\(phone.output)")
+            #expect(phone.reap() == 3, "\(phone.output)")
+            accessory.interrupt()
+            #expect(try accessory.end(within: .seconds(20), on: bus.loop))
+        }
     }
 #endif

@@ -58,7 +58,7 @@ extension USBDevice {
     func changeVoiceIfIdle() -> Bool {
         let (isIdle, wanted) = locked { (voice.inFlight.isEmpty, voice.wanted) }
         guard isIdle, let interface = layout.voiceInterface else { return isIdle }
-        let status = libusb_set_interface_alt_setting(handle, Int32(interface), Int32(wanted?.number ?? 0))
+        let status = USBHandle.setAlternateSetting(wanted?.number ?? 0, of: interface, on: handle)
         locked {
             guard status == 0 else {
                 voice.changed(to: nil, of: self)

@@ -283,7 +283,7 @@ final class USBDevice: @unchecked Sendable {
         guard !locked({ isFinished }) else { return }
         if locked({ endsWithReset }) { libusb_reset_device(handle) }
         if let interface = layout.voiceInterface {
-            if locked({ voice.current != nil }) { libusb_set_interface_alt_setting(handle, Int32(interface), 0) }
+            if locked({ voice.current != nil && !isLost }) { _ = USBHandle.setAlternateSetting(0, of: interface, on: handle) }
             libusb_release_interface(handle, Int32(interface))
         }
         libusb_release_interface(handle, Int32(layout.controlInterface))

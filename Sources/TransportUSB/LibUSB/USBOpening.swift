@@ -38,8 +38,8 @@ struct USBOpening {
         guard case .dongle(let layout) = USBEnumeration.match(found, descriptor, forced: isForced) else {
             throw .unreachable("\(description.location): it has no endpoints for HCI")
         }
-        let (status, opened) = USBHandle.open(found)
-        guard let handle = opened else { throw failure(status, description) }
+        let (result, opened) = USBHandle.open(found)
+        guard let handle = opened else { throw failure(result, description) }
         libusb_set_auto_detach_kernel_driver(handle, 1)
         var claimed: [UInt8] = []
         for interface in [layout.controlInterface, layout.voiceInterface].compactMap({ $0 }) {
@@ -53,7 +53,11 @@ struct USBOpening {
             claimed.append(interface)
         }
         // Some dongles send no events before this request. For others it has no effect; those that reject it do not need it.
-        libusb_set_interface_alt_setting(handle, Int32(layout.controlInterface), 0)
+        let status = USBHandle.setAlternateSetting(0, of: layout.controlInterface, on: handle)
+        guard libusb_error(status) != LIBUSB_ERROR_NO_DEVICE else {
+            USBHandle.close(handle)
+            throw failure(status, description)
+        }
         return (handle, layout)
     }
 

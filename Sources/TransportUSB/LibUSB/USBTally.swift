@@ -54,7 +54,24 @@ enum USBHandle {
     }
 
     static func close(_ handle: OpaquePointer) {
-        libusb_close(handle)
+        let isDamaged = damaged.withLock { $0.remove(UInt(bitPattern: handle)) != nil }
+        if !isDamaged { libusb_close(handle) }
         USBCount.add(to: USBCount.handlesClosed)
     }
+
+    /// Up to libusb 1.0.26 this call, for a device that has left the bus, releases a lock of the handle that it has not taken, and closing
+    /// the handle then aborts the program. Such a handle stays open until the process ends.
+    static func setAlternateSetting(_ setting: UInt8, of interface: UInt8, on handle: OpaquePointer) -> Int32 {
+        let status = libusb_set_interface_alt_setting(handle, Int32(interface), Int32(setting))
+        if libusb_error(status) == LIBUSB_ERROR_NO_DEVICE, releasesUntakenLock {
+            _ = damaged.withLock { $0.insert(UInt(bitPattern: handle)) }
+        }
+        return status
+    }
+
+    private static let damaged = Mutex<Set<UInt>>([])
+    private static let releasesUntakenLock: Bool = {
+        guard let version = libusb_get_version()?.pointee else { return true }
+        return (version.major, version.minor, version.micro) < (1, 0, 27)
+    }()
 }

@@ -121,7 +121,10 @@
             case .submitURB: submit(argument)
             case .discardURB: discard(argument)
             case .claimInterface, .disconnectClaim:
-                read(argument, 4) { [self] in done(error: node.claim(UInt32($0.little(0, 4)), by: self)) }
+                read(argument, 4) { [self] in
+                    let error = node.claim(UInt32($0.little(0, 4)), by: self)
+                    node.afterClaim { [weak self] in self?.done(error: error) }
+                }
             case .releaseInterface: read(argument, 4) { [self] in done(error: node.release(UInt32($0.little(0, 4)), by: self)) }
             case .setInterface:
                 read(argument, 8) { [self] in control([0x01, 11, $0[4], 0, $0[0], 0, 0, 0]) }

@@ -40,6 +40,8 @@
         /// Called when a program resets the port of a dongle, or claims the HCI interface.
         public var onPortReset: ((_ index: Int) -> Void)?
         public var onOpened: ((_ index: Int) -> Void)?
+        /// Time from the claim of an interface to its answer.
+        public var claimDelay = Microseconds.zero
         /// Called when a dongle that left the bus by itself cannot return.
         public var onTrouble: ((String) -> Void)?
         public private(set) var leftBehind = LeftBehind()
@@ -94,6 +96,7 @@
             let node = try UsbfsNode(dongle, node: tree.nodePath(place), socket: tree.socketPath(place), on: loop)
             node.onActivity = { [weak self] in self?.note($0, index) }
             node.onOpened = { [weak self] in self?.onOpened?(index) }
+            node.claimDelay = { [weak self] in self?.claimDelay ?? .zero }
             dongle.onPortReset = { [weak self] in self?.onPortReset?(index) }
             dongle.onLeaving = { [weak self] in self?.left(index, comesBackAs: $0) }
             node.onLeftBehind = { [weak self] in
@@ -143,6 +146,11 @@
             gone[index, default: []].append(node)
         }
 
+        /// Sends the udev event of an unplug, which a program may receive while the device still answers.
+        public func announceDeparture(_ index: Int) {
+            if let place = places[index] { uevents.send(.remove, place) }
+        }
+
         /// Suspends and resumes a dongle, as the kernel does with an unused one.
         public func suspend(_ index: Int) { nodes[index]?.dongle.suspend() }
 
@@ -175,7 +183,9 @@
         var counters = UsbfsServer.Counters()
         var onActivity: ((UsbfsServer.Activity) -> Void)?
         var onOpened: (() -> Void)?
+        var claimDelay: () -> Microseconds = { .zero }
         var onLeftBehind: ((UsbfsServer.LeftBehind) -> Void)?
+        private let loop: RunLoop
         private let listener: SocketListener
         private let fifo: Int32
         private var isWritable = true
@@ -188,6 +198,7 @@
 
         init(_ dongle: USBDongle, node: String, socket: String, on loop: RunLoop) throws {
             self.dongle = dongle
+            self.loop = loop
             fifo = open(node, O_RDWR | O_NONBLOCK | O_CLOEXEC)
             guard fifo >= 0 else { throw UsbfsTree.Failure(description: "cannot open \(node): \(String(cString: strerror(errno)))") }
             let setPipeSize: Int32 = 1031
@@ -239,6 +250,12 @@
         }
 
         // MARK: Called by connections
+
+        /// Calls `answer` after the time that a claim takes.
+        func afterClaim(_ answer: @escaping () -> Void) {
+            let delay = claimDelay()
+            if delay == .zero { answer() } else { loop.schedule(after: delay, answer) }
+        }
 
         /// Returns zero or an error number.
         func claim(_ interface: UInt32, by connection: UsbfsConnection) -> Int32 {
