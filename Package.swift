@@ -17,7 +17,7 @@ let opened: [SwiftSetting] = testing || fuzzing == "released" ? [.unsafeFlags(["
 // That build checks for overlapping accesses, which costs a quarter of the simulation's speed; `make dist` and `make bench` disable the
 // check.
 let quick: [SwiftSetting] = testing ? [] : [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
-// The tests themselves are compiled without optimisation.
+// The tests and the generator are compiled without optimisation.
 let asWritten: [SwiftSetting] = testing ? [.unsafeFlags(["-Onone"])] : []
 
 func room(
@@ -91,7 +91,7 @@ let package = Package(
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
         .systemLibrary(name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"]), .brew(["libusb"])]),
         .plugin(name: "GeneratePDUs", capability: .buildTool(), dependencies: ["PDUGenerator"]),
-        .executableTarget(name: "PDUGenerator", dependencies: [yams], swiftSettings: plain + opened),
+        .executableTarget(name: "PDUGenerator", swiftSettings: plain + opened + asWritten),
         .executableTarget(
             name: "PDUTool", dependencies: ["BluetoothCrypto", "Host", "Simulation", "Packets"], path: "Tests/Support/PDUTool",
             swiftSettings: house),
@@ -103,7 +103,7 @@ let package = Package(
         tests("Host", ["BenchTesting", "BluetoothCrypto", "L2CAP", "HCI", "Simulation", "Transport", "Timing", "Packets"]),
         tests("HCI", ["Timing", "Packets"]),
         tests("VirtualDongle", ["BenchTesting", "Transport", "Timing", "Packets"]),
-        tests("Packets", ["PDUGenerator"]),
+        tests("Packets", ["PDUGenerator", yams]),
         tests("Timing", ["Transport", "Packets"]),
         tests("Transport", ["BenchTesting", "Capture", "Timing", "Packets"]),
         tests("Dongles", ["BenchTesting", "VirtualDongle", "TransportUSB", "Simulation", "Transport", "Timing", "Packets"]),

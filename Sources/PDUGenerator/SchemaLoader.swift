@@ -1,5 +1,4 @@
 import Foundation
-import Yams
 
 /// Reads declaration files; mistakes are reported with file, line and column.
 struct SchemaLoader {
@@ -13,13 +12,17 @@ struct SchemaLoader {
     mutating func load(_ files: [(path: String, stem: String)]) throws {
         for file in files {
             let text = try String(contentsOfFile: file.path, encoding: .utf8)
-            guard let root = try Yams.compose(yaml: text) else { continue }
-            documents.append((file.path, file.stem, root))
+            do {
+                guard let root = try DeclarationReader.read(text) else { continue }
+                documents.append((file.path, file.stem, root))
+            } catch let mistake as DeclarationReader.Mistake {
+                throw SchemaError(file: file.path, line: mistake.line, column: mistake.column, text: mistake.text)
+            }
         }
         for document in documents { try loadTypes(document.root, document.path) }
         for document in documents { try loadLayers(document.root, document.path) }
         for document in documents where document.root["layer"]?.string == "Structures" {
-            for (key, _) in document.root["pdus"]?.mapping ?? [:] { structures.insert(key.string ?? "") }
+            for (key, _) in document.root["pdus"]?.mapping ?? [] { structures.insert(key.string ?? "") }
         }
         for document in documents where document.root["pdus"] != nil {
             self.files.append(try declarations(document.root, document.path, document.stem))
@@ -41,7 +44,7 @@ struct SchemaLoader {
 
     private mutating func loadTypes(_ root: Node, _ path: String) throws {
         for kind in ["enums", "flags"] {
-            for (key, node) in root[kind]?.mapping ?? [:] {
+            for (key, node) in root[kind]?.mapping ?? [] {
                 guard let name = key.string, let mapping = node.mapping else { throw error(key, path, "a type is a mapping") }
                 var type = NamedType(name: Naming.type(name), octets: 1, isFlags: kind == "flags", section: "", values: [])
                 for (key, value) in mapping {
@@ -69,7 +72,7 @@ struct SchemaLoader {
     }
 
     private mutating func loadLayers(_ root: Node, _ path: String) throws {
-        for (key, node) in root["layers"]?.mapping ?? [:] {
+        for (key, node) in root["layers"]?.mapping ?? [] {
             guard let name = key.string, let about = node["about"]?.string, let title = node["title"]?.string else {
                 throw error(key, path, "a layer has a title and says what it is about")
             }
@@ -88,8 +91,8 @@ struct SchemaLoader {
         let escape = root["escape"].flatMap { FieldParser.number($0.string ?? "") } ?? 0
         let event = root["event"].flatMap { FieldParser.number($0.string ?? "") }
         var result = DeclarationFile(
-            layer: layer, part: root["part"]?.string ?? "", inlinable: root["inlinable"]?.bool ?? false, stem: stem, pdus: [])
-        for (key, node) in root["pdus"]?.mapping ?? [:] {
+            layer: layer, part: root["part"]?.string ?? "", inlinable: root["inlinable"]?.string == "true", stem: stem, pdus: [])
+        for (key, node) in root["pdus"]?.mapping ?? [] {
             guard let pdu = key.string else { throw error(key, path, "a PDU has a name") }
             var declaration = Declaration(name: pdu, code: 0, section: node["section"]?.string ?? "", fields: [])
             let code = node["code"].flatMap { FieldParser.number($0.string ?? "") } ?? 0
@@ -216,7 +219,7 @@ struct SchemaLoader {
     }
 
     private func error(_ node: Node, _ path: String, _ text: String) -> SchemaError {
-        SchemaError(file: path, line: node.mark?.line ?? 1, column: node.mark?.column ?? 1, text: text)
+        SchemaError(file: path, line: node.line, column: node.column, text: text)
     }
 }
 
