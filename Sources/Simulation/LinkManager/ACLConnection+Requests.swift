@@ -59,7 +59,7 @@ extension ACLConnection {
         // A role switch needs active mode. Core Vol 2, Part C, 4.4.2.
         if state.sniff != nil { request(LocalUnsniff()) }
         if state.security.mode != .off, state.bothSupport(.pauseEncryption) {
-            request(EncryptionRefresh(isLocal: true, switchesRoles: true, state.ownTransaction))
+            request(EncryptionRefresh(isLocal: true, switchesRoles: true))
         } else {
             request(LocalRoleSwitch())
         }
@@ -95,7 +95,7 @@ extension ACLConnection {
     /// Authentication_Requested.
     func authenticate() -> ErrorCode {
         guard !engine.isBusy(with: .authentication), !engine.isBusy(with: .pairing) else { return .commandDisallowed }
-        request(LocalAuthentication(.asked, state.ownTransaction))
+        request(LocalAuthentication())
         return .success
     }
 
@@ -116,7 +116,7 @@ extension ACLConnection {
     /// Refresh_Encryption_Key.
     func refreshKey() -> ErrorCode {
         guard state.security.mode != .off, !engine.isBusy(with: .encryption) else { return .commandDisallowed }
-        request(EncryptionRefresh(isLocal: true, state.ownTransaction))
+        request(EncryptionRefresh(isLocal: true))
         return .success
     }
 }

@@ -136,7 +136,7 @@ final class ACLConnection {
             agreeOnPackets()
         case .keyChanged(.success) where state.security.mode != .off:
             isTakingUpKey = true
-            request(EncryptionRefresh(isLocal: true, state.ownTransaction))
+            request(EncryptionRefresh(isLocal: true))
         case .keyRefreshed:
             delegate?.connection(self, reports: report)
             if state.role == .central, transport.wantsEnhancedRates { request(LocalPacketTypeTable(.enhanced)) }
@@ -186,7 +186,7 @@ extension ACLConnection: LinkTransportDelegate {
 
     func transportNeedsKeyRefresh(_ transport: any LinkTransport) {
         guard state.security.mode != .off, !engine.isBusy(with: .encryption) else { return }
-        request(EncryptionRefresh(isLocal: true, state.ownTransaction))
+        request(EncryptionRefresh(isLocal: true))
     }
 
     func transportLost(_ transport: any LinkTransport, _ reason: ErrorCode) {

@@ -114,7 +114,7 @@ enum LinkManagement: ControlLayer {
         case .setAFH: link.role == .peripheral && link.supports(.adaptiveHoppingPeripheral) ? .begin(RemoteChannelMap()) : .unknown
         case .pauseEncryptionReq, .pauseEncryptionAESReq:
             link.security.mode == .off
-                ? .unknown : begin(EncryptionRefresh(isLocal: false, message.transaction), if: link.supports(.pauseEncryption))
+                ? .unknown : begin(EncryptionRefresh(isLocal: false), if: link.supports(.pauseEncryption))
         default: isOptional(message.pdu) ? .reject(.unsupportedRemoteFeature) : .unknown
         }
     }

@@ -59,7 +59,7 @@ extension Host {
         let bond = try await bridgingBond(of: link, isBonded: isBonded, step)
         guard let key = bond.linkKey, bond.identity.kind == .public else { throw HostError.peer(.noLinkKey(.noPublicIdentity)) }
         step(.hasLinkKey(key.type))
-        let paged = early == nil ? try await connectClassic(to: bond.identity.bdADDR) : early
+        let paged = early == nil ? try await page(bond.identity.bdADDR) : early
         guard let classic = paged else { throw HostError.misuse(.notConnected) }
         step(.paged(classic.address))
         if quirks.pairsTwice { try await classic.pair(bridgingSettings) }
@@ -74,6 +74,15 @@ extension Host {
         let token = classic.profiles.steps.add { step(.profile($0)) }
         defer { classic.profiles.steps.remove(token) }
         return Bridge(connection: link, classic: classic, failures: try await classic.profiles.connect(profiles))
+    }
+
+    /// Pages a peer that is connected over LE, so it is near: a page that lost packets or scan windows is repeated once.
+    private func page(_ peer: BDADDR) async throws -> ClassicConnection {
+        do {
+            return try await connectClassic(to: peer)
+        } catch HostError.peer(.rejected(_, .pageTimeout)) {
+            return try await connectClassic(to: peer)
+        }
     }
 
     /// The bond with the link key, by the identity address that the peer distributed; its address on the air may differ.

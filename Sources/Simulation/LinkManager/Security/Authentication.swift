@@ -23,13 +23,14 @@ struct LocalAuthentication: LMPProcedure {
     }
 
     let purpose: AuthenticationPurpose
-    private let transaction: LMPTransaction
+    private var transaction: LMPTransaction
     private var state = State.awaitingKey
     private var own: [UInt8] = []
     private var theirs: [UInt8] = []
     let kind = LinkManagement.Kind.authentication
 
-    init(_ purpose: AuthenticationPurpose = .asked, _ transaction: LMPTransaction) {
+    /// - Parameter transaction: that of the pairing; the host's own request belongs to the role in which it starts.
+    init(_ purpose: AuthenticationPurpose = .asked, _ transaction: LMPTransaction = .central) {
         self.purpose = purpose
         self.transaction = transaction
     }
@@ -40,6 +41,7 @@ struct LocalAuthentication: LMPProcedure {
         switch (event, state) {
         case (.start, .awaitingKey):
             guard purpose == .asked else { return challenge(link) }
+            transaction = link.ownTransaction
             guard !link.settings.isAuthenticationBarred else { return [.report(.authenticated(.repeatedAttempts)), .finish] }
             return [.report(.linkKeyRequested)]
         case (.hostReplied(.linkKey(let key)), .awaitingKey):

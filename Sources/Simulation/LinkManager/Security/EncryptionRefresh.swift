@@ -28,7 +28,8 @@ struct EncryptionRefresh: LMPProcedure {
     /// True if the local device initiated the procedure.
     private let isLocal: Bool
     private let switchesRoles: Bool
-    private var transaction: LMPTransaction
+    /// Set when the procedure starts: a request may wait for a role switch, after which the own transaction has another ID.
+    private var transaction = LMPTransaction.central
     private var state = State.awaitingStart
     private var start: EncryptionStart?
     /// Number from LMP_pause_encryption_aes_req.
@@ -37,10 +38,9 @@ struct EncryptionRefresh: LMPProcedure {
     let isAwaitingPeer = true
     let holdsData = true
 
-    init(isLocal: Bool, switchesRoles: Bool = false, _ transaction: LMPTransaction) {
+    init(isLocal: Bool, switchesRoles: Bool = false) {
         self.isLocal = isLocal
         self.switchesRoles = switchesRoles
-        self.transaction = transaction
     }
 
     mutating func handle(_ event: LMPEvent, _ link: ACLLinkState) -> [LMPAction]? {
@@ -53,7 +53,9 @@ struct EncryptionRefresh: LMPProcedure {
             guard let actions = roleSwitch.handle(event, link) else { return nil }
             return beSwitched(roleSwitch, actions)
         case (.start, _): return begin(link)
-        case (.message(let message), _): return link.role == .central ? lead(message, link) : follow(message, link)
+        case (.message(let message), _):
+            if case .awaitingStart = state { transaction = message.transaction }
+            return link.role == .central ? lead(message, link) : follow(message, link)
         case (.refused(let refusal), _)
         where refusal.concerns(LMP.PauseEncryptionReq.self) || refusal.concerns(LMP.PauseEncryptionAESReq.self):
             return fail(refusal.reason, link)
@@ -63,6 +65,7 @@ struct EncryptionRefresh: LMPProcedure {
 
     private mutating func begin(_ link: ACLLinkState) -> [LMPAction] {
         guard link.security.mode != .off, link.bothSupport(.pauseEncryption) else { return fail(.unsupportedRemoteFeature, link) }
+        transaction = link.ownTransaction
         state = link.role == .central ? .awaitingPause : .awaitingStop
         guard link.security.mode == .aesCCM else { return [.send(LMP.PauseEncryptionReq(), transaction)] }
         var stream = link.stream
