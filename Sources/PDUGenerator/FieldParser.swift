@@ -55,7 +55,9 @@ struct FieldParser {
         switch head {
         case "u8", "u16", "u24", "u32", "u40", "u48", "u64":
             return .integer(octets: (Self.number(String(head.dropFirst())) ?? 8) / 8, signed: false, bigEndian: false, named: nil)
-        case "u16be", "u32be": return .integer(octets: head == "u16be" ? 2 : 4, signed: false, bigEndian: true, named: nil)
+        case "u16be", "u32be", "u64be":
+            return .integer(
+                octets: (Self.number(String(head.dropFirst().dropLast(2))) ?? 16) / 8, signed: false, bigEndian: true, named: nil)
         case "i8", "i16": return .integer(octets: head == "i8" ? 1 : 2, signed: true, bigEndian: false, named: nil)
         case "be":
             guard let type = argument.flatMap({ namedTypes[$0] }) else { throw Problem(text: "\(token): be(Type)") }

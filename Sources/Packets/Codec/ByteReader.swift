@@ -60,6 +60,7 @@ public struct ByteReader: ~Escapable {
     @inlinable public mutating func i16(_ field: StaticString) throws(PDUError) -> Int16 { Int16(bitPattern: try u16(field)) }
     @inlinable public mutating func u16be(_ field: StaticString) throws(PDUError) -> UInt16 { (try u16(field)).byteSwapped }
     @inlinable public mutating func u32be(_ field: StaticString) throws(PDUError) -> UInt32 { (try u32(field)).byteSwapped }
+    @inlinable public mutating func u64be(_ field: StaticString) throws(PDUError) -> UInt64 { (try u64(field)).byteSwapped }
 
     /// Reads an unsigned number of up to eight octets, least significant first.
     @inlinable public mutating func little(_ count: Int, _ field: StaticString) throws(PDUError) -> UInt64 {

@@ -23,6 +23,7 @@ public struct ByteWriter: Sendable {
     @inlinable public mutating func i16(_ value: Int16) { u16(UInt16(bitPattern: value)) }
     @inlinable public mutating func u16be(_ value: UInt16) { u16(value.byteSwapped) }
     @inlinable public mutating func u32be(_ value: UInt32) { u32(value.byteSwapped) }
+    @inlinable public mutating func u64be(_ value: UInt64) { u64(value.byteSwapped) }
 
     /// Appends the lower `count` octets of a number, least significant first.
     @inlinable public mutating func little(_ value: UInt64, _ count: Int) {

@@ -6,7 +6,7 @@ A PDU becomes the list of its leaves in the order of the wire: integers and octe
 import dataclasses
 import enum
 
-from bumble import att, avdtp, hci, l2cap, rfcomm, sdp, smp
+from bumble import att, avdtp, avrcp, hci, l2cap, rfcomm, sdp, smp
 from bumble.core import UUID
 
 
@@ -137,3 +137,31 @@ def stream_signal_values(cls, generator):
         "delay": lambda: generator.randrange(1 << 16),
     }
     return {name: kinds[name]() for name, *_ in cls.fields}
+
+
+def remote_control():
+    """The commands and responses of AVRCP that we declare, by layer and PDU ID."""
+    ids = (0x10, 0x20, 0x30, 0x31, 0x50)
+    commands = {("AVRCPCommands", code): avrcp.Command.subclasses[code] for code in ids}
+    return commands | {("AVRCPResponses", code): avrcp.Response.subclasses[avrcp.PduId(code)] for code in ids if code != 0x31}
+
+
+def remote_control_values(cls, generator):
+    """Random values for a command or response of AVRCP. The values of a notification depend on its event, so there is none here."""
+    attribute = lambda: avrcp.MediaAttribute(
+        generator.choice(list(avrcp.MediaAttributeId)), avrcp.CharacterSetId.UTF_8, "".join(generator.choices("abcde ", k=generator.randrange(9))))
+    some = lambda make: [make() for _ in range(generator.randrange(6))]
+    event = lambda: generator.choice(list(avrcp.EventId))
+    kinds = {
+        "capability_id": lambda: avrcp.GetCapabilitiesCommand.CapabilityId.EVENTS_SUPPORTED,
+        "capabilities": lambda: [bytes([event()]) for _ in range(generator.randrange(6))],
+        "identifier": lambda: generator.randrange(1 << 64),
+        "attribute_ids": lambda: some(lambda: generator.choice(list(avrcp.MediaAttributeId))),
+        "attributes": lambda: some(attribute),
+        "event_id": event,
+        "play_status": lambda: generator.choice(list(avrcp.PlayStatus)),
+        "volume": lambda: generator.randrange(128),
+    }
+    lists = [field if isinstance(field, list) else [field] for field in cls.fields]
+    names = ["capability_id", "capabilities"] if cls is avrcp.GetCapabilitiesResponse else [name for fields in lists for name, *_ in fields]
+    return {name: kinds.get(name, lambda: generator.randrange(1 << 32))() for name in names}

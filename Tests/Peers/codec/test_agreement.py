@@ -202,3 +202,21 @@ def test_stream_signals(codec, signal):
         fields = {**ours["fields"], "acp_seids": [row["ACP_SEID"] for row in ours["fields"].get("Stream_End_Points", []) if "ACP_SEID" in row]}
         names = {"acp_seid": "ACP_SEID", "int_seid": "INT_SEID", "acp_seids": "acp_seids", "error_code": "Error_Code", "delay": "Delay"}
         assert all(fields[names[key]] == value for key, value in values.items() if key in names), (ours, values)
+
+
+@pytest.mark.parametrize("pdu", sorted(bumble_side.remote_control()), ids=lambda pdu: f"{pdu[0]}-{pdu[1]:02X}")
+def test_remote_control(codec, pdu):
+    """The operands that Bumble writes, with random values: the same values, and the same octets when written again."""
+    layer, code = pdu
+    cls = bumble_side.remote_control()[pdu]
+    generator = random.Random(str(pdu))
+    for _ in range(30):
+        values = bumble_side.remote_control_values(cls, generator)
+        parameters = bytes(cls(**values))
+        wire = bytes([0x00, 0x19, 0x58, code, 0]) + len(parameters).to_bytes(2, "big") + parameters
+        ours = codec.ask("decode", layer, wire.hex())
+        assert ours["name"] == by_code(codec, layer)[(code, None)] and ours["problem"] == "" and ours["trailing"] == "", ours
+        assert ours["encoded"] == wire.hex().upper() and ours["typed"] == parameters.hex().upper(), ours
+        names = {"identifier": "Identifier", "attribute_ids": "Attribute_IDs", "playback_interval": "Playback_Interval", "event_id": "Event_ID"}
+        names |= {"song_length": "Song_Length", "song_position": "Song_Position", "play_status": "Play_Status", "volume": "Absolute_Volume"}
+        assert all(ours["fields"][names[key]] == value for key, value in values.items() if key in names), (ours, values)

@@ -44,29 +44,27 @@ public enum AVRCPNotification: Sendable, Hashable {
         }
     }
 
-    var octets: [UInt8] {
+    var pdu: AVRCPResponses.RegisterNotificationRsp {
         var writer = ByteWriter()
-        writer.u8(event.rawValue)
         switch self {
         case .playbackStatus(let value): writer.u8(value)
         case .volume(let value): writer.u8(value & 0x7F)
         case .track(let value):
-            writer.u32be(UInt32(truncatingIfNeeded: value >> 32))
-            writer.u32be(UInt32(truncatingIfNeeded: value))
+            writer.u64be(value)
         case .playbackPosition(let value): writer.u32be(value)
         case .other(_, let octets): writer.bytes(octets)
         }
-        return writer.bytes
+        return .init(eventID: event.rawValue, eventParameters: writer.bytes)
     }
 
-    init(_ octets: [UInt8]) throws(PDUError) {
-        var reader = ByteReader(octets.span.bytes)
-        let event = AVRCPEvent(try reader.u8("EventID"))
+    /// Decodes the parameters, whose format depends on the event.
+    init(_ pdu: AVRCPResponses.RegisterNotificationRsp) throws(PDUError) {
+        var reader = ByteReader(pdu.eventParameters.span.bytes)
+        let event = AVRCPEvent(pdu.eventID)
         switch event {
         case .playbackStatusChanged: self = .playbackStatus(try reader.u8("PlayStatus"))
         case .trackChanged:
-            let high = UInt64(try reader.u32be("Identifier"))
-            self = .track(high << 32 | UInt64(try reader.u32be("Identifier")))
+            self = .track(try reader.u64be("Identifier"))
         case .playbackPositionChanged: self = .playbackPosition(try reader.u32be("Playback Position"))
         case .volumeChanged: self = .volume(try reader.u8("Absolute Volume") & 0x7F)
         default: self = .other(event, reader.rest())
@@ -82,6 +80,9 @@ struct AVRCPPDU: Sendable, Hashable {
     }
 
     static let company: [UInt8] = [0x00, 0x19, 0x58]
+    /// Capability IDs. AVRCP 1.6, 6.4.1.
+    static let companyID: UInt8 = 2
+    static let eventsSupported: UInt8 = 3
     /// Maximum octets of parameters: an AV/C frame has 512 octets.
     static let limit = 512 - 10
 
@@ -90,6 +91,8 @@ struct AVRCPPDU: Sendable, Hashable {
     var parameters: [UInt8]
 
     init(_ id: AVRCPPDUID, _ parameters: [UInt8] = []) { (self.id, self.parameters) = (id.rawValue, parameters) }
+
+    init<Parameters: ChannelPDU>(_ pdu: Parameters) { self.init(id: UInt8(truncatingIfNeeded: Parameters.opcode), pdu.parameters) }
 
     init(id: UInt8, type: PacketType = .single, _ parameters: [UInt8]) { (self.id, self.type, self.parameters) = (id, type, parameters) }
 

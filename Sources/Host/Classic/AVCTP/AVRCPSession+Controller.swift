@@ -62,37 +62,27 @@ extension AVRCPSession {
         _ code: AVCFrame.Code, _ parameters: [UInt8], of id: UInt8, for request: AVRCPRequest
     ) -> AVRCPResult {
         if code == .rejected { return .rejected(parameters.first.map { AVRCPErrorCode($0) }) }
-        var reader = ByteReader(parameters.span.bytes)
         do throws(PDUError) {
             switch (request, AVRCPPDUID(rawValue: id), code) {
             case (.supportedEvents, .getCapabilities, .stable):
-                try reader.skip(1, "CapabilityID")
-                let count = Int(try reader.u8("CapabilityCount"))
-                return .events(try reader.bytes(count, "Capability").map { AVRCPEvent($0) })
+                let response = try AVRCPResponses.GetCapabilitiesRsp(prefixOf: parameters)
+                guard response.capabilities.count >= response.capabilityCount else { return .malformed }
+                return .events(response.capabilities.prefix(Int(response.capabilityCount)).map { AVRCPEvent($0) })
             case (.playStatus, .getPlayStatus, .stable):
-                let length = try reader.u32be("SongLength")
-                let position = try reader.u32be("SongPosition")
-                return .playStatus(length: length, position: position, status: try reader.u8("PlayStatus"))
-            case (.elementAttributes, .getElementAttributes, .stable): return .attributes(try attributes(&reader))
-            case (.setAbsoluteVolume, .setAbsoluteVolume, .accepted): return .volume(try reader.u8("Absolute Volume") & 0x7F)
+                let response = try AVRCPResponses.GetPlayStatusRsp(prefixOf: parameters)
+                return .playStatus(length: response.songLength, position: response.songPosition, status: response.playStatus)
+            case (.elementAttributes, .getElementAttributes, .stable):
+                let response = try AVRCPResponses.GetElementAttributesRsp(prefixOf: parameters)
+                return .attributes(
+                    response.attributes.reduce(into: [:]) { $0[$1.attributeID] = String(decoding: $1.value, as: UTF8.self) })
+            case (.setAbsoluteVolume, .setAbsoluteVolume, .accepted):
+                return .volume(try AVRCPResponses.SetAbsoluteVolumeRsp(prefixOf: parameters).absoluteVolume & 0x7F)
             case (.register(let event, _), .registerNotification, .interim), (.register(let event, _), .registerNotification, .changed):
-                let value = try AVRCPNotification(parameters)
+                let value = try AVRCPNotification(try AVRCPResponses.RegisterNotificationRsp(prefixOf: parameters))
                 guard value.event == event else { return .malformed }
                 return code == .interim ? .interim(value) : .changed(value)
             default: return .malformed
             }
         } catch { return .malformed }
-    }
-
-    private static func attributes(_ reader: inout ByteReader) throws(PDUError) -> [UInt32: String] {
-        var attributes: [UInt32: String] = [:]
-        let count = try reader.u8("NumAttributes")
-        for _ in 0..<count {
-            let id = try reader.u32be("AttributeID")
-            try reader.skip(2, "CharacterSetID")
-            let length = Int(try reader.u16be("AttributeValueLength"))
-            attributes[id] = String(decoding: try reader.bytes(length, "AttributeValue"), as: UTF8.self)
-        }
-        return attributes
     }
 }

@@ -40,33 +40,27 @@ extension AVRCPSession {
         to pdu: AVRCPPDU, _ code: AVCFrame.Code, _ label: UInt8, _ actions: inout [AVRCPAction]
     ) throws(AVRCPErrorCode) -> AVCFrame {
         guard let id = AVRCPPDUID(rawValue: pdu.id), pdu.type == .single else { throw .invalidCommand }
-        let parameters = pdu.parameters
         switch (id, code) {
-        case (.getCapabilities, .status): return .vendor(.stable, AVRCPPDU(id, try capabilities(parameters)))
+        case (.getCapabilities, .status): return .vendor(.stable, AVRCPPDU(try capabilities(try pdu.decoded())))
         case (.getPlayStatus, .status):
-            guard parameters.isEmpty else { throw .wrongLength }
+            _ = try pdu.decoded(as: AVRCPCommands.GetPlayStatusCmd.self)
             guard case .playbackStatus(let status) = target.events[.playbackStatusChanged] else { throw .invalidCommand }
-            var writer = ByteWriter()
-            writer.u32be(target.songLength)
-            var position: UInt32 = 0xFFFF_FFFF
-            if case .playbackPosition(let known) = target.events[.playbackPositionChanged] { position = known }
-            writer.u32be(position)
-            writer.u8(status)
-            return .vendor(.stable, AVRCPPDU(id, writer.bytes))
-        case (.getElementAttributes, .status): return .vendor(.stable, AVRCPPDU(id, try attributes(parameters)))
+            var answer = AVRCPResponses.GetPlayStatusRsp(songLength: target.songLength, songPosition: 0xFFFF_FFFF, playStatus: status)
+            if case .playbackPosition(let known) = target.events[.playbackPositionChanged] { answer.songPosition = known }
+            return .vendor(.stable, AVRCPPDU(answer))
+        case (.getElementAttributes, .status): return .vendor(.stable, AVRCPPDU(attributes(try pdu.decoded())))
         case (.registerNotification, .notify):
-            guard parameters.count == 5 else { throw .wrongLength }
-            guard let value = target.events[AVRCPEvent(parameters[0])] else { throw .invalidParameter }
+            let request = try pdu.decoded(as: AVRCPCommands.RegisterNotificationCmd.self)
+            guard let value = target.events[AVRCPEvent(request.eventID)] else { throw .invalidParameter }
             registered[value.event] = label
-            return .vendor(.interim, AVRCPPDU(id, value.octets))
+            return .vendor(.interim, AVRCPPDU(value.pdu))
         case (.setAbsoluteVolume, .control):
             guard target.takesVolume else { throw .invalidCommand }
-            guard parameters.count == 1 else { throw .wrongLength }
-            let volume = parameters[0] & 0x7F
+            let volume = try pdu.decoded(as: AVRCPCommands.SetAbsoluteVolumeCmd.self).absoluteVolume & 0x7F
             // The controller that sets the volume gets no notification. AVRCP 1.6, 6.13.3.
             if target.events[.volumeChanged] != nil { target.events[.volumeChanged] = .volume(volume) }
             actions.append(.volume(volume))
-            return .vendor(.accepted, AVRCPPDU(id, [volume]))
+            return .vendor(.accepted, AVRCPPDU(AVRCPResponses.SetAbsoluteVolumeRsp(absoluteVolume: volume)))
         case (.getCapabilities, _), (.getPlayStatus, _), (.getElementAttributes, _), (.registerNotification, _), (.setAbsoluteVolume, _),
             (.requestContinuingResponse, _), (.abortContinuingResponse, _):
             throw .invalidCommand
@@ -74,38 +68,39 @@ extension AVRCPSession {
     }
 
     /// Companies or events. AVRCP 1.6, 6.4.1.
-    private func capabilities(_ parameters: [UInt8]) throws(AVRCPErrorCode) -> [UInt8] {
-        guard parameters.count == 1 else { throw .wrongLength }
-        switch parameters[0] {
-        case 2: return [2, 1] + AVRCPPDU.company
-        case 3: return [3, UInt8(truncatingIfNeeded: target.events.count)] + target.events.keys.map(\.rawValue).sorted()
+    private func capabilities(
+        _ request: AVRCPCommands.GetCapabilitiesCmd
+    ) throws(AVRCPErrorCode) -> AVRCPResponses.GetCapabilitiesRsp {
+        switch request.capabilityID {
+        case AVRCPPDU.companyID: return .init(capabilityID: request.capabilityID, capabilityCount: 1, capabilities: AVRCPPDU.company)
+        case AVRCPPDU.eventsSupported:
+            return .init(
+                capabilityID: request.capabilityID, capabilityCount: UInt8(truncatingIfNeeded: target.events.count),
+                capabilities: target.events.keys.map(\.rawValue).sorted())
         default: throw .invalidParameter
         }
     }
 
     /// Media attributes, as many as fit into a frame. AVRCP 1.6, 6.6.1.
-    private func attributes(_ parameters: [UInt8]) throws(AVRCPErrorCode) -> [UInt8] {
-        var reader = ByteReader(parameters.span.bytes)
-        var ids: [UInt32] = []
-        do throws(PDUError) {
-            try reader.skip(8, "Identifier")
-            let count = try reader.u8("NumAttributes")
-            for _ in 0..<count { ids.append(try reader.u32be("AttributeID")) }
-        } catch { throw .wrongLength }
-        guard reader.remaining == 0 else { throw .wrongLength }
-        let wanted = ids.isEmpty ? target.attributes.keys.sorted() : ids.filter { target.attributes[$0] != nil }
-        var writer = ByteWriter()
-        var count: UInt8 = 0
+    private func attributes(_ request: AVRCPCommands.GetElementAttributesCmd) -> AVRCPResponses.GetElementAttributesRsp {
+        let known = target.attributes
+        let wanted = request.attributeIDs.isEmpty ? known.keys.sorted() : request.attributeIDs.filter { known[$0] != nil }
+        var response = AVRCPResponses.GetElementAttributesRsp()
         for id in wanted {
-            let text = Array((target.attributes[id] ?? "").utf8.prefix(64))
-            guard writer.bytes.count + 8 + text.count < AVRCPPDU.limit else { break }
-            count += 1
-            writer.u32be(id)
-            // MIBenum of UTF-8.
-            writer.u16be(106)
-            writer.u16be(UInt16(text.count))
-            writer.bytes(text)
+            let text = Array((known[id] ?? "").utf8.prefix(64))
+            guard response.encodedCount + 7 + text.count < AVRCPPDU.limit else { break }
+            response.attributes.append(.init(attributeID: id, characterSet: Self.utf8, value: text))
         }
-        return [count] + writer.bytes
+        return response
+    }
+
+    /// MIBenum of UTF-8.
+    private static let utf8: UInt16 = 106
+}
+
+extension AVRCPPDU {
+    /// The parameters as those of a command.
+    fileprivate func decoded<Command: ChannelPDU>(as type: Command.Type = Command.self) throws(AVRCPErrorCode) -> Command {
+        do throws(PDUError) { return try Command(parameters: parameters) } catch { throw .wrongLength }
     }
 }

@@ -112,7 +112,7 @@ public struct AVRCPSession: Sendable {
         guard target.events[value.event] != nil else { return [] }
         target.events[value.event] = value
         guard let label = registered.removeValue(forKey: value.event) else { return [] }
-        return packets(label, .vendor(.changed, AVRCPPDU(.registerNotification, value.octets)))
+        return packets(label, .vendor(.changed, AVRCPPDU(value.pdu)))
     }
 
     public mutating func expire(at now: Microseconds) -> [AVRCPAction] {
@@ -151,7 +151,6 @@ extension AVCFrame {
 extension AVRCPRequest {
     /// The AV/C frame of a request. AVRCP 1.6, 4.5 to 4.7 and 6.4 to 6.8.
     var frame: AVCFrame {
-        var writer = ByteWriter()
         switch self {
         case .press(let key, let isReleased):
             return AVCFrame(.control, opcode: AVCFrame.Opcode.passThrough, [key.rawValue & 0x7F | (isReleased ? 0x80 : 0), 0])
@@ -160,18 +159,15 @@ extension AVRCPRequest {
         case .subunitInfo:
             let operands: [UInt8] = [0x07, 0xFF, 0xFF, 0xFF, 0xFF]
             return AVCFrame(.status, subunit: AVCFrame.unit, opcode: AVCFrame.Opcode.subunitInfo, operands)
-        case .supportedEvents: return .vendor(.status, AVRCPPDU(.getCapabilities, [3]))
-        case .playStatus: return .vendor(.status, AVRCPPDU(.getPlayStatus))
+        case .supportedEvents: return .vendor(.status, AVRCPPDU(AVRCPCommands.GetCapabilitiesCmd(capabilityID: AVRCPPDU.eventsSupported)))
+        case .playStatus: return .vendor(.status, AVRCPPDU(AVRCPCommands.GetPlayStatusCmd()))
         case .elementAttributes(let ids):
-            writer.zeros(8)
-            writer.u8(UInt8(truncatingIfNeeded: ids.count))
-            for id in ids.prefix(255) { writer.u32be(id) }
-            return .vendor(.status, AVRCPPDU(.getElementAttributes, writer.bytes))
+            return .vendor(.status, AVRCPPDU(AVRCPCommands.GetElementAttributesCmd(attributeIDs: Array(ids.prefix(255)))))
         case .register(let event, let interval):
-            writer.u8(event.rawValue)
-            writer.u32be(interval)
-            return .vendor(.notify, AVRCPPDU(.registerNotification, writer.bytes))
-        case .setAbsoluteVolume(let volume): return .vendor(.control, AVRCPPDU(.setAbsoluteVolume, [volume & 0x7F]))
+            return .vendor(
+                .notify, AVRCPPDU(AVRCPCommands.RegisterNotificationCmd(eventID: event.rawValue, playbackInterval: interval)))
+        case .setAbsoluteVolume(let volume):
+            return .vendor(.control, AVRCPPDU(AVRCPCommands.SetAbsoluteVolumeCmd(absoluteVolume: volume & 0x7F)))
         }
     }
 }
