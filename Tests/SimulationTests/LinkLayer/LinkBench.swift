@@ -62,35 +62,28 @@ final class LinkEnd: ConnectionDelegate {
         completed += count
         if backlog > 0 { for _ in 0..<count { feed(packetLength) } }
     }
-    func connectionUpdated(_ connection: Connection, status: ErrorCode) {
-        log.append(
-            "updated \(code(status)) \(connection.interval.rawValue) \(connection.peripheralLatency) \(connection.supervisionTimeout.rawValue)"
-        )
-    }
-    func connection(_ connection: Connection, requested parameters: RequestedParameters) {
-        log.append("requested \(parameters.intervalMin)-\(parameters.intervalMax) \(parameters.latency) \(parameters.timeout)")
-        guard let (accepted, reason) = answersRequests?(parameters) else { return }
-        _ = connection.replyToParameterRequest(accepted, reason: reason)
-    }
-    func connectionPHYUpdated(_ connection: Connection, status: ErrorCode) {
-        log.append("phy \(code(status)) \(connection.transmitPHY) \(connection.receivePHY)")
-    }
-    func connectionDataLengthChanged(_ connection: Connection) {
-        let length = connection.dataLength
-        log.append("length \(length.maxTxOctets) \(length.maxTxTime) \(length.maxRxOctets) \(length.maxRxTime)")
-    }
-    func connection(_ connection: Connection, remoteFeatures: LEFeatures, status: ErrorCode) {
-        log.append("features \(code(status)) \(String(remoteFeatures.rawValue, radix: 16))")
-    }
-    func connection(_ connection: Connection, remoteVersion: RemoteVersion, status: ErrorCode) {
-        log.append("version \(code(status)) \(remoteVersion.version) \(remoteVersion.companyIdentifier) \(remoteVersion.subversion)")
-    }
-    func connectionEncrypted(_ connection: Connection, status: ErrorCode, isRefresh: Bool) {
-        log.append("\(isRefresh ? "refreshed" : "encrypted") \(code(status))")
-    }
-    func connection(_ connection: Connection, requestedKey random: UInt64, diversifier: UInt16) {
-        log.append("key wanted \(random) \(diversifier)")
-        if answersKeyRequests { _ = connection.replyToKeyRequest(longTermKey) }
+    func connection(_ connection: Connection, reports report: LinkReport) {
+        switch report {
+        case .updated(let status):
+            let timing = "\(connection.interval.rawValue) \(connection.peripheralLatency) \(connection.supervisionTimeout.rawValue)"
+            log.append("updated \(code(status)) \(timing)")
+        case .requested(let parameters):
+            log.append("requested \(parameters.intervalMin)-\(parameters.intervalMax) \(parameters.latency) \(parameters.timeout)")
+            guard let (accepted, reason) = answersRequests?(parameters) else { return }
+            _ = connection.replyToParameterRequest(accepted, reason: reason)
+        case .phy(let status): log.append("phy \(code(status)) \(connection.transmitPHY) \(connection.receivePHY)")
+        case .dataLength:
+            let length = connection.dataLength
+            log.append("length \(length.maxTxOctets) \(length.maxTxTime) \(length.maxRxOctets) \(length.maxRxTime)")
+        case .features(let features, let status): log.append("features \(code(status)) \(String(features.rawValue, radix: 16))")
+        case .version(let remote, let status):
+            log.append("version \(code(status)) \(remote.version) \(remote.companyIdentifier) \(remote.subversion)")
+        case .encrypted(let status): log.append("encrypted \(code(status))")
+        case .keyRefreshed(let status): log.append("refreshed \(code(status))")
+        case .keyRequested(let random, let diversifier):
+            log.append("key wanted \(random) \(diversifier)")
+            if answersKeyRequests { _ = connection.replyToKeyRequest(longTermKey) }
+        }
     }
     func connectionAuthenticatedPayloadExpired(_ connection: Connection) { log.append("payload timeout") }
 }

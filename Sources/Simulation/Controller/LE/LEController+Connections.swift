@@ -129,7 +129,42 @@ extension LEController: ConnectionDelegate {
         controller.complete(count, end)
     }
 
-    func connectionUpdated(_ connection: Connection, status: ErrorCode) {
+    func connection(_ connection: Connection, reports report: LinkReport) {
+        let handle = connection.handle
+        switch report {
+        case .updated(let status): emitUpdate(of: connection, status)
+        case .requested(let parameters): ask(for: parameters, on: connection)
+        case .phy(let status):
+            emit(
+                HCIEvents.LEPHYUpdateComplete(
+                    status: status, connectionHandle: handle, txPHY: connection.transmitPHY.rawValue, rxPHY: connection.receivePHY.rawValue)
+            )
+        case .dataLength:
+            let length = connection.dataLength
+            emit(
+                HCIEvents.LEDataLengthChange(
+                    connectionHandle: handle, maxTXOctets: length.maxTxOctets, maxTXTime: length.maxTxTime,
+                    maxRXOctets: length.maxRxOctets, maxRXTime: length.maxRxTime))
+        case .features(let features, let status):
+            emit(HCIEvents.LEReadRemoteFeaturesComplete(status: status, connectionHandle: handle, leFeatures: features))
+        case .version(let remote, let status):
+            emit(
+                HCIEvents.ReadRemoteVersionInformationComplete(
+                    status: status, connectionHandle: handle, version: remote.version, companyIdentifier: remote.companyIdentifier,
+                    subversion: remote.subversion))
+        case .encrypted(let status): emitEncryption(of: handle, status)
+        case .keyRefreshed(let status): emit(HCIEvents.EncryptionKeyRefreshComplete(status: status, connectionHandle: handle))
+        case .keyRequested(let random, let diversifier): askForKey(random, diversifier, on: connection)
+        }
+    }
+
+    func connectionAuthenticatedPayloadExpired(_ connection: Connection) {
+        emit(HCIEvents.AuthenticatedPayloadTimeoutExpired(connectionHandle: connection.handle))
+    }
+}
+
+extension LEController {
+    private func emitUpdate(of connection: Connection, _ status: ErrorCode) {
         var event = HCIEvents.LEConnectionUpdateComplete(
             status: status, connectionHandle: connection.handle, peripheralLatency: UInt16(truncatingIfNeeded: connection.peripheralLatency)
         )
@@ -138,7 +173,8 @@ extension LEController: ConnectionDelegate {
         emit(event)
     }
 
-    func connection(_ connection: Connection, requested parameters: RequestedParameters) {
+    /// If the host masks the event, the peer's request is rejected.
+    private func ask(for parameters: RequestedParameters, on connection: Connection) {
         guard controller.sends(HCIEvents.LERemoteConnectionParameterRequest.self) else {
             _ = connection.replyToParameterRequest(nil, reason: .unsupportedRemoteFeature)
             return
@@ -149,37 +185,7 @@ extension LEController: ConnectionDelegate {
                 maxLatency: parameters.latency, timeout: parameters.timeout))
     }
 
-    func connectionPHYUpdated(_ connection: Connection, status: ErrorCode) {
-        emit(
-            HCIEvents.LEPHYUpdateComplete(
-                status: status, connectionHandle: connection.handle, txPHY: connection.transmitPHY.rawValue,
-                rxPHY: connection.receivePHY.rawValue))
-    }
-
-    func connectionDataLengthChanged(_ connection: Connection) {
-        let length = connection.dataLength
-        emit(
-            HCIEvents.LEDataLengthChange(
-                connectionHandle: connection.handle, maxTXOctets: length.maxTxOctets, maxTXTime: length.maxTxTime,
-                maxRXOctets: length.maxRxOctets, maxRXTime: length.maxRxTime))
-    }
-
-    func connection(_ connection: Connection, remoteFeatures: LEFeatures, status: ErrorCode) {
-        emit(
-            HCIEvents.LEReadRemoteFeaturesComplete(
-                status: status, connectionHandle: connection.handle, leFeatures: remoteFeatures))
-    }
-
-    func connection(_ connection: Connection, remoteVersion: RemoteVersion, status: ErrorCode) {
-        emit(
-            HCIEvents.ReadRemoteVersionInformationComplete(
-                status: status, connectionHandle: connection.handle, version: remoteVersion.version,
-                companyIdentifier: remoteVersion.companyIdentifier, subversion: remoteVersion.subversion))
-    }
-
-    func connectionEncrypted(_ connection: Connection, status: ErrorCode, isRefresh: Bool) {
-        let handle = connection.handle
-        if isRefresh { return emit(HCIEvents.EncryptionKeyRefreshComplete(status: status, connectionHandle: handle)) }
+    private func emitEncryption(of handle: ConnectionHandle, _ status: ErrorCode) {
         let isOn: UInt8 = status == .success ? 1 : 0
         guard controller.sends(HCIEvents.EncryptionChangeV2.self) else {
             return emit(HCIEvents.EncryptionChange(status: status, connectionHandle: handle, encryptionEnabled: isOn))
@@ -190,7 +196,7 @@ extension LEController: ConnectionDelegate {
     }
 
     /// If the host masks the event, the negative reply is given.
-    func connection(_ connection: Connection, requestedKey random: UInt64, diversifier: UInt16) {
+    private func askForKey(_ random: UInt64, _ diversifier: UInt16, on connection: Connection) {
         guard controller.sends(HCIEvents.LELongTermKeyRequest.self) else {
             _ = connection.replyToKeyRequest(nil)
             return
@@ -198,9 +204,5 @@ extension LEController: ConnectionDelegate {
         emit(
             HCIEvents.LELongTermKeyRequest(
                 connectionHandle: connection.handle, randomNumber: random, encryptedDiversifier: diversifier))
-    }
-
-    func connectionAuthenticatedPayloadExpired(_ connection: Connection) {
-        emit(HCIEvents.AuthenticatedPayloadTimeoutExpired(connectionHandle: connection.handle))
     }
 }

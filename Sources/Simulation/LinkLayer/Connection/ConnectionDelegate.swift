@@ -12,40 +12,9 @@ protocol ConnectionDelegate: AnyObject {
     func connection(_ connection: Connection, received data: ArraySlice<UInt8>, isStart: Bool)
     /// `count` HCI ACL packets were acknowledged completely.
     func connection(_ connection: Connection, completed count: Int)
-    /// LE_Connection_Update_Complete. Also reported, with success, if the peer changed the parameters.
-    func connectionUpdated(_ connection: Connection, status: ErrorCode)
-    /// LE_Remote_Connection_Parameter_Request; answer with `Connection.replyToParameterRequest`.
-    func connection(_ connection: Connection, requested parameters: RequestedParameters)
-    /// LE_PHY_Update_Complete.
-    func connectionPHYUpdated(_ connection: Connection, status: ErrorCode)
-    /// LE_Data_Length_Change: at least one of the four effective values has changed.
-    func connectionDataLengthChanged(_ connection: Connection)
-    /// LE_Read_Remote_Features_Complete.
-    func connection(_ connection: Connection, remoteFeatures: LEFeatures, status: ErrorCode)
-    /// Read_Remote_Version_Information_Complete.
-    func connection(_ connection: Connection, remoteVersion: RemoteVersion, status: ErrorCode)
-    /// Encryption_Change, or Encryption_Key_Refresh_Complete if the link was already encrypted.
-    func connectionEncrypted(_ connection: Connection, status: ErrorCode, isRefresh: Bool)
-    /// LE_Long_Term_Key_Request; answer with `Connection.replyToKeyRequest`.
-    func connection(_ connection: Connection, requestedKey random: UInt64, diversifier: UInt16)
+    func connection(_ connection: Connection, reports report: LinkReport)
     /// Authenticated_Payload_Timeout_Expired.
     func connectionAuthenticatedPayloadExpired(_ connection: Connection)
-}
-
-extension ConnectionDelegate {
-    func connection(_ connection: Connection, reports report: LinkReport) {
-        switch report {
-        case .updated(let status): connectionUpdated(connection, status: status)
-        case .requested(let parameters): self.connection(connection, requested: parameters)
-        case .phy(let status): connectionPHYUpdated(connection, status: status)
-        case .dataLength: connectionDataLengthChanged(connection)
-        case .features(let features, let status): self.connection(connection, remoteFeatures: features, status: status)
-        case .version(let version, let status): self.connection(connection, remoteVersion: version, status: status)
-        case .encrypted(let status): connectionEncrypted(connection, status: status, isRefresh: false)
-        case .keyRefreshed(let status): connectionEncrypted(connection, status: status, isRefresh: true)
-        case .keyRequested(let random, let diversifier): self.connection(connection, requestedKey: random, diversifier: diversifier)
-        }
-    }
 }
 
 /// Parameters of LL_CONNECTION_PARAM_REQ. Core Vol 6, Part B, 2.4.2.16.

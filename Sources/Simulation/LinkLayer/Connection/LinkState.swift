@@ -197,17 +197,22 @@ struct LinkTiming: Equatable {
 
 /// An event for the host.
 enum LinkReport: Equatable {
+    /// LE_Connection_Update_Complete. Also reported, with success, if the peer changed the parameters.
     case updated(ErrorCode)
+    /// LE_Remote_Connection_Parameter_Request; answer with `Connection.replyToParameterRequest`.
     case requested(RequestedParameters)
+    /// LE_PHY_Update_Complete.
     case phy(ErrorCode)
-    /// An effective data length has changed.
+    /// LE_Data_Length_Change: at least one of the four effective values has changed.
     case dataLength
+    /// LE_Read_Remote_Features_Complete.
     case features(LEFeatures, ErrorCode)
+    /// Read_Remote_Version_Information_Complete.
     case version(RemoteVersion, ErrorCode)
-    /// Encryption has started or failed to start.
+    /// Encryption_Change: encryption has started or failed to start.
     case encrypted(ErrorCode)
-    /// Encryption has restarted, or failed to, on a link that was already encrypted.
+    /// Encryption_Key_Refresh_Complete: encryption has restarted, or failed to, on a link that was already encrypted.
     case keyRefreshed(ErrorCode)
-    /// The peer requests encryption with the key that Rand and EDIV identify.
+    /// LE_Long_Term_Key_Request with Rand and EDIV; answer with `Connection.replyToKeyRequest`.
     case keyRequested(random: UInt64, diversifier: UInt16)
 }
