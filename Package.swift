@@ -63,7 +63,7 @@ let package = Package(
                 "Transport", "Timing", "Packets", arguments,
             ],
             swiftSettings: house),
-        room("Report", ["Conformance", "Throughput", "Dongles", "TransportUSB", "Packets", mustache], embedding: ["Page/Files"]),
+        room("Report", ["Conformance", "Throughput", "Dongles", "Transport", "Packets", mustache], embedding: ["Page/Files"]),
         room("History", ["CSQLite", "Throughput", "Packets", mustache], embedding: ["Pages/Files"]),
         room(
             "Conformance",

@@ -1,6 +1,6 @@
 import Conformance
 import Foundation
-import TransportUSB
+import Transport
 
 /// `results.json`: documented in docs/guide/results.md.
 public enum ResultsJSON {

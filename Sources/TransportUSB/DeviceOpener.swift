@@ -40,7 +40,7 @@ public struct DeviceOpener: Sendable {
     /// Opens the pipe and runs the loop until the device has its firmware.
     public func open(_ selector: DeviceSelector, on loop: RunLoop) throws -> any HCITransport {
         let transport = try transport(to: selector, on: loop)
-        if let transport = transport as? FirmwareTransport { _ = try loop.run { try await transport.prepare() } }
+        if transport is FirmwareTransport { try loop.run { try await transport.loadFirmware() } }
         return transport
     }
 }

@@ -22,8 +22,7 @@ final class HeldTransport: HCITransport, HCITransportSink {
     var startOfPipe: PipeStart? { inner.startOfPipe }
     var learned: LearnedConductList { inner.learned }
 
-    private var firmware: FirmwareTransport? { inner as? FirmwareTransport }
-    var usb: USBTransport? { firmware?.dongle ?? inner as? USBTransport }
+    var usb: USBTransport? { inner.dongle }
 
     init(_ inner: any HCITransport, on loop: RunLoop) {
         self.inner = inner
@@ -33,7 +32,7 @@ final class HeldTransport: HCITransport, HCITransportSink {
 
     /// Opens the transport. A dongle is ready after its start-up sequence and firmware download, other devices immediately.
     func start() throws(TransportError) {
-        if let firmware {
+        if let firmware = inner as? FirmwareTransport {
             firmware.onReady = { [weak self] in self?.answered() }
         } else if let usb {
             usb.onReady = { [weak self] in self?.answered() }

@@ -1,5 +1,5 @@
 import Packets
-import TransportUSB
+import Transport
 
 /// The verdict of a case.
 public enum Verdict: String, Sendable, Hashable, CaseIterable, Codable {

@@ -6,7 +6,7 @@ import TransportUSB
 extension KnownDongles {
     /// Knowledge from the table for a host on a pipe.
     public func knowledge(of transport: any HCITransport) -> ControllerKnowledge {
-        knowledge(of: ((transport as? FirmwareTransport)?.dongle ?? transport as? USBTransport)?.description)
+        knowledge(of: transport.dongle?.description)
     }
 
     /// - Parameter usb: USB description of the dongle; nil for a controller on another transport.

@@ -1,19 +1,9 @@
 import CLibUSB
 import Synchronization
+import Transport
 
-/// libusb resources of this process; nothing may be left after every device is closed.
-public struct USBTally: Sendable, Equatable, Codable {
-    /// Since the start of the process.
-    public var handlesOpened: Int
-    public var transfersSubmitted: Int
-    /// Current number.
-    public var handlesOpen: Int
-    public var transfersAllocated: Int
-    public var transfersInFlight: Int
-
-    /// True if no resource is in use.
-    public var isClean: Bool { handlesOpen == 0 && transfersAllocated == 0 && transfersInFlight == 0 }
-
+extension USBTally {
+    /// libusb resources of this process.
     public static var current: USBTally {
         let opened = USBCount.handlesOpened.load(ordering: .acquiring)
         let submitted = USBCount.transfersSubmitted.load(ordering: .acquiring)
@@ -21,14 +11,6 @@ public struct USBTally: Sendable, Equatable, Codable {
             handlesOpened: opened, transfersSubmitted: submitted, handlesOpen: opened - USBCount.handlesClosed.load(ordering: .acquiring),
             transfersAllocated: USBCount.transfersAllocated.load(ordering: .acquiring),
             transfersInFlight: submitted - USBCount.transfersEnded.load(ordering: .acquiring))
-    }
-
-    private enum CodingKeys: String, CodingKey {
-        case handlesOpened = "handles_opened"
-        case transfersSubmitted = "transfers_submitted"
-        case handlesOpen = "handles_open"
-        case transfersAllocated = "transfers_allocated"
-        case transfersInFlight = "transfers_in_flight"
     }
 }
 

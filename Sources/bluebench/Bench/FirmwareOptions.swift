@@ -48,8 +48,8 @@ struct FirmwareOptions: ParsableArguments {
                 .usage, "a virtual device has nobody else on its air: serve some with `bluebench dongle --tcp 0 --count 2` and use tcp:")
         }
         let transport = try opener(asksEveryChip: firmware != nil).open(selector, on: loop)
-        guard let prepared = transport as? FirmwareTransport, let outcome = prepared.outcome else { return transport }
-        let isNews = if case .loaded = outcome { true } else { prepared.dongle == nil }
+        guard let outcome = transport.firmware else { return transport }
+        let isNews = if case .loaded = outcome { true } else { transport.dongle == nil }
         if isNews { Console.line("\(transport.name): \(outcome)") }
         return transport
     }

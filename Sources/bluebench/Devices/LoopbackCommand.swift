@@ -52,7 +52,7 @@ struct LoopbackCommand: ParsableCommand {
     private func measure(_ plan: LoopbackPlan, _ transport: any HCITransport, _ loop: Timing.RunLoop, _ signals: SignalHandler) throws -> (
         LoopbackResult, Int
     ) {
-        let usb = (transport as? FirmwareTransport)?.dongle
+        let usb = transport.dongle
         let bench = LoopbackBench(plan, on: transport, loop: loop) { handles, longest throws(LoopbackError) in
             try Self.pace(usb, longest: longest)
         }
@@ -88,7 +88,7 @@ struct LoopbackCommand: ParsableCommand {
     /// Returns the known properties of the transport.
     private static func pipe(_ selector: DeviceSelector, _ transport: any HCITransport) -> LoopbackPipe? {
         if case .serial(_, let speed) = selector { return .serial(bitsPerSecond: Int(speed)) }
-        switch (transport as? FirmwareTransport)?.dongle?.speed {
+        switch transport.dongle?.speed {
         case .full: return .fullSpeedBulk
         case .high: return .highSpeedBulk
         case .low, .superSpeed, nil: return nil

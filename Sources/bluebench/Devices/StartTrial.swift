@@ -29,7 +29,7 @@ enum StartTrial {
         let begin = loop.now
         do {
             let transport = try opener.transport(to: selector, on: loop)
-            if let dongle = transport as? FirmwareTransport { _ = try await dongle.prepare() }
+            try await transport.loadFirmware()
             let host = Host(loop: loop, transport: transport)
             try firmware.tell(host, about: transport)
             host.limits = host.limits.scaled(by: firmware.usbTimeout)
