@@ -1,4 +1,5 @@
 import HCI
+import Misbehaviour
 import Packets
 import Timing
 import Transport
@@ -35,26 +36,12 @@ final class HostContext {
     }
 
     /// Replacement PDUs of the first matching rule for an outgoing PDU; nil if there is none.
-    func rewrites(of payload: [UInt8], cid: UInt16) -> [[UInt8]]? { Self.replacements(of: payload, cid, &quirks.rewrites) }
-
-    /// Replacement PDUs of the first matching rule for an incoming PDU; nil if there is none.
-    func rewrites(ofReceived payload: [UInt8], cid: UInt16) -> [[UInt8]]? {
-        Self.replacements(of: payload, cid, &quirks.receivedRewrites)
+    func rewrites(of payload: [UInt8], cid: UInt16) -> [PacketRules.Replacement]? {
+        Layer(channel: cid).flatMap { quirks.rewrites.replacements(of: payload, $0) }
     }
 
-    private static func replacements(of payload: [UInt8], _ cid: UInt16, _ rules: inout [PDURewrite]) -> [[UInt8]]? {
-        for index in rules.indices {
-            let rule = rules[index]
-            guard rule.cid == cid, payload.first == rule.opcode, rule.count != 0 else { continue }
-            if rule.skip > 0 {
-                rules[index].skip -= 1
-                return nil
-            }
-            rules[index].met += 1
-            guard rules[index].met.isMultiple(of: rule.every) else { return nil }
-            if let count = rule.count { rules[index].count = count - 1 }
-            return rule.replace(payload)
-        }
-        return nil
+    /// Replacement PDUs of the first matching rule for an incoming PDU; nil if there is none.
+    func rewrites(ofReceived payload: [UInt8], cid: UInt16) -> [PacketRules.Replacement]? {
+        Layer(channel: cid).flatMap { quirks.receivedRewrites.replacements(of: payload, $0) }
     }
 }

@@ -42,8 +42,8 @@ public struct ControllerConfiguration: Sendable {
     public var resolvingListSize = 8
     /// Num_HCI_Command_Packets: number of commands that the host may have outstanding.
     public var commandPackets: UInt8 = 1
-    /// Time from a command to its Command Complete or Command Status event.
-    public var commandLatency: Microseconds = .zero
+    /// Range of the random time from a command to its Command Complete or Command Status event.
+    public var commandLatency: ClosedRange<Microseconds> = .zero ... .zero
     public var maxConnections = 8
     /// Maximum LL payload sent and received, 27...251 octets.
     public var maxOctets: UInt16 = 251

@@ -1,4 +1,5 @@
 import Capture
+import Misbehaviour
 import Packets
 
 /// One LE transmission, as seen by an observer of the whole world.

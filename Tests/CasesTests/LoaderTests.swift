@@ -14,7 +14,7 @@ struct LoaderTests {
         parameters:
           phy: {default: 2, range: [1, 4], about: asked}
         limits: {step: 3 s, case: 1 min}
-        world: {packetErrorRate: 0.1, subject: {maxOctets: 27}}
+        world: {packetErrorRate: 0.1, subject: {max-octets: 27}}
         steps:
           - send: LE_Set_PHY
             as: subject
@@ -92,7 +92,7 @@ struct LoaderTests {
         ("needs: tester.LE_2M_PHY and\nsteps: []", "the name of a feature is missing"),
         ("parameters: {n: {default: 9, range: [1, 4]}}\nsteps: []", "9 is outside the parameter's range of 1 to 4"),
         ("world: {packetErrorRate: 2}\nsteps: []", "from 0 to 1"),
-        ("world: {tester: {maxOctet: 27}}\nsteps: []", "there is no setting 'maxOctet'; did you mean maxOctets?"),
+        ("world: {tester: {max-octet: 27}}\nsteps: []", "there is no quirk 'max-octet' of controllers; did you mean max-octets?"),
         ("subject: accesory\nsteps: []", "did you mean accessory?"),
         ("subject: accessory\nsteps:\n  - {send: Reset, as: subject}", "an accessory has no HCI of its own here"),
         ("stesp: []", "a case has no 'stesp'; did you mean steps?"),
@@ -188,8 +188,8 @@ struct LoaderTests {
         ("parameters: {x: 1}\nrounds: [{x: 2}, {x: 2}]\nsteps:\n  - {check: $x, is: 1, states: s}", "5:18: the same round twice"),
         ("reference: somewhere\nsteps: []", "the same name twice: reference"),
         ("steps:\n  - {send: Reset, as: $nobody}", "there is no role 'nobody'"),
-        ("world: {subject: {maxOctets: 20}}\nsteps: []", "maxOctets is a number from 27 to 251, not 20"),
-        ("world: {subject: {maxOctets: 27}}\nsteps:\n  - {wait: 1 s}", "must say `needs: virtual`"),
+        ("world: {subject: {max-octets: 20}}\nsteps: []", "'20' is no value of the quirk: max-octets=27...251"),
+        ("world: {subject: {max-octets: 27}}\nsteps:\n  - {wait: 1 s}", "must say `needs: virtual`"),
         ("steps: [&a [*a], *a, *a, *a, *a, *a, *a, *a, *a, *a, *a, *a, *a, *a, *a, *a, *a, *a]", "more than 16 aliases"),
         ("steps: " + String(repeating: "[", count: 500), "brackets are nested too deeply"),
         ("steps: " + String(repeating: "\n- ", count: 1) + String(repeating: "- ", count: 400) + "x", "indented too far"),

@@ -1,8 +1,16 @@
+import Misbehaviour
+
 @testable import Cases
 
 /// A small vocabulary, so that the loader's tests do not change when PDUs are declared.
 enum Samples {
-    static let vocabulary = Vocabulary(
+    static let vocabulary: Vocabulary = {
+        var vocabulary = bare
+        vocabulary.worlds.controllers = ["max-octets": QuirkDeclaration("max-octets", .linkLayer, .number(27...251), "sends less")]
+        return vocabulary
+    }()
+
+    private static let bare = Vocabulary(
         pdus: [
             .init(
                 name: "LE_Set_PHY", layer: .hciCommands,
@@ -42,7 +50,7 @@ enum Samples {
                 arguments: [.init("to", .uuid, "whom"), .init("interval", .number(6...3_200), default: .number(24), "")],
                 results: ["handle"])
         ],
-        features: ["LE_2M_PHY", "LE_Coded_PHY"], commands: ["LE_Set_PHY", "LE_Read_PHY"], settings: ["maxOctets": 27...251],
+        features: ["LE_2M_PHY", "LE_Coded_PHY"], commands: ["LE_Set_PHY", "LE_Read_PHY"],
         covers: ["LL/CON/PER/BV-40-C", "GAP/CONN/TERM/BV-01-C"])
 
     static let status = Vocabulary.Field("Status", .number(0...255), labels: ["Success": 0, "Command_Disallowed": 12])

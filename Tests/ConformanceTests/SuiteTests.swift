@@ -104,7 +104,7 @@ struct SuiteTests {
         var catalogue = try Self.catalogue()
         guard let index = catalogue.cases.firstIndex(where: { $0.id == "phy/central-asks-2m" }) else { return #expect(Bool(false)) }
         let position = catalogue.cases[index].position
-        catalogue.cases[index].world.subject = [ControllerSetting(name: "withoutFeatures", value: .number(0x100), position: position)]
+        catalogue.cases[index].world.subject = [QuirkSetting(name: "lacks-le-features", value: .number(0x100), position: position)]
         let result = try Self.run(catalogue, filters: ["phy/central-asks-2m"])
         #expect(result.cases.map(\.verdict) == [.notApplicable])
         #expect(result.cases.first?.message == "needs subject.LE_2M_PHY")

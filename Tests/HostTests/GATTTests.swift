@@ -1,4 +1,5 @@
 import BenchTesting
+import Misbehaviour
 import Packets
 import Testing
 import Timing
@@ -198,9 +199,10 @@ import Timing
         try World.run { world in
             let pair = try await pair(world)
             var quirks = HostQuirks()
-            quirks.rewrites = [
-                PDURewrite(cid: 4, opcode: 0x0B, skip: 1, count: 1) { [$0 + [0xFF]] }, .drop(cid: 4, opcode: 0x13),
-            ]
+            quirks.rewrites = PacketRules([
+                try PacketRewrite(.att, "ATT_READ_RSP", .append([0xFF]), skip: 1, count: 1),
+                try PacketRewrite(.att, "ATT_WRITE_RSP", .drop),
+            ])
             quirks.usedMTU = 30
             pair.b.host.quirks = quirks
             let gatt = pair.central.gatt

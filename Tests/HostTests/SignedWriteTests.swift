@@ -1,4 +1,5 @@
 import BenchTesting
+import Misbehaviour
 import Packets
 import Testing
 import Timing
@@ -53,13 +54,7 @@ import Timing
             kept.peerSigningKey = row.serverKey.map { SigningKey($0, counter: row.counters.server) }
             pair.b.host.keys.add(kept)
             if let broken = row.broken {
-                pair.a.host.quirks.rewrites = [
-                    PDURewrite(cid: CID.att, opcode: ATT.SignedWriteCmd.opcode) { pdu in
-                        var pdu = pdu
-                        pdu[broken] ^= 1
-                        return [pdu]
-                    }
-                ]
+                pair.a.host.quirks.rewrites = PacketRules([try PacketRewrite(.att, "ATT_SIGNED_WRITE_CMD", .corrupt(octet: broken))])
             }
             try await pair.central.gatt.signedWrite(value, [0x55])
             try await world.loop.sleep(for: .milliseconds(1))

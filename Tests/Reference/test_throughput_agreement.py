@@ -142,7 +142,7 @@ def test_the_sensitive_row_agrees(tmp_path):
     assert disagreements(*sweep(tmp_path, **SENSITIVE)) == []
 
 
-@pytest.mark.parametrize("fault", ["t-ifs=151", "crc-octets=2", "extra-exchanges=1"])
+@pytest.mark.parametrize("fault", ["inter-frame-space=151", "crc-octets=2", "extra-exchanges-per-event=1"])
 def test_a_planted_fault_breaks_the_agreement(tmp_path, fault):
     rows, log = sweep(tmp_path, extra=("--quirk", fault), expected=None, **SENSITIVE)
     found = disagreements(rows, log)

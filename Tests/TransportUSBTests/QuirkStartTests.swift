@@ -19,7 +19,7 @@
         static let lessons = [
             "class-request-stalls": "stalled-request", "first-reset-unanswered": "deaf-at-start",
             "status-for-complete": "status-for-complete", "reserved-mask-refused": "small-event-mask",
-            "no-advertising-sets-read": "legacy-commands-only", "zero-advertising-sets": "legacy-commands-only",
+            "no-advertising-sets-read": "legacy-commands-only", "advertising-sets": "legacy-commands-only",
             "no-ext-scan": "legacy-commands-only", "zero-address": "address-missing", "default-address": "address-is-default",
             "acl-debug": "debug-data", "reenumerates-on-reset": "re-enumerated", "port-reset-needed": "deaf-at-start",
             "stale-data": "stale-data",
@@ -33,9 +33,11 @@
         static let groups: [[String]] = {
             let whole = ProcessInfo.processInfo.environment["SOAK"] != nil
             let expected = Set(impediments.keys).union(troubles.keys).union(lessons.keys)
-            let names = DongleQuirk.all.filter { $0.standard != nil }.map(\.name).enumerated().filter {
-                whole || $0.offset % 3 == 0 || expected.contains($0.element) || values[$0.element] != nil
-            }.map(\.element)
+            let seen = DongleQuirk.all.map(\.declaration).filter { $0.standard != nil && !$0.knownOf.isEmpty }
+            let names = seen.indices.compactMap { index -> String? in
+                let name = seen[index].name
+                return whole || index % 3 == 0 || expected.contains(name) || values[name] != nil ? name : nil
+            }
             return stride(from: 0, to: names.count, by: 14).map { Array(names[$0..<min($0 + 14, names.count)]) }
         }()
 

@@ -2,8 +2,8 @@ import Packets
 
 /// The faults of a subject: settings of its controller and host, and rewritten packets.
 public struct Fault: Sendable, Hashable {
-    public var settings: [ControllerSetting] = []
-    public var host: [ControllerSetting] = []
+    public var settings: [QuirkSetting] = []
+    public var host: [QuirkSetting] = []
     public var rewrites: [Rewrite] = []
 
     public init() {}

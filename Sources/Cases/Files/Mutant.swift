@@ -51,8 +51,8 @@ extension SourceReader {
         let violates = text(keys.take("violates"), "violates") ?? ""
         if title.isEmpty || breaks.isEmpty || violates.isEmpty { report(place, "a mutant needs `title:`, `breaks:` and `violates:`") }
         var fault = Fault()
-        fault.settings = settings(keys.take("controller"))
-        fault.host = hostFaults(keys.take("host"))
+        fault.settings = controllerQuirks(keys.take("controller"))
+        fault.host = quirks(keys.take("host"), of: "hosts", vocabulary.worlds.hosts)
         fault.rewrites = sequence(keys.take("rewrites"), "rewrites").compactMap { rewrite($0) }
         if fault.isNone { report(place, "the mutant has no fault: `controller:`, `host:` or `rewrites:`") }
         var end = Mutant.End.controller
@@ -66,18 +66,5 @@ extension SourceReader {
         }
         finish(keys, of: "a mutant", allowed: Self.mutantKeys)
         return Mutant(id: id, position: place, title: title, breaks: breaks, violates: violates, end: end, fault: fault, killers: killers)
-    }
-
-    private mutating func hostFaults(_ node: Node?) -> [ControllerSetting] {
-        guard let node, let keys = keys(node, of: "host") else { return [] }
-        return keys.entries.map { entry in
-            if !vocabulary.worlds.hostFaults.contains(entry.name) {
-                report(
-                    entry.position,
-                    "there is no host fault '\(entry.name)'" + Suggestion.text(for: entry.name, among: vocabulary.worlds.hostFaults))
-            }
-            let number = integer(entry.node, entry.name, in: 0...65_535) ?? 0
-            return ControllerSetting(name: entry.name, value: .number(number), position: entry.position)
-        }
     }
 }

@@ -29,11 +29,11 @@ public struct Variant: Sendable {
     }
 
     /// Returns the variant for one side of the air.
-    fileprivate func on(_ side: Side, _ settings: [ControllerSetting]) -> Variant {
+    fileprivate func on(_ side: Side, _ settings: [QuirkSetting]) -> Variant {
         var variant = self
         variant.id += "-\(side.rawValue)"
         variant.title += side == .tester ? ", as the tester" : ", as the device under test"
-        let end: WritableKeyPath<World, [ControllerSetting]> = side == .tester ? \.tester : \.subject
+        let end: WritableKeyPath<World, [QuirkSetting]> = side == .tester ? \.tester : \.subject
         variant.world[keyPath: end] += settings
         return variant
     }
@@ -78,7 +78,7 @@ extension SourceReader {
         var world = World()
         world.subject = legalSettings(keys.take("subject"))
         world.tester = legalSettings(keys.take("tester"))
-        world.accessory = accessorySettings(keys.take("accessory"))
+        world.accessory = quirks(keys.take("accessory"), of: "accessories", vocabulary.worlds.accessories)
         surroundings(keys.take("surroundings"), &world)
         let sides = sides(&keys)
         let controller = legalSettings(keys.take("controller"))
@@ -104,32 +104,15 @@ extension SourceReader {
         }
     }
 
-    private mutating func legalSettings(_ node: Node?) -> [ControllerSetting] {
-        let settings = settings(node)
-        for setting in settings where vocabulary.settings[setting.name] != nil && !vocabulary.worlds.legal.contains(setting.name) {
-            report(setting.position, "'\(setting.name)' is a defect, which only mutants have")
-        }
+    private mutating func legalSettings(_ node: Node?) -> [QuirkSetting] {
+        let settings = controllerQuirks(node)
         for setting in settings {
-            let defects = vocabulary.worlds.dongleDefects(setting)
+            let defects = vocabulary.worlds.defects(setting)
             guard !defects.isEmpty else { continue }
-            let advice = setting.name == DongleSettings.chip ? "; `\(DongleSettings.legalChip):` leaves them out" : ""
+            let advice = setting.name == QuirkSetting.chip ? "; `\(QuirkSetting.legalChip):` leaves them out" : ""
             report(setting.position, "defects, which only mutants have: \(defects.joined(separator: ", "))" + advice)
         }
         return settings
-    }
-
-    private mutating func accessorySettings(_ node: Node?) -> [ControllerSetting] {
-        guard let node, let keys = keys(node, of: "accessory") else { return [] }
-        return keys.entries.map { entry in
-            let limits = vocabulary.worlds.accessories[entry.name]
-            if limits == nil {
-                let names = vocabulary.worlds.accessories.keys
-                report(
-                    entry.position, "there is no setting '\(entry.name)' of accessories" + Suggestion.text(for: entry.name, among: names))
-            }
-            let number = number(entry.node, entry.name, in: limits ?? .min ... .max)
-            return ControllerSetting(name: entry.name, value: .number(number), position: entry.position)
-        }
     }
 
     private mutating func surroundings(_ node: Node?, _ world: inout World) {

@@ -1,4 +1,5 @@
 import Foundation
+import Misbehaviour
 import Packets
 
 /// A JSON Schema (draft 7) of case and procedure files, generated from the names that `check` knows, for completion in editors.
@@ -58,12 +59,24 @@ public struct CaseSchema {
     }
 
     private var settings: Schema {
-        var settings: Schema = vocabulary.settings.mapValues {
-            ["type": ["integer", "boolean"], "minimum": $0.lowerBound, "maximum": $0.upperBound] as Schema
-        }
-        for name in [DongleSettings.chip, DongleSettings.legalChip] { settings[name] = ["enum": vocabulary.worlds.chips] as Schema }
-        settings[DongleSettings.quirks] = ["type": "array", "items": text] as Schema
+        var settings: Schema = vocabulary.worlds.controllers.mapValues { schema($0) }
+        for name in [QuirkSetting.chip, QuirkSetting.legalChip] { settings[name] = ["enum": vocabulary.worlds.chips] as Schema }
         return object(settings)
+    }
+
+    private func schema(_ quirk: QuirkDeclaration) -> Schema {
+        var schema: Schema =
+            switch quirk.kind {
+            case .flag: ["type": "boolean"]
+            case .number(let range): ["type": "integer", "minimum": range.lowerBound, "maximum": range.upperBound]
+            case .choice(let words): ["enum": words]
+            case .names(let words): ["type": "array", "items": ["enum": words] as Schema]
+            case .commands, .events: ["type": "array", "items": text]
+            case .milliseconds: ["type": ["integer", "string"]]
+            case .text, .buffers, .identity, .octets: text
+            }
+        schema["description"] = quirk.text
+        return schema
     }
 
     private var definitions: Schema {

@@ -285,8 +285,8 @@ extension SourceReader {
         var world = World()
         guard let node, var keys = keys(node, of: "world") else { return world }
         world.packetErrorRate = packetErrorRate(keys.take("packetErrorRate")) ?? 0
-        world.tester = settings(keys.take("tester"))
-        world.subject = settings(keys.take("subject"))
+        world.tester = controllerQuirks(keys.take("tester"))
+        world.subject = controllerQuirks(keys.take("subject"))
         finish(keys, of: "world", allowed: ["packetErrorRate", "tester", "subject"])
         return world
     }
@@ -296,48 +296,6 @@ extension SourceReader {
         if let text = text(node, "packetErrorRate"), let value = Double(text), (0...1).contains(value) { return value }
         report(node, "a packet error rate is a number from 0 to 1")
         return nil
-    }
-
-    mutating func settings(_ node: Node?) -> [ControllerSetting] {
-        guard let node, let keys = keys(node, of: "the settings") else { return [] }
-        return keys.entries.map { entry in
-            if let layer = vocabulary.worlds.lists[entry.name] {
-                return ControllerSetting(name: entry.name, value: .list(names(entry.node, entry.name, in: layer)), position: entry.position)
-            }
-            if DongleSettings.names.contains(entry.name) { return dongleSetting(entry.name, entry.node, entry.position) }
-            let span = vocabulary.settings[entry.name]
-            if span == nil {
-                report(
-                    entry.position,
-                    "there is no setting '\(entry.name)'"
-                        + Suggestion.text(for: entry.name, among: Array(vocabulary.settings.keys) + DongleSettings.names))
-            }
-            let number = number(entry.node, entry.name, in: span ?? .min ... .max)
-            return ControllerSetting(name: entry.name, value: .number(number), position: entry.position)
-        }
-    }
-
-    /// Reads a setting's number; `true` and `false` are 1 and 0.
-    mutating func number(_ node: Node, _ name: String, in limits: ClosedRange<Int>) -> Int {
-        switch text(node, name) {
-        case "true"?: 1
-        case "false"?: 0
-        default: integer(node, name, in: limits) ?? 0
-        }
-    }
-
-    /// A list of commands or events by name.
-    private mutating func names(_ node: Node, _ what: String, in layer: Layer) -> [CaseValue] {
-        var names: [CaseValue] = []
-        for element in sequence(node, what) {
-            guard let name = text(element, what) else { continue }
-            if vocabulary.pdus[name]?.layer != layer {
-                let known = vocabulary.pdus.values.filter { $0.layer == layer }.map(\.name)
-                report(element, "\(what): there is no '\(name)'" + Suggestion.text(for: name, among: known))
-            }
-            names.append(.text(name))
-        }
-        return names
     }
 }
 

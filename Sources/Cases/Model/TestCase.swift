@@ -110,11 +110,11 @@ public struct Limits: Sendable, Hashable {
 public struct World: Sendable, Hashable {
     /// The probability that a packet is lost on the air, 0...1.
     public var packetErrorRate: Double = 0
-    /// The named settings of each side's virtual controller.
-    public var tester: [ControllerSetting] = []
-    public var subject: [ControllerSetting] = []
-    /// The settings of the bench's own accessory.
-    public var accessory: [ControllerSetting] = []
+    /// The quirks of each side's virtual controller.
+    public var tester: [QuirkSetting] = []
+    public var subject: [QuirkSetting] = []
+    /// The quirks of the bench's own accessory.
+    public var accessory: [QuirkSetting] = []
     public var neighbours = Neighbours()
 
     public init() {}
@@ -132,11 +132,4 @@ public struct World: Sendable, Hashable {
 
         public init() {}
     }
-}
-
-/// A named setting of a virtual controller.
-public struct ControllerSetting: Sendable, Hashable {
-    public var name: String
-    public var value: CaseValue
-    public var position: Position
 }

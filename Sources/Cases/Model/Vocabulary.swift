@@ -108,13 +108,11 @@ public struct Vocabulary: Sendable {
     public var features: Set<String>
     /// The commands with a bit in the Supported_Commands mask; `needs:` and `when:` may name them like features.
     public var commands: Set<String>
-    /// The settings of virtual controllers with the ranges of their numbers.
-    public var settings: [String: ClosedRange<Int>]
     /// The public test-case ids; nil if the list is not available, so that all ids are accepted.
     public var covers: Set<String>?
     /// The rules of profiles with the names of their values.
     public var rules: [String: Set<String>] = [:]
-    /// The settings of controllers, dongles, hosts and accessories.
+    /// The quirks of controllers, hosts and accessories.
     public var worlds = WorldSettings()
     /// The facts about a device over the air: the variable `$device` and the features `device.…`.
     public var device = DeviceShape()
@@ -136,15 +134,13 @@ public struct Vocabulary: Sendable {
 
     public init(
         pdus: [PDU], alternatives: [String: [String]] = [:], actions: [ActionShape] = [], features: Set<String> = [],
-        commands: Set<String> = [],
-        settings: [String: ClosedRange<Int>] = [:], covers: Set<String>? = []
+        commands: Set<String> = [], covers: Set<String>? = []
     ) {
         self.pdus = Dictionary(pdus.map { ($0.name, $0) }) { first, _ in first }
         self.alternatives = alternatives
         self.actions = Dictionary(actions.map { ($0.name, $0) }) { first, _ in first }
         self.features = features
         self.commands = commands
-        self.settings = settings
         self.covers = covers
     }
 }

@@ -1,21 +1,19 @@
-import Packets
+import Misbehaviour
 
-/// The names and limits of the settings that mutants and variants may use for controllers, dongles, hosts and accessories.
+/// The quirks that cases, mutants and variants may use for controllers, hosts and accessories.
 public struct WorldSettings: Sendable {
-    /// Settings of controllers that take names of commands or events.
-    package var lists: [String: Layer] = [:]
-    /// The settings that a conforming controller may have; all others are defects.
-    package var legal: Set<String> = []
-    /// The defects of a host.
-    package var hostFaults: Set<String> = []
-    /// The settings of the bench's accessory with the ranges of their numbers.
-    package var accessories: [String: ClosedRange<Int>] = [:]
+    /// The quirks by name.
+    package var controllers: [String: QuirkDeclaration] = [:]
+    package var hosts: [String: QuirkDeclaration] = [:]
+    package var accessories: [String: QuirkDeclaration] = [:]
+    /// The quirks of USB devices, which no simulation has.
+    package var usbQuirks: Set<String> = []
     /// The names of a dongle's chips.
     package var chips: [String] = []
-    /// Returns the reason why a dongle cannot have a setting of this name and text, or nil.
-    package var dongleMistake: @Sendable (_ name: String, _ text: String) -> String? = { _, _ in nil }
-    /// Returns the defects that a dongle's setting includes.
-    package var dongleDefects: @Sendable (ControllerSetting) -> [String] = { _ in [] }
+    /// Returns the reason why a dongle cannot be a chip, or nil.
+    package var chipMistake: @Sendable (_ name: String) -> String? = { _ in nil }
+    /// Returns the defects that a setting includes.
+    package var defects: @Sendable (QuirkSetting) -> [String] = { _ in [] }
 
     public init() {}
 }

@@ -25,7 +25,7 @@ final class HostDriver {
     ///   - keys: the stored keys; nil for a host without bonds.
     static func start(
         on end: Endpoint, loop: RunLoop, kind: AccessoryKind = .reference, accessory conduct: AccessoryConduct?,
-        faults: [ControllerSetting], rewrites: [Fault.Rewrite], keys: KeyStore? = nil
+        faults: [QuirkSetting], rewrites: [Fault.Rewrite], keys: KeyStore? = nil
     )
         async throws
         -> HostDriver
@@ -42,7 +42,7 @@ final class HostDriver {
         } catch let error as HostError {
             throw StepFailure(.environment, "the host of the \(end.side.rawValue) does not start: \(error)")
         }
-        host.quirks = try HostFaults.quirks(faults, rewrites)
+        host.quirks = try FaultRules.hostQuirks(faults, rewrites)
         host.pairingDialogue = driver.dialogue
         host.newConnections.add { [weak driver] link in driver?.links[link.handle.rawValue] = link }
         host.newClassicConnections.add { [weak driver] link in driver?.classicLinks[link.handle.rawValue] = link }

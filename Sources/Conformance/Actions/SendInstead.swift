@@ -1,5 +1,6 @@
 import Cases
 import Host
+import Misbehaviour
 import Packets
 
 /// Replaces the host's next PDU with an invalid one; the host continues as if it had sent the valid one.
@@ -17,13 +18,12 @@ enum SendInstead: NamedAction {
         let driver = try context.driver()
         let number = try context(pdu)
         let bytes = try context(octets)
-        let isSMP = number >= smp
-        driver.host.quirks.rewrites.append(
-            PDURewrite(
-                cid: isSMP ? ChannelContent.smp.channel : ChannelContent.att.channel,
-                opcode: UInt8(truncatingIfNeeded: isSMP ? number - smp : number),
-                skip: try context(skip), count: try context(times)
-            ) { _ in bytes.isEmpty ? [] : [bytes] })
+        let layer: Layer = number >= smp ? .smp : .att
+        guard let name = PDUCatalog.declaration(layer: layer, code: layer == .smp ? number - smp : number)?.name else {
+            return CaseRecord()
+        }
+        let effect: PacketRewrite.Effect = bytes.isEmpty ? .drop : .replace(bytes)
+        driver.host.quirks.rewrites.append(try PacketRewrite(layer, name, effect, skip: try context(skip), count: try context(times)))
         return CaseRecord()
     }
 

@@ -20,9 +20,10 @@ final class SimulatedWorld {
     }
 
     /// Adds a virtual controller and returns the host's end of its pipe.
-    func addController(_ side: Side, settings: [ControllerSetting], rewrites: [Fault.Rewrite] = []) throws -> any HCITransport {
-        let configuration = try Self.configuration(side, settings, rewrites)
-        guard let conduct = try DongleSettings.conduct(settings), !conduct.isEmpty else {
+    func addController(_ side: Side, settings: [QuirkSetting], rewrites: [Fault.Rewrite] = []) throws -> any HCITransport {
+        let conduct = try QuirkCatalogue.conduct(settings)
+        let configuration = try Self.configuration(side, conduct, rewrites)
+        guard conduct.isAboutPackets else {
             let (identifier, host) = try simulation.addController(configuration)
             identifiers[side] = identifier
             return host
@@ -38,23 +39,18 @@ final class SimulatedWorld {
     }
 
     /// Adds a virtual controller on the controller's end of a pipe.
-    func addController(_ side: Side, settings: [ControllerSetting], on end: any HCITransport) throws {
-        let conduct = try DongleSettings.conduct(settings) ?? DongleConduct()
-        let configuration = try Self.configuration(side, settings, [])
-        identifiers[side] = try simulation.addController(configuration, on: conduct.isEmpty ? end : front(end, conduct, side))
+    func addController(_ side: Side, settings: [QuirkSetting], on end: any HCITransport) throws {
+        let conduct = try QuirkCatalogue.conduct(settings)
+        let configuration = try Self.configuration(side, conduct, [])
+        identifiers[side] = try simulation.addController(configuration, on: conduct.isAboutPackets ? front(end, conduct, side) : end)
     }
 
-    private static func configuration(_ side: Side, _ settings: [ControllerSetting], _ rewrites: [Fault.Rewrite]) throws
-        -> ControllerConfiguration
+    private static func configuration(_ side: Side, _ conduct: DongleConduct, _ rewrites: [Fault.Rewrite]) throws -> ControllerConfiguration
     {
         var configuration = ControllerConfiguration(address: Self.address(of: side))
         configuration.profile = .dual
-        try DongleSettings.conduct(settings)?.apply(to: &configuration)
-        for setting in settings where !DongleSettings.names.contains(setting.name) && !ControllerSettings.apply(setting, to: &configuration)
-        {
-            throw Problem(setting.position, "the setting '\(setting.name)' cannot be \(setting.value)")
-        }
-        for rule in rewrites { if let rewrite = try ControllerFaults.rewrite(rule) { configuration.quirks.rewrites.append(rewrite) } }
+        conduct.apply(to: &configuration)
+        for rule in rewrites { if let rewrite = try FaultRules.controllerRewrite(rule) { configuration.quirks.rewrites.append(rewrite) } }
         return configuration
     }
 
@@ -80,7 +76,7 @@ final class SimulatedWorld {
 
     /// Adds a rule for packets sent by a side's controller; returns false if there is no such controller.
     func add(_ rule: Fault.Rewrite, at side: Side) throws -> Bool {
-        guard let identifier = identifiers[side], let rewrite = try ControllerFaults.rewrite(rule) else { return false }
+        guard let identifier = identifiers[side], let rewrite = try FaultRules.controllerRewrite(rule) else { return false }
         simulation.add(rewrite, to: identifier)
         return true
     }

@@ -1,5 +1,6 @@
 import Cases
 import Host
+import Misbehaviour
 import Packets
 import Timing
 
@@ -42,50 +43,8 @@ struct AccessoryConduct: Sendable {
     var classic = ClassicChoices()
     var delay: Microseconds = .milliseconds(20)
 
-    private typealias Apply = @Sendable (inout AccessoryConduct, Int) -> Void
-
-    private static let known: [String: (limits: ClosedRange<Int>, apply: Apply)] = [
-        "mtu": (23...65_535, { $0.mtu = $1 }),
-        "servicesBefore": (0...100, { $0.servicesBefore = $1 }),
-        "servicesAfter": (0...100, { $0.servicesAfter = $1 }),
-        "asksForParameters": (0...1, { $0.asksForParameters = $1 != 0 }),
-        "asksForPHY": (0...1, { $0.asksForPHY = $1 != 0 }),
-        "asksForDataLength": (0...1, { $0.asksForDataLength = $1 != 0 }),
-        "asksForFeatures": (0...1, { $0.asksForFeatures = $1 != 0 }),
-        "exchangesMTU": (0...1, { $0.exchangesMTU = $1 != 0 }),
-        "pairs": (0...1, { $0.pairs = $1 != 0 }),
-        "bonds": (0...1, { $0.bonds = $1 != 0 }),
-        "hasSecureConnections": (0...1, { $0.hasSecureConnections = $1 != 0 }),
-        "leastKeySize": (7...16, { $0.leastKeySize = $1 }),
-        "mostKeySize": (7...16, { $0.mostKeySize = $1 }),
-        "asksForSecurity": (0...1, { $0.asksForSecurity = $1 != 0 }),
-        "io": (0...4, { $0.io = IOCapability(rawValue: UInt8($1)) }),
-        "asksForMITM": (0...1, { $0.asksForMITM = $1 != 0 }),
-        "readsMultiple": (0...1, { $0.lack($1, [ATT.ReadMultipleReq.opcode, ATT.ReadMultipleVariableReq.opcode]) }),
-        "readsBlobs": (0...1, { $0.lack($1, [ATT.ReadBlobReq.opcode]) }),
-        "writes": (0...1, { $0.lack($1, [ATT.WriteReq.opcode, ATT.PrepareWriteReq.opcode, ATT.ExecuteWriteReq.opcode]) }),
-        "busyEvery": (0...100, { $0.server.busyEvery = $1 }),
-        "tellsNotLong": (0...1, { $0.server.tellsNotLong = $1 != 0 }),
-        "asksForEncryption": (0...1, { $0.server.asksForEncryption = $1 != 0 }),
-        "leavesAfterFailure": (0...1, { $0.leavesAfterFailure = $1 != 0 }),
-        "leavesUnencrypted": (0...1, { $0.leavesUnencrypted = $1 != 0 }),
-        "hasSpareDeclarations": (0...1, { $0.hasSpareDeclarations = $1 != 0 }),
-        "userTakes": (0...20_000_000, { $0.userTakes = Microseconds($1) }),
-        "hasNoIRK": (0...1, { $0.hasNoIRK = $1 != 0 }),
-        "mostListOctets": (7...65_535, { $0.classic.mostListOctets = $1 }),
-        "creditWindow": (1...255, { $0.classic.creditWindow = $1 }),
-        "delay": (0...10_000_000, { $0.delay = Microseconds($1) }),
-    ]
-
-    /// Removes requests from the server's supported ones, unless `isThere` is 1.
-    private mutating func lack(_ isThere: Int, _ requests: Set<UInt8>) { if isThere == 0 { server.withoutRequests.formUnion(requests) } }
-
-    static let limits = known.mapValues(\.limits)
-
-    init(_ settings: [ControllerSetting]) {
-        for setting in settings {
-            if let number = setting.value.asNumber { Self.known[setting.name]?.apply(&self, number) }
-        }
+    init(_ settings: [QuirkSetting]) {
+        for setting in settings { _ = Self.allQuirks.apply(setting.name, setting.value, to: &self) }
     }
 
     /// Starts its procedures with the peer; the peer's answers are ignored.

@@ -1,6 +1,8 @@
 import Capture
 import Cases
+import Misbehaviour
 import Packets
+import VirtualDongle
 
 extension Vocabulary {
     /// Returns all declared PDUs, host actions, features and settings.
@@ -31,7 +33,7 @@ extension Vocabulary {
         for (name, events) in alternatives { pdus.append(PDU(name: name, layer: .hciEvents, fields: common(to: events, pdus))) }
         var vocabulary = Vocabulary(
             pdus: pdus, alternatives: alternatives, actions: NamedActions.all.map { $0.shape }, features: Features.names,
-            commands: Features.commands, settings: ControllerSettings.limits, covers: covers)
+            commands: Features.commands, covers: covers)
         vocabulary.worlds = .known
         vocabulary.device = DeviceFacts.shape
         return vocabulary
@@ -130,16 +132,19 @@ extension FieldDeclaration {
 }
 
 extension WorldSettings {
-    /// The settings of the bench's controllers, dongles, hosts and accessories.
+    /// The quirks of the bench's controllers, hosts and accessories.
     fileprivate static var known: WorldSettings {
+        func byName(_ declarations: [QuirkDeclaration]) -> [String: QuirkDeclaration] {
+            Dictionary(declarations.map { ($0.name, $0) }) { first, _ in first }
+        }
         var settings = WorldSettings()
-        settings.lists = ControllerSettings.listLayers
-        settings.legal = ControllerSettings.legal
-        settings.hostFaults = HostFaults.names
-        settings.accessories = AccessoryConduct.limits
-        settings.chips = DongleSettings.chips
-        settings.dongleMistake = DongleSettings.mistake
-        settings.dongleDefects = DongleSettings.defects
+        settings.controllers = byName(QuirkCatalogue.controllers.filter { $0.part != .usb })
+        settings.hosts = byName(QuirkCatalogue.hosts)
+        settings.accessories = byName(QuirkCatalogue.accessories)
+        settings.usbQuirks = Set(QuirkCatalogue.controllers.filter { $0.part == .usb }.map(\.name))
+        settings.chips = ChipProfile.all.map(\.name)
+        settings.chipMistake = QuirkCatalogue.chipMistake
+        settings.defects = QuirkCatalogue.defects
         return settings
     }
 }

@@ -1,11 +1,12 @@
+import Misbehaviour
 import Packets
 
 /// Faults of a host, all off by default. They are used to test cases: a case must fail on the fault it looks for.
 public struct HostQuirks: Sendable {
     /// Rules that change outgoing ATT, SMP and L2CAP signalling PDUs.
-    public var rewrites: [PDURewrite] = []
+    public var rewrites = PacketRules()
     /// Rules that change incoming PDUs before they are handled.
-    public var receivedRewrites: [PDURewrite] = []
+    public var receivedRewrites = PacketRules()
     /// Never sends ATT_HANDLE_VALUE_CFM.
     public var neverConfirms = false
     /// Uses this ATT_MTU after answering ATT_EXCHANGE_MTU_REQ, instead of the agreed one.
@@ -138,33 +139,4 @@ public struct PairingQuirks: Sendable, Hashable {
     public var pagesFirst = false
 
     public init() {}
-}
-
-/// A rule that changes outgoing PDUs of a fixed channel.
-public struct PDURewrite: Sendable {
-    /// Channel: ATT 4, signalling 5, SMP 6.
-    public var cid: UInt16
-    /// First octet of the matching PDUs.
-    public var opcode: UInt8
-    /// Number of matching PDUs to leave unchanged first.
-    public var skip: Int
-    /// Maximum number of PDUs changed; nil for no limit.
-    public var count: Int?
-    /// Changes every n-th matching PDU.
-    public var every = 1
-    /// Number of matching PDUs so far.
-    var met = 0
-    /// Replacement PDUs: none, one or several.
-    public var replace: @Sendable ([UInt8]) -> [[UInt8]]
-
-    public init(cid: UInt16, opcode: UInt8, skip: Int = 0, count: Int? = nil, replace: @escaping @Sendable ([UInt8]) -> [[UInt8]]) {
-        self.cid = cid
-        self.opcode = opcode
-        self.skip = skip
-        self.count = count
-        self.replace = replace
-    }
-
-    public static func drop(cid: UInt16, opcode: UInt8) -> PDURewrite { PDURewrite(cid: cid, opcode: opcode) { _ in [] } }
-    public static func duplicate(cid: UInt16, opcode: UInt8) -> PDURewrite { PDURewrite(cid: cid, opcode: opcode) { [$0, $0] } }
 }

@@ -74,8 +74,16 @@ public final class L2CAPChannel {
 
     /// Sends regardless of the queue's length, for responses, which the peer's flow control limits.
     func transmit(_ payload: [UInt8]) {
-        guard let replacements = context.rewrites(of: payload, cid: cid) else { return transmitAsIs(payload) }
-        for replacement in replacements { transmitAsIs(replacement) }
+        guard !context.quirks.rewrites.isEmpty, let replacements = context.rewrites(of: payload, cid: cid) else {
+            return transmitAsIs(payload)
+        }
+        for replacement in replacements {
+            guard replacement.delay > .zero else {
+                transmitAsIs(replacement.bytes)
+                continue
+            }
+            context.loop.schedule(after: replacement.delay) { [weak self] in self?.transmitAsIs(replacement.bytes) }
+        }
     }
 
     private func transmitAsIs(_ payload: [UInt8]) {
@@ -101,7 +109,7 @@ public final class L2CAPChannel {
         guard !context.quirks.receivedRewrites.isEmpty, let others = context.rewrites(ofReceived: payload.octets, cid: cid) else {
             return deliver(payload)
         }
-        return others.reduce(true) { deliver($1.span.bytes) && $0 }
+        return others.reduce(true) { deliver($1.bytes.span.bytes) && $0 }
     }
 
     private func deliver(_ payload: RawSpan) -> Bool {

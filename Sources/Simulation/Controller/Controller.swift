@@ -106,17 +106,23 @@ final class Controller {
     }
 
     @inline(__always) private func receiveCommand(_ packet: HCIPacket) {
-        guard configuration.commandLatency > 0 else { return run(packet) }
+        guard configuration.commandLatency.upperBound > 0 else { return run(packet) }
         guard waitingCommands.count < 255 else { return }
         waitingCommands.append(packet)
-        if !commandTimer.isSet { commandTimer.set(at: loop.now + configuration.commandLatency) }
+        if !commandTimer.isSet { commandTimer.set(at: loop.now + commandLatency) }
     }
 
     private func runNextCommand() {
         guard !waitingCommands.isEmpty else { return }
         let packet = waitingCommands.removeFirst()
-        if !waitingCommands.isEmpty { commandTimer.set(at: loop.now + configuration.commandLatency) }
+        if !waitingCommands.isEmpty { commandTimer.set(at: loop.now + commandLatency) }
         run(packet)
+    }
+
+    private var commandLatency: Microseconds {
+        let range = configuration.commandLatency
+        guard range.lowerBound < range.upperBound else { return range.lowerBound }
+        return Microseconds(Int64.random(in: range.lowerBound.rawValue...range.upperBound.rawValue, using: &random))
     }
 
     /// Num_HCI_Command_Packets: number of commands that the host may send.

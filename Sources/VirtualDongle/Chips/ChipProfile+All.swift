@@ -49,7 +49,7 @@ extension ChipProfile {
         (chip.leFeatures, chip.lmpFeatures, chip.states) = (0x0066_5FBD, 0x877B_FDDB_FEFF_FFFF, 0x3FF_FFFF_FFFF)
         (chip.acl, chip.voice, chip.le) = (Buffers(1_021, 6), Buffers(255, 12), Buffers(27, 8))
         (chip.acceptList, chip.advertisingSets) = (32, 4)
-        chip.switches = ["serial", "command-credits=2", "first-reset-unanswered", "set-terminated-after-disable", "few-links=7"]
+        chip.switches = ["serial", "command-credits=2", "first-reset-unanswered", "set-terminated-after-disable", "max-links=7"]
         return chip
     }()
 

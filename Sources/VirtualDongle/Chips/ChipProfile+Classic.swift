@@ -1,3 +1,6 @@
+import Misbehaviour
+import Packets
+
 extension ChipProfile {
     /// Supported_Commands of a CSR chip of version 4.0.
     private static let csrCommands = hex("FFFFFF03FEFFFFFFFFFFFFFFF30FE8FE3FF783FF1C00000061F7FFFF7F")
@@ -11,7 +14,7 @@ extension ChipProfile {
         chip.states = 0x1FFF_FFFF
         (chip.acl, chip.voice, chip.le, chip.acceptList) = (Buffers(310, 10), Buffers(64, 8), nil, 25)
         chip.switches = [
-            "no-serial", "voice-alternates=6", "exact-event-reads", "one-le-role", "few-links=5", "reserved-mask-refused",
+            "no-serial", "voice-alternates=6", "exact-event-reads", "one-le-role", "max-links=5", "reserved-mask-refused",
             "credits-one-by-one", "reset-slow=115-134", "answer-slow=1-3", "vendor-event-only", "address-command=csr",
             "refuses=Write_Synchronous_Flow_Control_Enable/0x11",
         ]
@@ -25,7 +28,7 @@ extension ChipProfile {
         chip.states = 0x1FFF_FFFF
         (chip.acl, chip.voice, chip.le, chip.acceptList) = (Buffers(310, 10), Buffers(64, 8), nil, 25)
         chip.switches = [
-            "no-serial", "voice-alternates=6", "exact-event-reads", "one-le-role", "few-links=5", "shared-address",
+            "no-serial", "voice-alternates=6", "exact-event-reads", "one-le-role", "max-links=5", "shared-address",
             "address-command-lies=csr", "no-stored-link-key", "no-erroneous-data-reporting", "event-filter-locks", "no-voice-setting",
             "no-page-scan-type", "no-simultaneous-discovery", "answer-slow=1-3",
         ]

@@ -1,3 +1,4 @@
+import Misbehaviour
 import Packets
 import Simulation
 
@@ -28,8 +29,8 @@ public struct DongleConduct: Sendable, Equatable {
         self.chip = chip.name
         claims = !legalOnly
         for text in chip.switches {
-            guard let name = text.split(separator: "=").first, let quirk = DongleQuirk.byName[String(name)] else { continue }
-            if !legalOnly || !quirk.isDefect && !quirk.isLegalOnlyOverUSB { try? add(text) }
+            guard let (quirk, value) = try? Self.read(text), !legalOnly || !quirk.isDefectInProcess(value) else { continue }
+            add(quirk.name, value)
         }
     }
 
@@ -43,47 +44,66 @@ public struct DongleConduct: Sendable, Equatable {
 
     /// Adds a switch. Lists of commands accumulate; any other switch replaces an earlier one with the same name.
     public mutating func add(_ text: String) throws(Mistake) {
-        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-        guard let quirk = DongleQuirk.byName[parts[0]] else { throw Mistake(description: Self.unknown(parts[0])) }
-        guard let wanted = parts.count == 2 ? parts[1] : quirk.standard else {
-            throw Mistake(description: "the switch '\(quirk.name)' needs a value: \(quirk.usage)")
-        }
-        guard let value = quirk.kind.read(wanted), quirk.kind != .none || parts.count == 1 else {
-            throw Mistake(description: "'\(text)' is no value of the switch: \(quirk.usage)")
-        }
-        add(Setting(quirk: quirk.name, value: value))
+        let (quirk, value) = try Self.read(text)
+        add(quirk.name, value)
     }
 
-    /// Adds the switches of another conduct.
-    public mutating func add(_ other: DongleConduct) { for setting in other.settings { add(setting) } }
-
-    private mutating func add(_ setting: Setting) {
-        guard let index = settings.firstIndex(where: { $0.quirk == setting.quirk }) else { return settings.append(setting) }
-        if case (.commands(let old), .commands(let new)) = (settings[index].value, setting.value) {
-            settings[index] = Setting(quirk: setting.quirk, value: .commands(old.merging(new) { $1 }))
-        } else {
-            settings[index] = setting
+    private static func read(_ text: String) throws(Mistake) -> (DongleQuirk, QuirkValue) {
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard let quirk = DongleQuirk.byName[parts[0]] else { throw Mistake(description: unknown(parts[0])) }
+        let declaration = quirk.declaration
+        guard parts.count == 2 || declaration.standard != nil else {
+            throw Mistake(description: "the quirk '\(quirk.name)' needs a value: \(declaration.usage)")
         }
+        guard let value = declaration.read(parts.count == 2 ? parts[1] : nil) else {
+            throw Mistake(description: "'\(text)' is no value of the quirk: \(declaration.usage)")
+        }
+        return (quirk, value)
+    }
+
+    /// Adds the quirks of another conduct.
+    public mutating func add(_ other: DongleConduct) { for setting in other.settings { add(setting.quirk, setting.value) } }
+
+    /// Adds a quirk by name. Lists accumulate; any other value replaces an earlier one, and a flag that is off removes it.
+    public mutating func add(_ quirk: String, _ value: QuirkValue) {
+        let index = settings.firstIndex { $0.quirk == quirk }
+        switch (index.map { settings[$0].value }, value) {
+        case (_, .flag(false)): settings.removeAll { $0.quirk == quirk }
+        case (.commands(let old)?, .commands(let new)): replace(quirk, .commands(old.merging(new) { $1 }))
+        case (.names(let old)?, .names(let new)): replace(quirk, .names(old + new.filter { !old.contains($0) }))
+        case (nil, _): settings.append(Setting(quirk: quirk, value: value))
+        case (_?, _): replace(quirk, value)
+        }
+    }
+
+    private mutating func replace(_ quirk: String, _ value: QuirkValue) {
+        for index in settings.indices where settings[index].quirk == quirk { settings[index] = Setting(quirk: quirk, value: value) }
     }
 
     private static func unknown(_ name: String) -> String {
+        if let present = FormerNames.present[name] { return "there is no quirk '\(name)'; did you mean \(present)?" }
         let words = Set(name.split(separator: "-"))
         let near = DongleQuirk.all.map(\.name).filter { !words.isDisjoint(with: $0.split(separator: "-")) }.prefix(4)
-        return "there is no switch '\(name)'" + (near.isEmpty ? "" : "; some that share a word: \(near.joined(separator: ", "))")
+        return "there is no quirk '\(name)'" + (near.isEmpty ? "" : "; some that share a word: \(near.joined(separator: ", "))")
     }
 
     public var isEmpty: Bool { settings.isEmpty && chip == nil }
 
-    /// Names of switches that violate the specification.
-    public var defects: [String] { settings.map(\.quirk).filter { DongleQuirk.byName[$0]?.isDefect != false } }
-
-    /// Names of switches that violate the specification on a pipe that keeps packets in order.
-    public var defectsInProcess: [String] {
-        settings.map(\.quirk).filter { name in DongleQuirk.byName[name].map { $0.isDefect || $0.isLegalOnlyOverUSB } ?? true }
+    /// Names of quirks that violate the specification.
+    public var defects: [String] {
+        settings.filter { DongleQuirk.byName[$0.quirk]?.declaration.isDefect($0.value) != false }.map(\.quirk)
     }
 
-    /// True if a switch affects USB requests.
-    public var isAboutUSB: Bool { settings.contains { DongleQuirk.byName[$0.quirk]?.layer == .usb } }
+    /// Names of quirks that violate the specification on a pipe that keeps packets in order.
+    public var defectsInProcess: [String] {
+        settings.filter { DongleQuirk.byName[$0.quirk]?.isDefectInProcess($0.value) != false }.map(\.quirk)
+    }
+
+    /// True if a quirk affects USB requests.
+    public var isAboutUSB: Bool { settings.contains { DongleQuirk.byName[$0.quirk]?.declaration.part == .usb } }
+
+    /// True if a quirk acts on packets between the controller and its host.
+    public var isAboutPackets: Bool { !makeRules().isEmpty }
 
     // MARK: Effects
 

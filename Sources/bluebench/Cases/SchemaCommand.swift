@@ -11,7 +11,10 @@ struct SchemaCommand: ParsableCommand {
     @Flag(help: "Schema of procedure files.") var procedures = false
     @Flag(help: "Schema of device descriptions.") var device = false
 
+    @Flag(help: "The page of quirks as Markdown.") var quirks = false
+
     func run() throws {
+        if quirks { return Console.line(String(QuirkCatalogue.page.dropLast())) }
         if device { return Console.line(DescriptionSchema.text) }
         let schema = CaseSchema(.declared(covers: nil))
         Console.line(procedures ? schema.procedure : schema.testCase)

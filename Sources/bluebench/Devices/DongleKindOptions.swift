@@ -1,4 +1,6 @@
 import ArgumentParser
+import Conformance
+import Misbehaviour
 import VirtualDongle
 
 /// The options for a virtual dongle's chip and its behaviour.
@@ -32,9 +34,11 @@ struct DongleKindOptions: ParsableArguments {
             for chip in ChipProfile.all { Console.line("\(chip.name): \(chip.title)\(chip.switches.map { "\n    \($0)" }.joined())") }
         }
         guard listQuirks else { return }
-        for quirk in DongleQuirk.all {
-            Console.line("\(quirk.usage)\n    \(quirk.layer.rawValue), \(quirk.text); known of: \(quirk.knownOf)")
+        for quirk in QuirkCatalogue.controllers {
+            Console.line("\(quirk.usage)\n    \(quirk.part.rawValue): \(quirk.text)")
+            if !quirk.knownOf.isEmpty { Console.line("    known of: \(quirk.knownOf)") }
             if let section = quirk.allowedBy { Console.line("    allowed: \(section)") }
+            if let section = quirk.violates { Console.line("    violates: \(section)") }
         }
     }
 }

@@ -3,6 +3,7 @@ import Packets
 import Simulation
 import Throughput
 import Timing
+import VirtualDongle
 
 /// The two sides of the measured links.
 struct ThroughputDevices: ParsableArguments {
@@ -52,7 +53,7 @@ struct SimulatedOptions: ParsableArguments {
     var exchanges: Int?
     @Option(help: ArgumentHelp("Number of ACL buffers of each controller.", valueName: "n"), transform: Arguments.whole(1...255))
     var buffers: UInt8?
-    @Option(help: ArgumentHelp("A fault of both controllers: t-ifs=US, crc-octets=N, extra-exchanges=N.", visibility: .hidden))
+    @Option(help: ArgumentHelp("Quirk of both controllers; see bluebench dongle --list-quirks.", visibility: .hidden))
     var quirk: [String] = []
 
     static var givenBesideSeed: String? { optionNames.dropFirst().first(where: Arguments.given) }
@@ -60,23 +61,12 @@ struct SimulatedOptions: ParsableArguments {
     func apply(to configuration: inout ControllerConfiguration) throws {
         configuration.maxExchangesPerEvent = exchanges
         configuration.eventFilling = eventFilling == .actual ? .actual : .reserveMax
-        configuration.quirks = try Self.quirks(quirk)
-        if let buffers { configuration.aclCount = buffers }
-    }
-
-    private static func quirks(_ texts: [String]) throws -> ControllerQuirks {
-        var quirks = ControllerQuirks()
-        for text in texts {
-            let parts = text.split(separator: "=")
-            guard parts.count == 2, let number = Int(parts[1]) else { throw CommandFailure(.usage, "--quirk \(text): write NAME=NUMBER") }
-            switch parts[0] {
-            case "t-ifs": quirks.interFrameSpace = Microseconds(number)
-            case "crc-octets": quirks.crcOctets = number
-            case "extra-exchanges": quirks.extraExchangesPerEvent = number
-            default: throw CommandFailure(.usage, "--quirk \(parts[0]): use t-ifs, crc-octets or extra-exchanges")
-            }
+        do throws(DongleConduct.Mistake) {
+            try DongleConduct(quirk).apply(to: &configuration)
+        } catch {
+            throw CommandFailure(.usage, "--quirk: \(error)")
         }
-        return quirks
+        if let buffers { configuration.aclCount = buffers }
     }
 }
 

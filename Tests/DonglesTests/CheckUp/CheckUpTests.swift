@@ -18,7 +18,7 @@ import VirtualDongle
             // The start.
             "first-reset-unanswered", "port-reset-needed", "reset-first", "stale-data", "credit-zero", "reset-slow",
             // Values.
-            "unclaimed-le-commands", "features-without-commands", "zero-advertising-sets", "short-advertising-data", "absurd-sco-buffers",
+            "unclaimed-le-commands", "features-without-commands", "advertising-sets", "advertising-data-length", "absurd-sco-buffers",
             "zero-address", "default-address", "shared-address",
             // Data.
             "credits-missing", "credits-missing=64", "credits-never", "credits-excess", "credits-after-disconnect",
@@ -27,7 +27,7 @@ import VirtualDongle
             // On the air.
             "deaf-rom", "coded-deaf", "set-terminated-after-disable", "random-address-late", "encryption-change-masked",
             "payload-timeout-breaks-pairing", "links-starve-scan=1", "reports-own-address", "reserved-phy-bits", "reserved-report-bits",
-            "report-228-lost", "strict-duplicates", "few-links", "few-links=7", "legacy-reports-in-extended-scan",
+            "report-228-lost", "strict-duplicates", "max-links", "max-links=7", "legacy-reports-in-extended-scan",
             // Crashes.
             "hardware-error", "coredump", "acl-dump", "mute-after-commands",
         ]
@@ -49,7 +49,7 @@ import VirtualDongle
         [], ["vendor-events"], ["noop-first"], ["credits-by-noop"], ["command-credits=3"], ["scan-disable-slow"], ["answer-slow"],
         ["acl-buffers=310x10"], ["le-buffers=27x7"], ["shared-buffers"], ["credits-one-by-one"], ["credits-late=480"],
         ["data-overtakes-events=1"], ["acl-after-disconnect"], ["unasked-data-length"], ["suggested-length-ignored"],
-        ["host-completed-refused"], ["no-simultaneous-discovery"], ["few-links=8"], ["hci-version=6", "lmp-version=6", "company=29"],
+        ["host-completed-refused"], ["no-simultaneous-discovery"], ["max-links=8"], ["hci-version=6", "lmp-version=6", "company=29"],
         ["lacks=LE_Read_Transmit_Power", "lacks=Read_Local_Name"], ["reads-choose-family"],
     ]
 

@@ -185,7 +185,7 @@ import Transport
     @Test func commandsTakeTheirTimeAndTheirPlaces() throws {
         var template = ControllerConfiguration(address: World.address(0))
         template.commandPackets = 3
-        template.commandLatency = 100
+        template.commandLatency = 100...100
         try World.run(hosts: 1, template: template) { world in
             let host = world.hosts[0]
             let before = host.log.count

@@ -1,3 +1,4 @@
+import Misbehaviour
 import Packets
 import Testing
 import Timing

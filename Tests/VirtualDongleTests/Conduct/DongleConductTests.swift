@@ -1,3 +1,4 @@
+import Misbehaviour
 import Testing
 
 @testable import VirtualDongle
@@ -8,9 +9,10 @@ import Testing
         #expect(DongleQuirk.all.count == DongleQuirk.byName.count && DongleQuirk.all.count >= 100)
         for quirk in DongleQuirk.all {
             #expect(quirk.name.allSatisfy { $0.isLowercase || $0.isNumber || $0 == "-" }, "\(quirk.name)")
-            #expect(!quirk.text.isEmpty && !quirk.knownOf.isEmpty)
-            if let section = quirk.allowedBy { #expect(section.hasPrefix("Core Vol "), "\(quirk.name)") }
-            if let standard = quirk.standard { #expect(quirk.kind.read(standard) != nil, "\(quirk.name)") }
+            let declaration = quirk.declaration
+            #expect(!declaration.text.isEmpty && (!declaration.knownOf.isEmpty || !declaration.isDefect || declaration.violates != nil))
+            if let section = declaration.allowedBy ?? declaration.violates { #expect(section.hasPrefix("Core Vol "), "\(quirk.name)") }
+            if declaration.standard != nil { #expect(declaration.read(nil) != nil, "\(quirk.name)") }
         }
     }
 
@@ -32,10 +34,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("no-ext-scam", "there is no switch 'no-ext-scam'"), ("refuses", "the switch 'refuses' needs a value"),
+        ("no-ext-scam", "there is no quirk 'no-ext-scam'"), ("refuses", "the quirk 'refuses' needs a value"),
         ("refuses=Fly_To_The_Moon", "is no value"), ("credits-missing=many", "is no value"), ("data-overtakes-events=11-4", "is no value"),
-        ("data-overtakes-events=0-2000", "is no value"), ("high-speed=2", "is no value"), ("high-speed=", "is no value"),
-        ("=", "no switch"),
+        ("data-overtakes-events=0-2000", "is no value"), ("high-speed=2", "is no value"), ("t-ifs=151", "did you mean inter-frame-space?"),
+        ("high-speed=", "is no value"),
+        ("=", "no quirk"),
         ("le-features=F", "is no value"), ("le-features=ÄÖ", "is no value"), ("usb-id=1:2:3", "is no value"),
         ("refuses=LE_Set_PHY/0", "is no value"),
     ])
@@ -50,6 +53,14 @@ import Testing
         #expect(conduct.settings[1].value == .number(2))
         #expect(conduct.defects == ["silent", "credits-missing"])
     }
+
+    @Test func aFlagCanBeTakenBack() throws {
+        #expect(try DongleConduct(["high-speed", "acl-dead=true", "high-speed=false"]).settings.map(\.quirk) == ["acl-dead"])
+    }
+
+    /// Some values of a legal quirk are defects. Core Vol 4, Part E, 7.8.58.
+    @Test(arguments: [("advertising-sets=0", true), ("advertising-sets=1", false)])
+    func aValueDecides(text: String, isDefect: Bool) throws { #expect(try !DongleConduct([text]).defects.isEmpty == isDefect) }
 
     @Test func whatIsLegalOfAChipHasNoDefects() {
         for chip in ChipProfile.all { #expect(DongleConduct(chip: chip, legalOnly: true).defectsInProcess.isEmpty) }

@@ -38,10 +38,10 @@ extension CheckUp {
         let length = try await link.returns(HCICommands.LEReadMaximumAdvertisingDataLength())?.maxAdvertisingDataLength
         if let sets {
             figure("advertising sets", "\(sets)")
-            if sets == 0 { link.note("zero-advertising-sets", "extended advertising is claimed, with room for no set") }
+            if sets == 0 { link.note("advertising-sets", "extended advertising is claimed, with room for no set") }
         }
         guard let length else { return }
         figure("advertising data", "\(length) octets")
-        if length <= 31 { link.note("short-advertising-data", .note, "extended advertising has room for \(length) octets of data") }
+        if length <= 31 { link.note("advertising-data-length", .note, "extended advertising has room for \(length) octets of data") }
     }
 }

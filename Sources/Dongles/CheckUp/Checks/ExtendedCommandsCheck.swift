@@ -10,7 +10,7 @@ extension CheckUp {
         let hasScan = claims(HCICommands.LESetExtendedScanParameters.self) && claims(HCICommands.LESetExtendedScanEnable.self)
         if hasScan { try await checkExtendedScan() }
         if claims(HCICommands.LEExtendedCreateConnection.self) { try await checkExtendedCreate() }
-        if claims(HCICommands.LESetExtendedAdvertisingEnable.self), !link.has("zero-advertising-sets") { try await checkEndOfSet() }
+        if claims(HCICommands.LESetExtendedAdvertisingEnable.self), !link.has("advertising-sets") { try await checkEndOfSet() }
         _ = try await link.ask(HCICommands.Reset())
     }
 

@@ -177,7 +177,7 @@ extension CheckUp {
         }
         figure("links at once", count < Self.enoughLinks ? "\(count)" : "\(count) or more")
         if refusal == .connectionLimitExceeded || refusal == .memoryCapacityExceeded {
-            link.note("few-links", .note, "it has room for \(count) connection\(count == 1 ? "" : "s")")
+            link.note("max-links", .note, "it has room for \(count) connection\(count == 1 ? "" : "s")")
         }
         _ = try await link.ask(HCICommands.Reset())
         _ = try await helper.ask(HCICommands.Reset())

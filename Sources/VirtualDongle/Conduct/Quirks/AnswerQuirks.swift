@@ -1,3 +1,4 @@
+import Misbehaviour
 import Packets
 
 extension DongleQuirk {
@@ -30,11 +31,6 @@ extension DongleQuirk {
         DongleQuirk(
             "refuses", .commands, knownOf: "all: the map of commands is a claim", "claims these commands and refuses them",
             .rule { RefusedCommands($0.commands) }),
-        DongleQuirk(
-            "lacks", .commands, knownOf: "all that are not of the newest version",
-            allowedBy: "Core Vol 4, Part E, 3.1: commands are optional",
-            "does not have these commands, and does not claim them",
-            .controller { $0.choices.withoutCommands.formUnion($1.commands.keys) }),
         DongleQuirk(
             "silent", .commands, knownOf: "RTL8761B, CSR clones", "never answers these commands",
             .rule { value in

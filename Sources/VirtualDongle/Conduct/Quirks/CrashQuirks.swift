@@ -1,3 +1,5 @@
+import Misbehaviour
+
 extension DongleQuirk {
     /// Crashes.
     static let crashQuirks: [DongleQuirk] = [

@@ -1,3 +1,4 @@
+import Misbehaviour
 import Packets
 
 extension DongleQuirk {
@@ -29,17 +30,6 @@ extension DongleQuirk {
         DongleQuirk(
             "credits-after-disconnect", knownOf: "Broadcom 5.4", "gives buffers back of a connection that has ended",
             .rule { _ in CreditsAfterDisconnect() }),
-        DongleQuirk(
-            "credits-one-by-one", knownOf: "CSR", allowedBy: "Core Vol 4, Part E, 7.7.19: as often as it likes",
-            "gives each buffer back by itself",
-            .controller { configuration, _ in (configuration.choices.creditBatch, configuration.choices.creditDelay) = (1, .zero) }),
-        DongleQuirk(
-            "credits-late", .milliseconds(1...5_000), standard: "480", knownOf: "Cypress, Broadcom",
-            allowedBy: "Core Vol 4, Part E, 7.7.19: as late as it likes", "gives buffers back long after",
-            .controller { configuration, value in
-                configuration.choices.creditDelay = .milliseconds(value.milliseconds.upperBound)
-                configuration.choices.creditBatch = 255
-            }),
         DongleQuirk(
             "completed-packets-zero", knownOf: "controllers that report on a timer",
             allowedBy: "Core Vol 4, Part E, 7.7.19: Num_Completed_Packets is 0x0000 to 0xFFFF",

@@ -1,3 +1,5 @@
+import Misbehaviour
+
 extension DongleQuirk {
     /// USB descriptors.
     static let descriptorQuirks: [DongleQuirk] = [

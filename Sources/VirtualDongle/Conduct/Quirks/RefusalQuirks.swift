@@ -1,3 +1,4 @@
+import Misbehaviour
 import Packets
 
 extension DongleQuirk {
@@ -108,10 +109,6 @@ extension DongleQuirk {
             .rule { _ in
                 ConditionalRefusal(.commandDisallowed) { $0.commandOpcode == HCICommands.Inquiry.opcode && $1.links.isScanning }
             }),
-        DongleQuirk(
-            "few-links", .number(1...20), standard: "2", knownOf: "CSR8510 5, RTL8761B 7",
-            allowedBy: "Core Vol 4, Part E, 7.8.12: the number of connections is limited", "has room for so many connections",
-            .controller { $0.maxConnections = $1.number }),
     ]
 }
 

@@ -1,3 +1,4 @@
+import Misbehaviour
 import Packets
 
 extension DongleQuirk {
@@ -32,9 +33,6 @@ extension DongleQuirk {
             "each answer allows no command; a Command_Status for no command does, later",
             .rule { CreditsByNoOperation(delay: $0.milliseconds) }),
         DongleQuirk(
-            "command-credits", .number(1...10), standard: "2", knownOf: "Realtek 2 or 3", allowedBy: "Core Vol 4, Part E, 4.4: any number",
-            "allows so many commands at once", .controller { $0.commandPackets = UInt8($1.number) }),
-        DongleQuirk(
             "reset-slow", .milliseconds(1...60_000), standard: "700", knownOf: "CSR, Barrot, MediaTek after its image",
             allowedBy: "Core Vol 4, Part E, 4.4: an answer within a second is only recommended",
             "takes its time for HCI_Reset",
@@ -43,10 +41,6 @@ extension DongleQuirk {
             "scan-disable-slow", .milliseconds(1...60_000), standard: "1030", knownOf: "Qualcomm 4.0",
             allowedBy: "Core Vol 4, Part E, 4.4: an answer within a second is only recommended",
             "takes its time to stop scanning", .rule { SlowAnswers(delay: $0.milliseconds) { $0.stopsScanning } }),
-        DongleQuirk(
-            "answer-slow", .milliseconds(1...60_000), standard: "5-20", knownOf: "all over USB",
-            allowedBy: "Core Vol 4, Part E, 4.4: commands may take time", "takes its time for every command",
-            .rule { SlowAnswers(delay: $0.milliseconds) { _ in true } }),
     ]
 }
 

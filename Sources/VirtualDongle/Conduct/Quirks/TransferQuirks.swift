@@ -1,3 +1,4 @@
+import Misbehaviour
 import Packets
 
 extension DongleQuirk {
@@ -41,7 +42,7 @@ extension DongleQuirk {
             "silent-voice", .number(1...6), standard: "1", knownOf: "Barrot 33fa:0012",
             "voice in this setting arrives as silence", .endpoints { $0.silentVoiceAlternate = UInt8($1.number) }),
         DongleQuirk(
-            "loses-voice", .number(2...1_000), standard: "20", knownOf: "all, behind hubs", "each so manieth frame of voice is lost",
+            "loses-voice", .number(2...1_000), standard: "20", knownOf: "all, behind hubs", "every n-th frame of voice is lost",
             .endpoints { $0.losesVoiceEvery = $1.number }),
     ]
 

@@ -1,3 +1,4 @@
+import Misbehaviour
 import Packets
 
 extension DongleQuirk {
@@ -74,26 +75,6 @@ extension DongleQuirk {
                 ])
             }),
         DongleQuirk(
-            "zero-advertising-sets", .number(0...16), standard: "0", knownOf: "several", "has no room for an advertising set, or little",
-            .controller { $0.maxAdvertisingSets = $1.number }),
-        DongleQuirk(
-            "short-advertising-data", .number(31...1650), standard: "31", knownOf: "Zephyr 191, MediaTek 192, several 31",
-            allowedBy: "Core Vol 4, Part E, 7.8.57: 31 to 1650 octets", "has room for little advertising data",
-            .controller { $0.maxAdvertisingDataLength = $1.number }),
-        DongleQuirk(
-            "acl-buffers", .buffers, standard: "1021x4", knownOf: "every maker",
-            allowedBy: "Core Vol 4, Part E, 7.4.5: any length and number",
-            "has other buffers for data of BR/EDR",
-            .controller { ($0.bredrACLLength, $0.bredrACLCount) = (UInt16($1.buffers.length), UInt8(clamping: $1.buffers.count)) }),
-        DongleQuirk(
-            "le-buffers", .buffers, standard: "27x7", knownOf: "old and cheap LE parts",
-            allowedBy: "Core Vol 4, Part E, 7.8.2: 27 octets or more", "has other buffers for data of LE",
-            .controller { ($0.aclLength, $0.aclCount) = (UInt16(max(27, $1.buffers.length)), UInt8(clamping: max(1, $1.buffers.count))) }),
-        DongleQuirk(
-            "shared-buffers", knownOf: "CSR, Qualcomm 4.0", allowedBy: "Core Vol 4, Part E, 7.8.2: 0 stands for shared ones",
-            "LE has no buffers of its own: LE_Read_Buffer_Size reads 0 x 0",
-            .controller { configuration, _ in configuration.choices.sharesBuffers = true }),
-        DongleQuirk(
             "absurd-sco-buffers", .buffers, standard: "0x0", knownOf: "BCM2035, BCM2045", "tells buffers for voice that cannot be",
             .rule { value in
                 PacketRule.returns(of: HCICommands.ReadBufferSize.self) {
@@ -104,13 +85,6 @@ extension DongleQuirk {
     ]
 
     private static let addressQuirks: [DongleQuirk] = [
-        DongleQuirk(
-            "zero-address", knownOf: "Zephyr, MediaTek without firmware",
-            allowedBy: "Core Vol 6, Part B, 1.3: LE alone needs no public address",
-            "has no public address: it reads zero",
-            .controller { configuration, _ in
-                (configuration.address, configuration.profile) = (DeviceAddress(value: 0), .le)
-            }),
         DongleQuirk(
             "default-address", .choice(FactoryAddress.named.keys.sorted()), standard: "bcm43430",
             knownOf: "Broadcom, Intel not provisioned",

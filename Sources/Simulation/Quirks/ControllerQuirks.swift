@@ -1,3 +1,4 @@
+import Misbehaviour
 import Packets
 
 /// Faults of a virtual controller; none by default.

@@ -1,20 +1,45 @@
 import Cases
+import Host
+import Misbehaviour
 import Packets
 import Simulation
 
-/// Conversion of a subject's rules for its virtual controller.
-enum ControllerFaults {
-    /// Returns nil for a rule about a PDU that controllers do not process.
-    static func rewrite(_ rule: Fault.Rewrite) throws -> PacketRewrite? {
-        guard rule.target != .received, let (layer, declaration) = declaration(of: rule) else { return nil }
+/// Conversion of a fault's rules and quirks for the subject's controller and host.
+enum FaultRules {
+    /// Returns the rule of a controller's taps; nil for a rule about a PDU that controllers do not process.
+    static func controllerRewrite(_ rule: Fault.Rewrite) throws -> PacketRewrite? {
+        let isCommand = rule.target == .command || rule.target == .answer
+        let layers = PacketRewrite.controllerLayers.filter { ($0 == .hciCommands) == isCommand }
+        return rule.target == .received ? nil : try rewrite(rule, layers)
+    }
+
+    /// Returns the host's quirks, with the rules about PDUs that hosts process.
+    static func hostQuirks(_ settings: [QuirkSetting], _ rules: [Fault.Rewrite]) throws -> HostQuirks {
+        var quirks = HostQuirks()
+        for setting in settings where !HostQuirks.all.apply(setting.name, setting.value, to: &quirks) {
+            throw Problem(setting.position, "there is no quirk '\(setting.name)' of hosts")
+        }
+        for rule in rules where rule.target == .sent || rule.target == .received {
+            guard let rewrite = try rewrite(rule, PacketRewrite.hostLayers) else { continue }
+            if rule.target == .sent { quirks.rewrites.append(rewrite) } else { quirks.receivedRewrites.append(rewrite) }
+        }
+        return quirks
+    }
+
+    private static func rewrite(_ rule: Fault.Rewrite, _ layers: [Layer]) throws -> PacketRewrite? {
+        let declarations = layers.lazy.compactMap { PDUCatalog.declaration(layer: $0, name: rule.pdu) }
+        guard let declaration = declarations.first else { return nil }
+        let layer = declaration.layer
         do {
             let fields = rule.target == .answer ? answerFields(declaration) : declaration.fields
-            let effect = try effect(rule.change, fields)
+            let effect = try effect(rule, fields)
             var rewrite = try rule.target == .answer ? PacketRewrite(answersTo: rule.pdu, effect) : PacketRewrite(layer, rule.pdu, effect)
-            rewrite.skip = rule.skip
-            rewrite.count = rule.times
-            rewrite.every = rule.every
-            rewrite.condition = try condition(rule, fields)
+            (rewrite.skip, rewrite.count, rewrite.every) = (rule.skip, rule.times, rule.every)
+            if PacketRewrite.hostLayers.contains(layer) {
+                rewrite.predicate = predicate(rule.fields, layer)
+            } else {
+                rewrite.condition = try condition(rule, fields)
+            }
             return rewrite
         } catch let error as PDUCodec.Failure {
             throw Problem(rule.position, "\(rule.pdu): \(error.text)")
@@ -23,13 +48,12 @@ enum ControllerFaults {
         }
     }
 
-    private static func declaration(of rule: Fault.Rewrite) -> (Layer, PDUDeclaration)? {
-        let isCommand = rule.target == .command || rule.target == .answer
-        let layers = PacketRewrite.layers.filter { ($0 == .hciCommands) == isCommand }
-        for layer in layers {
-            if let found = PDUCatalog.declaration(layer: layer, name: rule.pdu) { return (layer, found) }
+    private static func predicate(_ conditions: [FieldPredicate], _ layer: Layer) -> (@Sendable ([UInt8]) -> Bool)? {
+        guard !conditions.isEmpty else { return nil }
+        return { bytes in
+            let record = PDUCodec.record(layer: layer, bytes: bytes)
+            return (try? Predicate.parts(conditions).mismatch(.record(record), Variables())) == nil
         }
-        return nil
     }
 
     /// Returns the return parameters of a command, or the Status of a command without any.
@@ -37,8 +61,8 @@ enum ControllerFaults {
         command.returns ?? PDUCatalog.declaration(layer: .hciEvents, name: "Command_Status")?.fields ?? []
     }
 
-    private static func effect(_ change: Fault.Change, _ fields: [FieldDeclaration]) throws -> PacketRewrite.Effect {
-        switch change {
+    private static func effect(_ rule: Fault.Rewrite, _ fields: [FieldDeclaration]) throws -> PacketRewrite.Effect {
+        switch rule.change {
         case .drop: .drop
         case .duplicate: .duplicate
         case .delay(let events): .delay(.milliseconds(30) * events)
@@ -52,7 +76,7 @@ enum ControllerFaults {
     }
 
     /// Returns the change of a field with its value in the declared type.
-    static func fieldChange(_ edit: Fault.Edit, _ fields: [FieldDeclaration]) throws -> FieldChange {
+    private static func fieldChange(_ edit: Fault.Edit, _ fields: [FieldDeclaration]) throws -> FieldChange {
         switch edit.source {
         case .more(let more): return FieldChange(edit.path, .more(more))
         case .field(let name): return FieldChange(edit.path, .field(name))
@@ -63,7 +87,7 @@ enum ControllerFaults {
             let name = String(steps.last ?? "")
             let resolved = try Variables().resolve(operand)
             // The identifier of a signalling PDU precedes its declared fields.
-            if name == PDUChange.identifier, let number = resolved.asNumber {
+            if name == PacketRewrite.identifier, let number = resolved.asNumber {
                 return FieldChange(edit.path, .value(.integer(Int128(number))))
             }
             let value = try PDUCodec.dynamic(CaseRecord([(name, resolved)]), inner)

@@ -1,22 +1,24 @@
 import Packets
 
-/// The value of a switch.
-public enum QuirkValue: Sendable, Equatable {
-    case none
+/// The value of a quirk.
+public enum QuirkValue: Sendable, Hashable {
+    case flag(Bool)
     case number(Int)
     case milliseconds(ClosedRange<Int>)
     case commands([UInt16: ErrorCode])
     case choice(String)
     case text(String)
+    case names([String])
     /// Buffer length in octets, and number of buffers.
     case buffers(length: Int, count: Int)
     /// USB vendor and product identifiers.
     case identity(vendor: UInt16, product: UInt16)
     case octets([UInt8])
 
-    /// Kind of value that a switch takes.
+    /// Kind of value that a quirk takes.
     public enum Kind: Sendable, Equatable {
-        case none
+        /// On without a value; also `true`, `false`, 1 or 0.
+        case flag
         /// Decimal, or hexadecimal with 0x.
         case number(ClosedRange<Int>)
         /// `10`, or the range of a random time: `4-11`.
@@ -24,19 +26,25 @@ public enum QuirkValue: Sendable, Equatable {
         /// Names or opcodes of commands, separated by `+`; a status may follow each after a slash: `LE_Set_PHY/0x0C`.
         case commands
         case choice([String])
+        /// Some of these names, separated by `+`.
+        case names([String])
+        /// Names of events, separated by `+`.
+        case events
         case text
         case buffers
         case identity
         /// Hexadecimal digits.
         case octets
 
-        var word: String {
+        public var word: String {
             switch self {
-            case .none: ""
+            case .flag: ""
             case .number(let range): "\(range.lowerBound)...\(range.upperBound)"
             case .milliseconds: "MS[-MS]"
             case .commands: "COMMAND[/STATUS]"
             case .choice(let words): words.joined(separator: "|")
+            case .names(let words): words.joined(separator: "+")
+            case .events: "EVENT+EVENT"
             case .text: "TEXT"
             case .buffers: "LENGTHxCOUNT"
             case .identity: "VID:PID"
@@ -44,9 +52,9 @@ public enum QuirkValue: Sendable, Equatable {
             }
         }
 
-        func read(_ text: String) -> QuirkValue? {
+        public func read(_ text: String) -> QuirkValue? {
             switch self {
-            case .none: return text.isEmpty ? QuirkValue.none : nil
+            case .flag: return ["true", "1"].contains(text) ? .flag(true) : ["false", "0"].contains(text) ? .flag(false) : nil
             case .number(let range): return QuirkValue.number(text).flatMap { range.contains($0) ? .number($0) : nil }
             case .milliseconds(let range):
                 let limits = text.split(separator: "-", omittingEmptySubsequences: false).compactMap { QuirkValue.number(String($0)) }
@@ -56,6 +64,8 @@ public enum QuirkValue: Sendable, Equatable {
                 return .milliseconds(first...last)
             case .commands: return QuirkValue.commands(text)
             case .choice(let words): return words.contains(text) ? .choice(text) : nil
+            case .names(let words): return QuirkValue.names(text) { words.contains($0) }
+            case .events: return QuirkValue.names(text) { PDUCatalog.declaration(layer: .hciEvents, name: $0) != nil }
             case .text: return text.isEmpty || text.count > 100 ? nil : .text(text)
             case .buffers:
                 let parts = text.split(separator: "x").compactMap { Int($0) }
@@ -68,6 +78,11 @@ public enum QuirkValue: Sendable, Equatable {
                 return QuirkValue.hexadecimal(text).map { .octets($0) }
             }
         }
+    }
+
+    private static func names(_ text: String, _ isKnown: (String) -> Bool) -> QuirkValue? {
+        let names = text.split(separator: "+", omittingEmptySubsequences: false).map(String.init)
+        return names.allSatisfy(isKnown) ? .names(names) : nil
     }
 
     private static func number(_ text: String) -> Int? {
@@ -104,18 +119,20 @@ public enum QuirkValue: Sendable, Equatable {
         }
     }
 
-    // MARK: Checks of values
+    // MARK: Values of one kind
 
-    var number: Int { if case .number(let number) = self { number } else { 0 } }
-    var milliseconds: ClosedRange<Int> { if case .milliseconds(let range) = self { range } else { 0...0 } }
-    var commands: [UInt16: ErrorCode] { if case .commands(let commands) = self { commands } else { [:] } }
-    var octets: [UInt8] { if case .octets(let octets) = self { octets } else { [] } }
-    var buffers: (length: Int, count: Int) { if case .buffers(let length, let count) = self { (length, count) } else { (0, 0) } }
-    var identity: (vendor: UInt16, product: UInt16)? {
+    public var isOn: Bool { if case .flag(let isOn) = self { isOn } else { false } }
+    public var number: Int { if case .number(let number) = self { number } else { 0 } }
+    public var milliseconds: ClosedRange<Int> { if case .milliseconds(let range) = self { range } else { 0...0 } }
+    public var commands: [UInt16: ErrorCode] { if case .commands(let commands) = self { commands } else { [:] } }
+    public var names: [String] { if case .names(let names) = self { names } else { [] } }
+    public var octets: [UInt8] { if case .octets(let octets) = self { octets } else { [] } }
+    public var buffers: (length: Int, count: Int) { if case .buffers(let length, let count) = self { (length, count) } else { (0, 0) } }
+    public var identity: (vendor: UInt16, product: UInt16)? {
         if case .identity(let vendor, let product) = self { (vendor, product) } else { nil }
     }
 
-    var word: String {
+    public var word: String {
         switch self {
         case .choice(let word), .text(let word): word
         default: ""

@@ -1,10 +1,9 @@
+import Misbehaviour
 import Packets
 import Testing
 
-@testable import Simulation
-
 /// Effects of packet rules.
-struct PacketRewriteTests {
+struct PacketRulesTests {
     struct Row: Sendable, CustomStringConvertible {
         var description: String
         var make: @Sendable () throws -> PacketRewrite
@@ -81,9 +80,8 @@ struct PacketRewriteTests {
     ]
 
     @Test(arguments: rows) func aRuleActs(_ row: Row) throws {
-        let rewriter = PacketRewriter([try row.make()])
-        var sent: [[UInt8]] = []
-        for packet in row.packets { rewriter.pass(row.layer, packet.bytes, send: { sent.append($0) }, later: { _, _ in }) }
+        var rules = PacketRules([try row.make()])
+        let sent = row.packets.flatMap { rules.replacements(of: $0.bytes, row.layer)?.map(\.bytes) ?? [$0.bytes] }
         #expect(sent == row.expected.map(\.bytes))
     }
 
@@ -92,9 +90,9 @@ struct PacketRewriteTests {
         let command = HCIPacket(command: HCICommands.LESetRandomAddress(randomAddress: BDADDR(0x1)))
         let other = HCIPacket(command: HCICommands.LESetRandomAddress(randomAddress: BDADDR(0x2)))
         func arrival(_ effect: PacketRewrite.Effect) throws -> [UInt8]? {
-            let rewriter = PacketRewriter([try PacketRewrite(.hciCommands, "LE_Set_Random_Address", effect)])
-            #expect(rewriter.isAboutCommands && !rewriter.isAboutData)
-            return switch rewriter.arriving(command.bytes) {
+            var rules = PacketRules([try PacketRewrite(.hciCommands, "LE_Set_Random_Address", effect)])
+            #expect(rules.areAbout(.hciCommands) && !rules.areAbout(.hciData))
+            return switch rules.arrival(of: command.bytes) {
             case .carryOut(let bytes): bytes
             case .pretend: []
             case .ignore: nil
@@ -103,5 +101,46 @@ struct PacketRewriteTests {
         #expect(try arrival(.set([DynamicField("Random_Address", 2)])) == other.bytes)
         #expect(try arrival(.pretend) == [])
         #expect(try arrival(.drop) == nil)
+    }
+    struct UpperRow: Sendable, CustomStringConvertible {
+        var description: String
+        var layer: Layer
+        var name: String
+        var effect: PacketRewrite.Effect
+        var pdu: [UInt8]
+        var expected: [[UInt8]]
+    }
+
+    static let upperRows: [UpperRow] = [
+        UpperRow(
+            description: "an ATT value lengthened", layer: .att, name: "ATT_READ_RSP", effect: .append([0xFF]), pdu: [0x0B, 1],
+            expected: [[0x0B, 1, 0xFF]]),
+        UpperRow(
+            description: "a corrupted octet", layer: .smp, name: "Pairing_Confirm", effect: .corrupt(octet: 16),
+            pdu: [3] + [UInt8](repeating: 0, count: 16), expected: [[3] + [UInt8](repeating: 0, count: 15) + [1]]),
+        UpperRow(
+            description: "a signalling PDU keeps its identifier", layer: .l2capSignaling, name: "L2CAP_ECHO_RSP",
+            effect: .replace([0x01, 0x00, 0x02, 0x00, 0x00, 0x00]), pdu: [0x09, 0x42, 0, 0], expected: [[0x01, 0x42, 2, 0, 0, 0]]),
+        UpperRow(
+            description: "another identifier", layer: .l2capSignaling, name: "L2CAP_ECHO_RSP",
+            effect: .change([FieldChange("Identifier", .more(1))]), pdu: [0x09, 0x42, 0, 0], expected: [[0x09, 0x43, 0, 0]]),
+        UpperRow(
+            description: "another PDU", layer: .att, name: "ATT_READ_RSP", effect: .drop, pdu: [0x0D, 1], expected: [[0x0D, 1]]),
+    ]
+
+    @Test(arguments: upperRows) func aRuleActsAboveHCI(_ row: UpperRow) throws {
+        var rules = PacketRules([try PacketRewrite(row.layer, row.name, row.effect)])
+        #expect((rules.replacements(of: row.pdu, row.layer)?.map(\.bytes) ?? [row.pdu]) == row.expected)
+    }
+
+    /// Packets that match are counted by skip, every and count; packets that the predicate excludes are not counted.
+    @Test func rulesCount() throws {
+        var rule = try PacketRewrite(.att, "ATT_HANDLE_VALUE_CFM", .drop, skip: 1, count: 2)
+        rule.every = 2
+        rule.predicate = { $0.count == 1 }
+        var rules = PacketRules([rule])
+        let pdus: [[UInt8]] = [[0x1E]] + Array(repeating: [[0x1E, 0], [0x1E]], count: 6).flatMap(\.self)
+        let dropped = pdus.indices.filter { rules.replacements(of: pdus[$0], .att) == [] }
+        #expect(dropped == [4, 8])
     }
 }

@@ -1,0 +1,118 @@
+import Host
+import Misbehaviour
+import Packets
+
+extension AccessoryConduct {
+    /// All quirks of the bench's accessory.
+    static let allQuirks = Quirks(databaseQuirks + procedureQuirks + pairingQuirks + classicQuirks)
+
+    private static let unsupported = "Core Vol 3, Part F, 4: support of the request is optional"
+
+    private static let databaseQuirks: [Quirk<AccessoryConduct>] = [
+        .number(
+            "server-mtu", .accessory, 23...65_535, \.mtu, allowedBy: "Core Vol 3, Part F, 3.4.2.2: 23 to 65535", "has this Server Rx MTU"),
+        .number(
+            "services-before", .accessory, 0...100, \.servicesBefore, allowedBy: "Core Vol 3, Part F, 3.2.2: handles ascend, with gaps",
+            "has so many more services before its own"),
+        .number(
+            "services-after", .accessory, 0...100, \.servicesAfter, allowedBy: "Core Vol 3, Part F, 3.2.2: handles ascend, with gaps",
+            "has so many more services after its own"),
+        .flag(
+            "spare-declarations", .accessory, \.hasSpareDeclarations,
+            allowedBy: "Core Vol 3, Part G, 3.3.1.1 and 3.3.3.1: no descriptor demands its property",
+            "has Characteristic Extended Properties without the property, and a characteristic without properties"),
+        lacks("lacks-read-multiple", [ATT.ReadMultipleReq.opcode, ATT.ReadMultipleVariableReq.opcode], "reading of several values"),
+        lacks("lacks-read-blob", [ATT.ReadBlobReq.opcode], "reading of long values"),
+        lacks("lacks-writes", [ATT.WriteReq.opcode, ATT.PrepareWriteReq.opcode, ATT.ExecuteWriteReq.opcode], "acknowledged writing"),
+        .number(
+            "busy-every", .accessory, 0...100, \.server.busyEvery,
+            allowedBy: "Core Vol 3, Part F, 3.4.1.1: 0x80 to 0x9F are the higher layer's",
+            "refuses each n-th read with an application error"),
+        .flag(
+            "tells-not-long", .accessory, \.server.tellsNotLong,
+            allowedBy: "Core Vol 3, Part F, 3.4.4.5: Attribute Not Long may be answered",
+            "refuses ATT_READ_BLOB_REQ for a value that fits into ATT_READ_RSP"),
+        .flag(
+            "asks-for-encryption", .accessory, \.server.asksForEncryption, allowedBy: "Core Vol 3, Part F, 4: either error may be sent",
+            "reports insufficient encryption where authentication is missing, too"),
+    ]
+
+    private static let procedureQuirks: [Quirk<AccessoryConduct>] = [
+        asks("asks-for-parameters", \.asksForParameters, "Core Vol 3, Part A, 4.20: at any time", "other connection parameters"),
+        asks("asks-for-phy", \.asksForPHY, anyTime, "another PHY"),
+        asks("asks-for-data-length", \.asksForDataLength, anyTime, "longer data"),
+        asks("asks-for-features", \.asksForFeatures, anyTime, "the features of the peer"),
+        asks("exchanges-mtu", \.exchangesMTU, "Core Vol 3, Part F, 3.4.2: a client may ask once", "another ATT_MTU"),
+        time(
+            "accessory-delay", 0...10_000, \.delay, anyTime, "starts its procedures so long after its start, and gives up so long"),
+    ]
+
+    private static let pairingQuirks: [Quirk<AccessoryConduct>] = [
+        lacks("does-not-pair", \.pairs, "Core Vol 3, Part H, 3.5.5: Pairing Not Supported", "does not pair"),
+        lacks("does-not-bond", \.bonds, "Core Vol 3, Part H, 2.3.1: bonding is optional", "does not bond"),
+        lacks(
+            "lacks-le-secure-connections", \.hasSecureConnections, "Core Vol 3, Part H, 2.3.1: optional",
+            "does not have LE Secure Connections"),
+        .number(
+            "least-key-size", .accessory, 7...16, \.leastKeySize, allowedBy: "Core Vol 3, Part H, 2.3.4: 7 to 16 octets",
+            "accepts keys of at least so many octets"),
+        .number(
+            "most-key-size", .accessory, 7...16, \.mostKeySize, allowedBy: "Core Vol 3, Part H, 2.3.4: 7 to 16 octets",
+            "has keys of at most so many octets"),
+        .flag(
+            "asks-for-security", .accessory, \.asksForSecurity, allowedBy: "Core Vol 3, Part H, 2.4.6: a peripheral may ask",
+            "sends a Security Request"),
+        Quirk(
+            QuirkDeclaration(
+                "io-capability", .accessory, .number(0...4), allowedBy: "Core Vol 3, Part H, 2.3.2: the device's own",
+                "has this IO capability")
+        ) { $0.io = IOCapability(rawValue: UInt8(clamping: $1.number)) },
+        .flag(
+            "asks-for-mitm", .accessory, \.asksForMITM, allowedBy: "Core Vol 3, Part H, 2.3.5.1: the device's own",
+            "asks for protection against man-in-the-middle attacks"),
+        .flag(
+            "leaves-after-failure", .accessory, \.leavesAfterFailure, allowedBy: "Core Vol 3, Part C, 9.3.10: at any time",
+            "ends the link after a failed pairing"),
+        .flag(
+            "leaves-unencrypted", .accessory, \.leavesUnencrypted, allowedBy: "Core Vol 3, Part C, 9.3.10: at any time",
+            "ends the link of a bonded central that does not encrypt it"),
+        time("user-takes", 0...20_000, \.userTakes, "Core Vol 3, Part H, 3.4: thirty seconds", "has a user who takes so long to answer"),
+        .flag(
+            "no-irk", .accessory, \.hasNoIRK, allowedBy: "Core Vol 3, Part H, 3.6.4: an IRK of zeros says that there is none",
+            "has no private addresses"),
+    ]
+
+    private static let classicQuirks: [Quirk<AccessoryConduct>] = [
+        .number(
+            "most-list-octets", .profiles, 7...65_535, \.classic.mostListOctets,
+            allowedBy: "Core Vol 3, Part B, 4.6.1: the server decides where to divide", "divides SDP lists after so many octets"),
+        .number(
+            "credit-window", .profiles, 1...255, \.classic.creditWindow, allowedBy: "RFCOMM 1.2, 6.5: left to the device",
+            "lets so many RFCOMM frames be outstanding"),
+    ]
+
+    private static let anyTime = "Core Vol 6, Part B, 5.1: either side may start these procedures at any time"
+
+    private static func asks(_ name: String, _ field: Quirk<Self>.Field<Bool>, _ allowedBy: String, _ what: String) -> Quirk<Self> {
+        .flag(name, .accessory, field, allowedBy: allowedBy, "asks for \(what) on each new connection")
+    }
+
+    /// A flag that switches a field off.
+    private static func lacks(_ name: String, _ field: Quirk<Self>.Field<Bool>, _ allowedBy: String, _ text: String) -> Quirk<Self> {
+        Quirk(QuirkDeclaration(name, .accessory, allowedBy: allowedBy, text)) { $0[keyPath: field] = !$1.isOn }
+    }
+
+    private static func lacks(_ name: String, _ requests: Set<UInt8>, _ what: String) -> Quirk<Self> {
+        Quirk(QuirkDeclaration(name, .accessory, allowedBy: unsupported, "does not support \(what)")) {
+            if $1.isOn { $0.server.withoutRequests.formUnion(requests) }
+        }
+    }
+
+    private static func time(
+        _ name: String, _ range: ClosedRange<Int>, _ field: Quirk<Self>.Field<Microseconds>, _ allowedBy: String, _ text: String
+    ) -> Quirk<Self> {
+        Quirk(QuirkDeclaration(name, .accessory, .milliseconds(range), allowedBy: allowedBy, text)) {
+            $0[keyPath: field] = .milliseconds($1.milliseconds.upperBound)
+        }
+    }
+}
