@@ -38,6 +38,14 @@ import Transport
         #expect(differs, "\(text) changes nothing")
     }
 
+    /// The feature is gone, and nothing else changes: Write_Inquiry_Mode still works.
+    @Test func rssiInquiryIsNotClaimed() throws {
+        for (script, plain) in zip(StageScripts.all, Self.plain) {
+            let changed = zip(try ConductStage.play(script, DongleConduct(["unclaimed-rssi-inquiry"])), plain).filter { $0 != $1 }
+            #expect(changed.count <= 1 && changed.allSatisfy { $0.0.count == $0.1.count })
+        }
+    }
+
     @Test func theSameSwitchAndSeedGiveTheSameRun() throws {
         let conduct = try DongleConduct(["data-overtakes-events=1-9", "vendor-events", "acl-debug"])
         #expect(try ConductStage.play(StageScripts.legacy, conduct) == ConductStage.play(StageScripts.legacy, conduct))

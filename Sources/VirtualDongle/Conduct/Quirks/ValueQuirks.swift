@@ -2,6 +2,8 @@ import Misbehaviour
 import Packets
 
 extension DongleQuirk {
+    /// Core Vol 2, Part C, 3.3.
+    private static let rssiWithInquiryResults: UInt64 = 1 << 30
     private static let ownVersion = "Core Vol 4, Part E, 7.4.1: who made it, and which version it is"
 
     /// Values of read commands.
@@ -52,6 +54,11 @@ extension DongleQuirk {
             "supported-states", .octets, knownOf: "every maker", "claims these states of the link layer, the least significant octet first",
             .rule { value in
                 PacketRule.returns(of: HCICommands.LEReadSupportedStates.self) { $0.leStates = value.octets.padded(to: 8).little64 }
+            }),
+        DongleQuirk(
+            "unclaimed-rssi-inquiry", knownOf: "Silicon Wave", "has inquiries with RSSI and does not claim the feature",
+            .rule { _ in
+                PacketRule.returns(of: HCICommands.ReadLocalSupportedFeatures.self) { $0.lmpFeatures &= ~rssiWithInquiryResults }
             }),
         DongleQuirk(
             "unclaimed-le-commands", knownOf: "MediaTek of a phone", "has the LE commands and claims none of octets 25 to 28",
