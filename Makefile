@@ -103,10 +103,11 @@ soak: test-build ## a hundred orders of the cases, each with another seed; the l
 vm: release ## a Debian kernel under QEMU uses our virtual dongles: btmgmt, hci-tester, BlueZ's GATT server, bluebench in the guest
 	python3 Tests/VM/vm.py --bluebench $(BLUEBENCH)
 
-docs: setup ## docs/guide/quirks.md; the reference page of all PDUs, and DocC pages of Packets and Host, in build/docs
+docs: setup ## docs/guide/quirks.md and docs/guide/chips; the reference page of all PDUs, and DocC pages of Packets and Host, in build/docs
 	swift build --product PDUTool
 	swift build --product bluebench
 	.build/debug/bluebench schema --quirks >docs/guide/quirks.md
+	.build/debug/bluebench schema --chips | python3 -c 'import json, pathlib, sys; [pathlib.Path("docs/guide/chips", name).write_text(text) for name, text in json.load(sys.stdin).items()]'
 	@mkdir -p build/docs
 	.build/debug/PDUTool page >build/docs/pdus.html
 	@echo "docs: build/docs/pdus.html"

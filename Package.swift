@@ -74,7 +74,9 @@ let package = Package(
             ]),
         room("Cases", ["Misbehaviour", "Packets", yams]),
         room("Throughput", ["Host", "Simulation", "Capture", "HCI", "Transport", "Timing", "Packets", histogram]),
-        room("VirtualDongle", ["Simulation", "Capture", "Transport", "Timing", "Misbehaviour", "Packets", deque]),
+        room(
+            "VirtualDongle", ["Simulation", "Capture", "Transport", "Timing", "Misbehaviour", "Packets", deque, yams],
+            embedding: ["Chips/Chips.yaml"]),
         room("Host", ["BluetoothCrypto", "L2CAP", "HCI", "Transport", "Timing", "Misbehaviour", "Packets", deque], settings: quick),
         room(
             "Simulation", ["BluetoothCrypto", "Capture", "Transport", "Timing", "Misbehaviour", "Packets", deque], settings: quick),

@@ -52,6 +52,9 @@ public struct ChipProfile: Sendable {
     public var switches: [String] = []
     /// Return parameters of vendor read commands, after the status.
     var vendorReturns: [UInt16: [UInt8]] = [:]
+    /// Heading and sections of the chip's page; empty for a chip without one.
+    var pageTitle = ""
+    var about = ""
 
     /// True for a chip in the plain boot loader of this model, without firmware.
     public func waits(for model: BootModel) -> Bool { boot == model && !hasFirmware && !worksWithoutFirmware }

@@ -1,6 +1,8 @@
 import ArgumentParser
 import Cases
 import Conformance
+import Foundation
+import VirtualDongle
 
 /// `bluebench schema`: prints the schema of case files for editors.
 struct SchemaCommand: ParsableCommand {
@@ -12,10 +14,16 @@ struct SchemaCommand: ParsableCommand {
     @Flag(help: "Schema of device descriptions.") var device = false
 
     @Flag(help: "The page of quirks as Markdown.") var quirks = false
+    @Flag(help: "The pages of chips as JSON: file names and their Markdown.") var chips = false
 
     func run() throws {
         if quirks { return Console.line(String(QuirkCatalogue.page.dropLast())) }
         if device { return Console.line(DescriptionSchema.text) }
+        if chips {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            return Console.line(String(decoding: try encoder.encode(ChipProfile.pages), as: UTF8.self))
+        }
         let schema = CaseSchema(.declared(covers: nil))
         Console.line(procedures ? schema.procedure : schema.testCase)
     }

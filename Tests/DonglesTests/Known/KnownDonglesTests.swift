@@ -1,6 +1,7 @@
 import Dongles
 import Packets
 import Testing
+import VirtualDongle
 
 @Suite struct KnownDonglesTests {
     /// Numbers, and the matching rows.
@@ -34,6 +35,12 @@ import Testing
         ),
         (DongleNumbers(hciVersion: 12, hciRevision: 0x1000, lmpSubversion: 0x5244, company: 2024), ["packetcraft-page-2"]),
     ]
+
+    /// The quirks of a row have the names by which a virtual dongle behaves so.
+    @Test func eachQuirkIsKnown() {
+        let names = KnownDongles.builtIn.rows.flatMap(\.quirks)
+        #expect(names.count > 50 && names.filter { DongleQuirk.byName[$0] == nil } == [])
+    }
 
     @Test(arguments: dongles) func findsTheRows(_ numbers: DongleNumbers, _ rows: [String]) {
         #expect(KnownDongles.builtIn.find(numbers).map(\.id) == rows)

@@ -1,3 +1,4 @@
+import Foundation
 import Packets
 import Simulation
 import Testing
@@ -70,7 +71,7 @@ import Transport
     }
 
     @Test func aROMIsAControllerThatHearsNothingAndSaysSo() throws {
-        let host = try ask(.realtekROM)
+        let host = try ask(try #require(ChipProfile.named("realtek-rom")))
         let version = try #require(try host.returns(of: HCICommands.ReadLocalVersionInformation.self))
         #expect(version.lmpSubversion == 0x8761 && version.companyIdentifier == 93)
         #expect(try host.returns(of: HCICommands.LEReadBufferSize.self)?.status == .success)
@@ -82,10 +83,29 @@ import Transport
             HCIPacket(command: HCICommands.LESetPeriodicAdvertisingEnable(enable: 0)),
             HCIPacket(command: HCICommands.LEPeriodicAdvertisingCreateSync()),
         ]
-        let host = try ask(.appleBroadcom, claimed)
+        let host = try ask(try #require(ChipProfile.named("apple-broadcom")), claimed)
         #expect(try host.returns(of: HCICommands.LESetPeriodicAdvertisingEnable.self)?.status == .success)
         let statuses = host.packets.compactMap { try? $0.event(as: HCIEvents.CommandStatus.self) }
         #expect(statuses.last { $0.commandOpcode == HCICommands.LEPeriodicAdvertisingCreateSync.opcode }?.status == .commandDisallowed)
+    }
+
+    @Test func theTableOfChipsHasNoErrors() throws {
+        let entries = try ChipEntry.read()
+        #expect(entries.count == 14 && ChipProfile.all.count == 18)
+        for (entry, chip) in zip(entries, ChipProfile.all) {
+            #expect(entry.boot == nil || chip.boot != nil, "\(entry.name)")
+            #expect(entry.commands == nil || chip.commands?.isEmpty == false, "\(entry.name)")
+            #expect(entry.acl == nil || entry.acl == "\(chip.acl.length)x\(chip.acl.count)", "\(entry.name)")
+            #expect((entry.le == "shared") == (chip.le == nil), "\(entry.name)")
+        }
+    }
+
+    /// `make docs` writes the pages.
+    @Test func thePagesAreMadeFromTheTable() throws {
+        let folder = #filePath.split(separator: "/").dropLast(4).reduce(into: "") { $0 += "/" + $1 } + "/docs/guide/chips/"
+        for (name, text) in ChipProfile.pages {
+            #expect(try String(contentsOfFile: folder + name, encoding: .utf8) == text, "\(name)")
+        }
     }
 
     @Test(arguments: [
