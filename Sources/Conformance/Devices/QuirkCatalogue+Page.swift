@@ -7,7 +7,7 @@ extension QuirkCatalogue {
         let sections = QuirkDeclaration.Part.allCases.compactMap { part -> String? in
             let rows = all.filter { $0.part == part }.sorted { $0.name < $1.name }
             guard !rows.isEmpty else { return nil }
-            return "## \(heading(part))\n| quirk | meaning | section |\n|---|---|---|\n" + rows.map { row($0) + "\n" }.joined()
+            return "## \(heading(part))\n" + rows.map { entry($0) + "\n" }.joined()
         }
         return introduction + "\n" + sections.joined(separator: "\n")
     }
@@ -35,10 +35,18 @@ extension QuirkCatalogue {
         part.rawValue.prefix(1).uppercased() + part.rawValue.dropFirst()
     }
 
-    private static func row(_ quirk: QuirkDeclaration) -> String {
+    /// One list entry, wrapped.
+    private static func entry(_ quirk: QuirkDeclaration) -> String {
         let usage = quirk.usage.count > 60 ? quirk.name : quirk.usage
-        let known = quirk.knownOf.isEmpty ? "" : "; " + quirk.knownOf
-        let section = quirk.allowedBy.map { "allowed: " + $0 } ?? quirk.violates ?? "a defect"
-        return "| `\(usage.replacing("|", with: "\\|"))` | \(quirk.text)\(known) | \(section) |"
+        var sentences = ["`\(usage)`: \(quirk.text)."]
+        if !quirk.knownOf.isEmpty { sentences.append("Known of: \(quirk.knownOf).") }
+        if let section = quirk.allowedBy { sentences.append("Allowed: \(section).") }
+        if quirk.isDefect { sentences.append("A defect\(quirk.violates.map { ": " + $0 } ?? "").") }
+        var lines = ["-"]
+        for word in sentences.joined(separator: " ").split(separator: " ") {
+            let line = lines[lines.count - 1]
+            if line.count + 1 + word.count > 100 { lines.append("  \(word)") } else { lines[lines.count - 1] = "\(line) \(word)" }
+        }
+        return lines.joined(separator: "\n")
     }
 }

@@ -13,10 +13,10 @@ extension AccessoryConduct {
             "server-mtu", .accessory, 23...65_535, \.mtu, allowedBy: "Core Vol 3, Part F, 3.4.2.2: 23 to 65535", "has this Server Rx MTU"),
         .number(
             "services-before", .accessory, 0...100, \.servicesBefore, allowedBy: "Core Vol 3, Part F, 3.2.2: handles ascend, with gaps",
-            "has so many more services before its own"),
+            "has N more services before its own"),
         .number(
             "services-after", .accessory, 0...100, \.servicesAfter, allowedBy: "Core Vol 3, Part F, 3.2.2: handles ascend, with gaps",
-            "has so many more services after its own"),
+            "has N more services after its own"),
         .flag(
             "spare-declarations", .accessory, \.hasSpareDeclarations,
             allowedBy: "Core Vol 3, Part G, 3.3.1.1 and 3.3.3.1: no descriptor demands its property",
@@ -55,10 +55,10 @@ extension AccessoryConduct {
             "does not have LE Secure Connections"),
         .number(
             "least-key-size", .accessory, 7...16, \.leastKeySize, allowedBy: "Core Vol 3, Part H, 2.3.4: 7 to 16 octets",
-            "accepts keys of at least so many octets"),
+            "accepts keys of at least N octets"),
         .number(
             "most-key-size", .accessory, 7...16, \.mostKeySize, allowedBy: "Core Vol 3, Part H, 2.3.4: 7 to 16 octets",
-            "has keys of at most so many octets"),
+            "has keys of at most N octets"),
         .flag(
             "asks-for-security", .accessory, \.asksForSecurity, allowedBy: "Core Vol 3, Part H, 2.4.6: a peripheral may ask",
             "sends a Security Request"),
@@ -85,10 +85,10 @@ extension AccessoryConduct {
     private static let classicQuirks: [Quirk<AccessoryConduct>] = [
         .number(
             "most-list-octets", .profiles, 7...65_535, \.classic.mostListOctets,
-            allowedBy: "Core Vol 3, Part B, 4.6.1: the server decides where to divide", "divides SDP lists after so many octets"),
+            allowedBy: "Core Vol 3, Part B, 4.6.1: the server decides where to divide", "divides SDP lists after N octets"),
         .number(
             "credit-window", .profiles, 1...255, \.classic.creditWindow, allowedBy: "RFCOMM 1.2, 6.5: left to the device",
-            "lets so many RFCOMM frames be outstanding"),
+            "lets N RFCOMM frames be outstanding"),
     ]
 
     private static let anyTime = "Core Vol 6, Part B, 5.1: either side may start these procedures at any time"

@@ -7,13 +7,13 @@ extension ControllerConfiguration {
         Quirk(
             QuirkDeclaration(
                 "inter-frame-space", .linkLayer, .number(0...1_000), violates: "Core Vol 6, Part B, 4.1.1",
-                "replies after so many us instead of 150")
+                "replies after N us instead of 150")
         ) { $0.quirks.interFrameSpace = Microseconds($1.number) },
         .number(
-            "crc-octets", .linkLayer, 0...16, \.quirks.crcOctets, violates: "Core Vol 6, Part B, 2.1.4", "sends so many octets of CRC"),
+            "crc-octets", .linkLayer, 0...16, \.quirks.crcOctets, violates: "Core Vol 6, Part B, 2.1.4", "sends N octets of CRC"),
         .number(
             "extra-exchanges-per-event", .linkLayer, 0...100, \.quirks.extraExchangesPerEvent, violates: "Core Vol 6, Part B, 4.5.1",
-            "begins so many exchanges that no longer fit into the connection event"),
+            "begins N exchanges that no longer fit into the connection event"),
         .flag(
             "sequence-number-is-stuck", .linkLayer, \.quirks.sequenceNumberIsStuck, violates: "Core Vol 6, Part B, 4.5.9",
             "sends each new PDU with the sequence number of the previous one"),
@@ -22,7 +22,7 @@ extension ControllerConfiguration {
             "adds this number to each data channel of the hop sequence"),
         .number(
             "instant-offset", .linkLayer, -500...500, \.quirks.instantOffset, violates: "Core Vol 6, Part B, 5.1.1",
-            "applies a change so many connection events after its instant"),
+            "applies a change N connection events after its instant"),
         .flag(
             "never-retransmits", .linkLayer, \.quirks.neverRetransmits, violates: "Core Vol 6, Part B, 4.5.9",
             "takes each PDU as acknowledged once it was sent"),
@@ -36,7 +36,7 @@ extension ControllerConfiguration {
         ) { $0.quirks.phyAnswer = PHYs(rawValue: UInt8(clamping: $1.number)) },
         .number(
             "data-length-answer", .linkLayer, 0...65_535, \.quirks.dataLengthAnswer, violates: "Core Vol 6, Part B, 5.1.9",
-            "answers LL_LENGTH_REQ by so many octets"),
+            "answers LL_LENGTH_REQ by N octets"),
         .flag(
             "no-advertising-delay", .linkLayer, \.quirks.hasNoAdvertisingDelay, violates: "Core Vol 6, Part B, 4.4.2.2.1",
             "advertises at exactly the interval, without advDelay"),

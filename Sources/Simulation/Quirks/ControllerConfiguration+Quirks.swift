@@ -64,23 +64,23 @@ extension ControllerConfiguration {
         ) { $0.choices.sharesBuffers = $1.isOn },
         .number(
             "advertising-sets", .controller, 0...240, \.maxAdvertisingSets, standard: "0", knownOf: "several",
-            allowedBy: "Core Vol 4, Part E, 7.8.58: 1 to 240", legalValues: 1...240, "has room for so many advertising sets"),
+            allowedBy: "Core Vol 4, Part E, 7.8.58: 1 to 240", legalValues: 1...240, "has room for N advertising sets"),
         .number(
             "advertising-data-length", .controller, 31...1_650, \.maxAdvertisingDataLength, standard: "31",
             knownOf: "Zephyr 191, MediaTek 192, several 31", allowedBy: "Core Vol 4, Part E, 7.8.57: 31 to 1650 octets",
-            "has room for so many octets of advertising data"),
+            "has room for N octets of advertising data"),
         .number(
             "accept-list-size", .controller, 1...255, \.acceptListSize, allowedBy: "Core Vol 4, Part E, 7.8.14: 1 to 255",
-            "has room for so many devices in the Filter Accept List"),
+            "has room for N devices in the Filter Accept List"),
         .number(
             "resolving-list-size", .controller, 1...255, \.resolvingListSize,
-            allowedBy: "Core Vol 4, Part E, 7.8.41: the size is the controller's", "has room for so many devices in the resolving list"),
+            allowedBy: "Core Vol 4, Part E, 7.8.41: the size is the controller's", "has room for N devices in the resolving list"),
         .number(
             "max-links", .controller, 1...20, \.maxConnections, standard: "2", knownOf: "CSR8510 5, RTL8761B 7",
-            allowedBy: "Core Vol 4, Part E, 7.8.12: the number of connections is limited", "has room for so many connections"),
+            allowedBy: "Core Vol 4, Part E, 7.8.12: the number of connections is limited", "has room for N connections"),
         .number(
             "command-credits", .controller, 1...255, \.commandPackets, standard: "2", knownOf: "Realtek 2 or 3",
-            allowedBy: "Core Vol 4, Part E, 4.4: any number", "allows so many commands at once"),
+            allowedBy: "Core Vol 4, Part E, 4.4: any number", "allows N commands at once"),
         Quirk(
             QuirkDeclaration(
                 "answer-slow", .controller, .milliseconds(1...60_000), standard: "5-20", knownOf: "all over USB",
@@ -88,13 +88,13 @@ extension ControllerConfiguration {
         ) { $0.commandLatency = .milliseconds($1.milliseconds.lowerBound) ... .milliseconds($1.milliseconds.upperBound) },
         .number(
             "max-octets", .linkLayer, 27...251, \.maxOctets, allowedBy: "Core Vol 4, Part E, 7.8.46: 27 to 251 octets",
-            "sends and receives link layer payloads of at most so many octets"),
+            "sends and receives link layer payloads of at most N octets"),
         .number(
             "clock-drift", .linkLayer, -500...500, \.clockDrift,
-            allowedBy: "Core Vol 6, Part B, 4.2.2: up to the accuracy that it claims", "has a sleep clock that drifts by so many ppm"),
+            allowedBy: "Core Vol 6, Part B, 4.2.2: up to the accuracy that it claims", "has a sleep clock that drifts by N ppm"),
         .number(
             "clock-accuracy", .linkLayer, 0...500, \.clockAccuracy, allowedBy: "Core Vol 6, Part B, 4.2.2: at worst 500 ppm",
-            "claims a sleep clock accuracy of so many ppm"),
+            "claims a sleep clock accuracy of N ppm"),
     ]
 
     /// Behaviour that the specification leaves to a controller.
@@ -114,7 +114,7 @@ extension ControllerConfiguration {
         ) { ($0.choices.creditBatch, $0.choices.creditDelay) = (255, .milliseconds($1.milliseconds.upperBound)) },
         .number(
             "reports-per-event", .controller, 1...25, \.choices.reportsPerEvent,
-            allowedBy: "Core Vol 4, Part E, 7.7.65.2: Num_Reports is 1 to 25", "puts so many advertising reports into an event"),
+            allowedBy: "Core Vol 4, Part E, 7.7.65.2: Num_Reports is 1 to 25", "puts N advertising reports into an event"),
         time(
             "report-delay", .controller, 0...10_000, \.choices.reportDelay,
             allowedBy: "Core Vol 4, Part E, 7.7.65.2: reports may be collected", "lets the first report of an event wait so long for others"
@@ -163,12 +163,12 @@ extension ControllerConfiguration {
         Quirk(
             QuirkDeclaration(
                 "least-advertising-delay", .linkLayer, .number(0...10_000), allowedBy: "Core Vol 6, Part B, 4.4.2.2.1: 0 to 10 ms",
-                "advertises with an advDelay of at least so many us")
+                "advertises with an advDelay of at least N us")
         ) { $0.choices.advertisingDelay = Int64($1.number)...max(Int64($1.number), $0.choices.advertisingDelay.upperBound) },
         Quirk(
             QuirkDeclaration(
                 "most-advertising-delay", .linkLayer, .number(0...10_000), allowedBy: "Core Vol 6, Part B, 4.4.2.2.1: 0 to 10 ms",
-                "advertises with an advDelay of at most so many us")
+                "advertises with an advDelay of at most N us")
         ) { $0.choices.advertisingDelay = min(Int64($1.number), $0.choices.advertisingDelay.lowerBound)...Int64($1.number) },
         .flag(
             "uses-shortest-interval", .linkLayer, \.choices.usesShortestInterval,
@@ -193,7 +193,7 @@ extension ControllerConfiguration {
         .number(
             "exchanges-per-event", .linkLayer, 1...1_000, \.maxExchangesPerEvent,
             allowedBy: "Core Vol 6, Part B, 4.5.6: either side may close an event after its packet",
-            "has at most so many exchanges in a connection event"),
+            "has at most N exchanges in a connection event"),
     ]
 
     private static let linkManagerQuirks: [Quirk<ControllerConfiguration>] = [
@@ -209,7 +209,7 @@ extension ControllerConfiguration {
             "sends the same number in each LMP_start_encryption_req of AES-CCM"),
         .number(
             "longest-key", .baseband, 1...16, \.choices.longestKey,
-            allowedBy: "Core Vol 2, Part C, 4.2.5: the longest key is the device's own", "uses encryption keys of at most so many octets"),
+            allowedBy: "Core Vol 2, Part C, 4.2.5: the longest key is the device's own", "uses encryption keys of at most N octets"),
     ]
 
     static func time(

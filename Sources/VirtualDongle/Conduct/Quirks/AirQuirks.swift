@@ -36,7 +36,7 @@ extension DongleQuirk {
                 "payload-timeout-breaks-pairing", knownOf: "Actions ATS2851",
                 "loses data of a connection whose authenticated payload timeout was written", .rule { _ in PayloadTimeoutLosesData() }),
             DongleQuirk(
-                "links-starve-scan", .number(1...20), standard: "3", knownOf: "RTL8761BU", "hears nothing while so many links are open",
+                "links-starve-scan", .number(1...20), standard: "3", knownOf: "RTL8761BU", "hears nothing while N links are open",
                 .rule { value in
                     PacketRule(toHost: { packet, wire in packet.isReport && wire.links.open.count >= value.number ? nil : packet })
                 }),

@@ -13,10 +13,10 @@ extension DongleQuirk {
             .rule { CrashInConnection(delay: $0.milliseconds, LastWords.coredump) }),
         DongleQuirk(
             "acl-dump", .number(1...100_000), standard: "30", knownOf: "QCA WCN6855",
-            "sends a dump of its memory as data of handle EDD after so many commands, and nothing more",
+            "sends a dump of its memory as data of handle EDD after N commands, and nothing more",
             .rule { CrashAfterCommands(after: $0.number, LastWords.dump) }),
         DongleQuirk(
-            "mute-after-commands", .number(0...100_000), standard: "10", knownOf: "CSR clones", "answers so many commands and then nothing",
+            "mute-after-commands", .number(0...100_000), standard: "10", knownOf: "CSR clones", "answers N commands and then nothing",
             .rule { CrashAfterCommands(after: $0.number) { _ in [] } }),
     ]
 }

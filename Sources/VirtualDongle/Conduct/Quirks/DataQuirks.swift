@@ -19,7 +19,7 @@ extension DongleQuirk {
             "never gives a buffer back that had data of this length", .rule { MissingCredits(size: $0.number) }),
         DongleQuirk(
             "credits-never", .number(0...100_000), standard: "20", knownOf: "Zephyr of 2019, after fuzzing",
-            "gives no buffer back any more after so many packets", .rule { NoMoreCredits(after: $0.number) }),
+            "gives no buffer back any more after N packets", .rule { NoMoreCredits(after: $0.number) }),
         DongleQuirk(
             "credits-excess", knownOf: "wrong ones", "says of each buffer twice that it is free",
             .rule { _ in

@@ -47,7 +47,7 @@ extension DongleQuirk {
         DongleQuirk(
             "voice-alternates", .number(1...7), standard: "6", knownOf: "most from before wide band speech",
             allowedBy: "Core Vol 4, Part B, 2.1.1: setting 6 is for wide band speech",
-            "has only so many settings for voice", .descriptors { $0.voicePacketSizes = Array($0.voicePacketSizes.prefix($1.number)) }),
+            "has only N settings for voice", .descriptors { $0.voicePacketSizes = Array($0.voicePacketSizes.prefix($1.number)) }),
         DongleQuirk(
             "no-serial", knownOf: "many", allowedBy: "Core Vol 4, Part B, 2.1: a serial number is not asked for", "has no serial number",
             .descriptors { descriptors, _ in descriptors.hasSerialNumber = false }),

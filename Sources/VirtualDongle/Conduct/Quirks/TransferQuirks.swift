@@ -7,7 +7,7 @@ extension DongleQuirk {
         DongleQuirk(
             "split-events", .number(8...64), standard: "16", knownOf: "newer Realtek, MediaTek",
             allowedBy: "Core Vol 4, Part B, 2.1: an event may take several transfers",
-            "a transfer of events ends after so many octets, however much was asked for", .endpoints { $0.eventTransferLimit = $1.number }),
+            "a transfer of events ends after N octets, however much was asked for", .endpoints { $0.eventTransferLimit = $1.number }),
         DongleQuirk(
             "joined-events", knownOf: "Realtek", allowedBy: "Core Vol 4, Part B, 2.1: an event's end is known by its length",
             "two events that follow each other share a transfer", .endpoints { conduct, _ in conduct.joinsEvents = true }),
@@ -57,11 +57,11 @@ extension DongleQuirk {
             "leaves the bus in the middle of a firmware image, and comes back",
             .endpoints { $0.leaving = USBConduct.Leaving(.vendorCommands(4), as: $1.identity) }),
         DongleQuirk(
-            "unplugged-after-commands", .number(1...10_000), standard: "20", knownOf: "people", "is pulled out after so many commands",
+            "unplugged-after-commands", .number(1...10_000), standard: "20", knownOf: "people", "is pulled out after N commands",
             .endpoints { $0.leaving = USBConduct.Leaving(.commands($1.number), returns: false) }),
         DongleQuirk(
             "unplugged-after-data", .number(1...100_000), standard: "20", knownOf: "people",
-            "is pulled out after so many packets of data from the host",
+            "is pulled out after N packets of data from the host",
             .endpoints { $0.leaving = USBConduct.Leaving(.data($1.number), returns: false) }),
         DongleQuirk(
             "mute-after-suspend", knownOf: "CSR clones 2520", "says nothing any more once it was suspended, until its port is reset",
