@@ -1,5 +1,6 @@
 import BenchTesting
 import BluetoothCrypto
+import Misbehaviour
 import Packets
 import Testing
 import Timing
