@@ -72,6 +72,6 @@ def test_a_case_that_is_too_strict_is_found(tmp_path):
     folder = tmp_path / "cases" / "variants"
     folder.mkdir()
     (folder / "old.yaml").write_text(
-        "title: Version 4.0\nallowed_by: \"Core Vol 4, Part E, 7.4.1: any version that is assigned\"\nsubject: {version: 6}\n")
+        "title: Version 4.0\nallowed_by: \"Core Vol 4, Part E, 7.4.1: any version that is assigned\"\nsubject: {core-version: 6}\n")
     text, rows = variants(tmp_path / "variants.json", "--cases", tmp_path / "cases", expected=1)
     assert rows[0]["faults"][0]["id"] == "mine/newest" and "FAULT" in text

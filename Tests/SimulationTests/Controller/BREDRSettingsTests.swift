@@ -101,8 +101,8 @@ import Timing
             let bits = (0..<64).filter { page.extendedLMPFeatures >> UInt64($0) & 1 == 1 }
             #expect(
                 bits == [
-                    0, 1, 2, 3, 4, 5, 7, 11, 12, 13, 14, 15, 16, 19, 25, 26, 27, 28, 30, 31, 32, 33, 35, 38, 39, 40, 42, 43, 45, 46, 47, 48,
-                    49, 51, 52, 57, 63,
+                    0, 1, 2, 3, 4, 5, 7, 11, 12, 13, 14, 15, 16, 19, 25, 26, 27, 28, 29, 30, 31, 32, 33, 35, 38, 39, 40, 42, 43, 45, 46, 47,
+                    48, 49, 51, 52, 57, 63,
                 ])
             #expect(try await host.returns(HCICommands.ReadLocalSupportedFeatures()).lmpFeatures == page.extendedLMPFeatures)
             #expect(try await host.returns(HCICommands.ReadLocalExtendedFeatures(pageNumber: 1)).extendedLMPFeatures == 0)
