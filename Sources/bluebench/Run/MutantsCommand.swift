@@ -39,6 +39,7 @@ struct MutantsCommand: ParsableCommand {
     }
 
     func run() throws {
+        let (signals, done) = (SignalHandler(), TrialResults<MutantResult>())
         let output = try json.map { try OutputFile($0) }
         let catalogue = try CaseFolder.load(cases)
         var mutants = try CaseFolder.mutants(cases, catalogue)
@@ -47,10 +48,17 @@ struct MutantsCommand: ParsableCommand {
         }
         if !ids.isEmpty { mutants = mutants.filter { ids.contains($0.id) } }
         guard !mutants.isEmpty else { throw CommandFailure(.bench, "there are no mutants in \(cases)/mutants") }
+        let write: @Sendable ([MutantResult]) throws -> Void = {
+            try output?.write(ResultsJSON.encode(Document(mutants: $0.map(Self.row))))
+        }
+        done.onStop(signals, of: mutants.count, write: write)
         let results = try MutantTrial.run(
-            mutants, catalogue: catalogue, seed: seed, isThorough: all, threads: ProcessInfo.processInfo.activeProcessorCount,
-            report: Self.show)
-        if let output { try output.write(ResultsJSON.encode(Document(mutants: results.map(Self.row)))) }
+            mutants, catalogue: catalogue, seed: seed, isThorough: all, threads: ProcessInfo.processInfo.activeProcessorCount
+        ) { result in
+            Self.show(result)
+            done.add(result)
+        }
+        try done.finish(write)
         let survivors = results.count { $0.killedBy.isEmpty }
         let good = results.count { $0.grade == .good }
         Console.line("\(results.count - survivors) of \(results.count) mutants killed, \(good) with a good message")

@@ -3,7 +3,6 @@ import Cases
 import Conformance
 import Foundation
 import Report
-import Synchronization
 
 /// `bluebench variants`: runs the suites with conforming devices that differ from the default.
 struct VariantsCommand: ParsableCommand {
@@ -21,24 +20,23 @@ struct VariantsCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Write the results as JSON.", valueName: "file")) var json: String?
 
     func run() throws {
+        let (signals, done) = (SignalHandler(), TrialResults<VariantResult>())
         let output = try json.map { try OutputFile($0) }
         let variants = try selected()
         let trial = try VariantTrial(catalogue: CaseFolder.load(cases), filters: only)
         let count = variants.count * seeds
         let isTerminal = Console.isTerminal
-        let done = Mutex(0)
+        let write: @Sendable ([VariantResult]) throws -> Void = { try output?.write(ResultsJSON.encode(VariantsDocument(variants, $0))) }
+        done.onStop(signals, of: count, write: write)
         let results = try trial.run(
             variants, seeds: (0..<seeds).map { seed &+ UInt64($0) }, threads: ProcessInfo.processInfo.activeProcessorCount
         ) { result in
-            let number = done.withLock { number in
-                number += 1
-                return number
-            }
+            let number = done.add(result)
             if isTerminal { Console.write("\r\u{1B}[K\(number)/\(count)  \(result.id), seed \(result.seed)") }
         }
         if isTerminal { Console.write("\r\u{1B}[K") }
         for variant in variants { show(variant, results.filter { $0.id == variant.id }) }
-        if let output { try output.write(ResultsJSON.encode(VariantsDocument(variants, results))) }
+        try done.finish(write)
         try conclude(results, variants.count)
     }
 

@@ -6,7 +6,7 @@ import Transport
 ///
 /// A regular file is replaced atomically: it is never incomplete, and a full disk leaves the old one. Another kind of file, such as a pipe,
 /// a device or a link, is kept and written to.
-struct OutputFile {
+struct OutputFile: Sendable {
     private enum Place {
         case file(String)
         /// A file in a folder in which no files can be created.
