@@ -60,7 +60,7 @@ public struct CaseSchema {
 
     private var settings: Schema {
         var settings: Schema = vocabulary.worlds.controllers.mapValues { schema($0) }
-        for name in [QuirkSetting.chip, QuirkSetting.legalChip] { settings[name] = ["enum": vocabulary.worlds.chips] as Schema }
+        for name in [QuirkSetting.chip, QuirkSetting.legalChip] { settings[name] = ["enum": vocabulary.worlds.chips()] as Schema }
         return object(settings)
     }
 

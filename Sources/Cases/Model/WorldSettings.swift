@@ -8,8 +8,8 @@ public struct WorldSettings: Sendable {
     package var accessories: [String: QuirkDeclaration] = [:]
     /// The quirks of USB devices, which no simulation has.
     package var usbQuirks: Set<String> = []
-    /// The names of a dongle's chips.
-    package var chips: [String] = []
+    /// Returns the names of a dongle's chips, which only the schema needs.
+    package var chips: @Sendable () -> [String] = { [] }
     /// Returns the reason why a dongle cannot be a chip, or nil.
     package var chipMistake: @Sendable (_ name: String) -> String? = { _ in nil }
     /// Returns the defects that a setting includes.

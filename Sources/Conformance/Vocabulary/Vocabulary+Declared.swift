@@ -142,7 +142,7 @@ extension WorldSettings {
         settings.hosts = byName(QuirkCatalogue.hosts)
         settings.accessories = byName(QuirkCatalogue.accessories)
         settings.usbQuirks = Set(QuirkCatalogue.controllers.filter { $0.part == .usb }.map(\.name))
-        settings.chips = ChipProfile.all.map(\.name)
+        settings.chips = { ChipProfile.all.map(\.name) }
         settings.chipMistake = QuirkCatalogue.chipMistake
         settings.defects = QuirkCatalogue.defects
         return settings
