@@ -12,14 +12,6 @@ struct ChipEntry: Decodable {
         var productName: String?
     }
 
-    struct Version: Decodable {
-        var hci: UInt8
-        var revision: UInt16
-        var lmp: UInt8
-        var company: UInt16
-        var subversion: UInt16
-    }
-
     struct VendorReturn: Decodable {
         var command: UInt16
         var octets: String
@@ -39,7 +31,7 @@ struct ChipEntry: Decodable {
     var boot: String?
     var firmware: Firmware?
     var leOnly: Bool?
-    var version: Version?
+    var version: ChipProfile.Version?
     var commands: String?
     var leFeatures: UInt64?
     var lmpFeatures: UInt64?
@@ -70,9 +62,7 @@ extension ChipProfile {
             manufacturer: entry.usb.maker ?? "", product: entry.usb.productName ?? "")
         boot = entry.boot.flatMap { BootModel(rawValue: $0) }
         (hasFirmware, worksWithoutFirmware) = (entry.firmware == .loaded, entry.firmware == .optional)
-        version = entry.version.map {
-            Version(hci: $0.hci, hciSubversion: $0.revision, lmp: $0.lmp, company: $0.company, lmpSubversion: $0.subversion)
-        }
+        version = entry.version
         isDualMode = entry.leOnly != true
         commands = entry.commands.map(Self.octets)
         (leFeatures, lmpFeatures, states) = (entry.leFeatures, entry.lmpFeatures, entry.states)
@@ -82,7 +72,7 @@ extension ChipProfile {
         (acceptList, resolvingList) = (entry.acceptList ?? acceptList, entry.resolvingList ?? resolvingList)
         (advertisingSets, advertisingData) = (entry.advertisingSets ?? advertisingSets, entry.advertisingData ?? advertisingData)
         for row in entry.vendorReturns ?? [] { vendorReturns[row.command] = Self.octets(row.octets) }
-        switches = entry.quirks ?? []
+        quirks = entry.quirks ?? []
         pageTitle = entry.page
         about = entry.about
     }

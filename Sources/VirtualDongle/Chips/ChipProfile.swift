@@ -4,7 +4,7 @@ import Simulation
 /// A chip as seen from outside: USB descriptors, version and capabilities, and behaviour.
 public struct ChipProfile: Sendable {
     /// The five values of Read_Local_Version_Information. Core Vol 4, Part E, 7.4.1.
-    struct Version: Sendable {
+    struct Version: Sendable, Decodable {
         var hci: UInt8
         var hciSubversion: UInt16
         var lmp: UInt8
@@ -48,8 +48,8 @@ public struct ChipProfile: Sendable {
     var resolvingList = 8
     var advertisingSets = 3
     var advertisingData = 1_650
-    /// Behaviour, as switches.
-    public var switches: [String] = []
+    /// Quirks as `NAME` or `NAME=VALUE`.
+    public var quirks: [String] = []
     /// Return parameters of vendor read commands, after the status.
     var vendorReturns: [UInt16: [UInt8]] = [:]
     /// Heading and sections of the chip's page; empty for a chip without one.

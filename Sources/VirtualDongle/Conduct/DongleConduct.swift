@@ -28,7 +28,7 @@ public struct DongleConduct: Sendable, Equatable {
     public init(chip: ChipProfile, legalOnly: Bool = false) {
         self.chip = chip.name
         claims = !legalOnly
-        for text in chip.switches {
+        for text in chip.quirks {
             guard let (quirk, value) = try? Self.read(text), !legalOnly || !quirk.isDefectInProcess(value) else { continue }
             add(quirk.name, value)
         }

@@ -31,7 +31,7 @@ struct DongleKindOptions: ParsableArguments {
 
     func printLists() {
         if listChips {
-            for chip in ChipProfile.all { Console.line("\(chip.name): \(chip.title)\(chip.switches.map { "\n    \($0)" }.joined())") }
+            for chip in ChipProfile.all { Console.line("\(chip.name): \(chip.title)\(chip.quirks.map { "\n    \($0)" }.joined())") }
         }
         guard listQuirks else { return }
         for quirk in QuirkCatalogue.controllers {

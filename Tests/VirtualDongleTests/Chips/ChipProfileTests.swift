@@ -57,7 +57,7 @@ import Transport
         #expect(version.companyIdentifier == known.company)
         #expect(version.hciVersion == known.hci || chip.boot != nil)
         #expect(version.lmpSubversion == known.lmpSubversion && version.hciSubversion == known.hciSubversion)
-        if let commands = chip.commands, !chip.switches.contains(where: { $0.hasPrefix("no-") || $0.hasPrefix("refuses") }) {
+        if let commands = chip.commands, !chip.quirks.contains(where: { $0.hasPrefix("no-") || $0.hasPrefix("refuses") }) {
             #expect(try host.returns(of: HCICommands.ReadLocalSupportedCommands.self)?.supportedCommands == commands.padded(to: 64))
         }
         if let features = chip.leFeatures {

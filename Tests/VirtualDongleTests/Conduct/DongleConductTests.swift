@@ -18,7 +18,7 @@ import Testing
 
     @Test func everySwitchOfAChipCanBeRead() throws {
         #expect(ChipProfile.all.count == Set(ChipProfile.all.map(\.name)).count && ChipProfile.all.count >= 14)
-        for chip in ChipProfile.all { _ = try DongleConduct(chip.switches) }
+        for chip in ChipProfile.all { _ = try DongleConduct(chip.quirks) }
     }
 
     @Test(arguments: [
