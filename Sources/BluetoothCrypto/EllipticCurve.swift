@@ -17,7 +17,7 @@ enum EllipticCurve {
         guard let group = makeGroup(numbers) else { return nil }
         defer { EC_GROUP_free(group) }
         guard let factor = Self.number(scalar.octets, numbers), let product = EC_POINT_new(group) else { return nil }
-        defer { EC_POINT_free(product) }
+        defer { EC_POINT_clear_free(product) }
         if let point {
             guard Self.read(point.x.octets + point.y.octets, into: product, group, numbers),
                 EC_POINT_mul(group, product, nil, product, factor, numbers) == 1
