@@ -63,23 +63,6 @@ final class Endpoint: HCITransport, HCITransportSink {
         var sent: (number: Int, time: Microseconds)?
     }
 
-    /// The controller's answer to a command.
-    struct Reply: Sendable {
-        /// The event with the answer.
-        var event: HCIPacket
-        /// True for Command Status, false for Command Complete.
-        var isStatus: Bool
-        /// The return parameters, or the status octet.
-        var parameters: [UInt8]
-        /// The packet numbers of command and answer in the capture.
-        var commandNumber: Int
-        var number: Int
-        var sentAt: Microseconds
-        var answeredAt: Microseconds
-        /// The position in the log after the answer.
-        var index: Int
-    }
-
     init(_ side: Side, on transport: any HCITransport, log: ObservationLog, recorder: Recorder, loop: RunLoop) {
         self.side = side
         self.transport = transport
