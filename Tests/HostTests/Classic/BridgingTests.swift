@@ -50,6 +50,20 @@ import Timing
         try await hosts.near.connect(to: hosts.far.address, bridging: profiles) { told.phone.append($0) }
     }
 
+    /// The accessory scans for pages only after the first page has timed out, which takes 5.12 s.
+    @Test func aPageThatWasNotAnsweredIsRepeated() throws {
+        try Self.run { hosts, told in
+            try await hosts.far.setScan(isDiscoverable: false, isConnectable: false)
+            hosts.loop.schedule(after: .milliseconds(6_500)) {
+                hosts.far.commands.post(HCICommands.WriteScanEnable(scanEnable: 2))
+            }
+            let began = hosts.loop.now
+            let bridge = try await Self.bridge(hosts, told, [.hfp])
+            #expect(bridge.failures.isEmpty && (hosts.loop.now - began).seconds > 6.5)
+            #expect(told.phone.filter { Self.name($0) == "paged" }.count == 1)
+        }
+    }
+
     /// Each step occurs once and in order, and no user is asked twice.
     @Test(arguments: [
         (IOCapability.displayYesNo, 2, SecurityMode4Level.secureConnections, LinkKeyType.authenticatedCombinationP256),
