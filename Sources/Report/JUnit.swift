@@ -61,7 +61,8 @@ public enum JUnit {
         let file = result.capture.map { " of \($0)" } ?? ""
         let evidence = result.evidence.map { "packet \($0.packet)\(file) (\($0.side)): \($0.text)" }
         let place = result.failedStep.map { ["at \($0.position): \($0.step)"] } ?? []
-        return (title + place + (result.swap.map { [$0.line] } ?? []) + evidence).joined(separator: "\n")
+        let commands = result.commands.map { ([$0.line] + $0.output.split(separator: "\n").map { "  \($0)" }).joined(separator: "\n") }
+        return (title + place + (result.swap.map { [$0.line] } ?? []) + evidence + commands).joined(separator: "\n")
     }
 
     /// The line of the case file at which the case stopped.

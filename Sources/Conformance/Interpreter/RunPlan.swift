@@ -26,6 +26,8 @@ public struct RunPlan: Sendable {
     public var device: DeviceDescription?
     /// The name of the description's file.
     public var deviceFile = "its description"
+    /// The user's commands around each case.
+    public var commands = CaseCommands()
     /// The user's labels of the run, including `build`, the tested build.
     public var labels: [String: String] = [:]
 

@@ -26,6 +26,7 @@ public final class Runner {
     /// The commands that the subject supports, once a case has read them.
     private var claimed: Set<String>?
     private let devices: HeldDevices?
+    private let commands: CommandRun
     private weak var observer: (any RunObserver)?
     /// Raised on any thread to end the run; cases that have not run become INCONC.
     public let stopping = StopFlag()
@@ -49,6 +50,7 @@ public final class Runner {
     ) {
         self.devices = devices
         self.plan = plan
+        commands = CommandRun(plan.commands, stopping: stopping)
         self.recorder = recorder
         devices?.recorder = recorder
         self.observer = observer
@@ -100,7 +102,9 @@ public final class Runner {
                 continue
             }
             observer?.began(testCase, index: index)
+            commands.begin(testCase)
             var outcome = triedAgain(testCase, after: outcome(of: testCase))
+            outcome.commands = commands.reports
             outcome.swap = swapped(testCase, after: outcome)
             outcome.about = CaseFacts(testCase)
             try keep(&outcome)
@@ -156,7 +160,7 @@ public final class Runner {
     private func triedAgain(_ testCase: TestCase, after first: CaseResult) -> CaseResult {
         var (result, attempts) = (first, [CaseAttempt(first)])
         defer { factory.attempt = 1 }
-        while attempts.count <= plan.retries, !result.isSettled, reasonNotToRun == nil {
+        while attempts.count <= commands.retries(after: result.verdict, planned: plan.retries), !result.isSettled, reasonNotToRun == nil {
             factory.attempt += 1
             let next = outcome(of: testCase)
             attempts.append(CaseAttempt(next))
@@ -212,9 +216,11 @@ public final class Runner {
 
     private func runOne(_ testCase: TestCase) -> CaseResult {
         if let result = resultWithoutRunning(testCase) { return result }
-        let loop = factory.makeLoop()
-        defer { if !factory.sharesLoop { loop.end() } }
-        return run(testCase, on: loop)
+        return commands.around(testCase) {
+            let loop = factory.makeLoop()
+            defer { if !factory.sharesLoop { loop.end() } }
+            return run(testCase, on: loop)
+        }
     }
 
     /// Runs a case in its own world, which ends afterwards.

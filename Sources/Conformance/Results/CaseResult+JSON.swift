@@ -3,7 +3,7 @@ import Foundation
 /// The format of a case in `results.json`, documented in docs/guide/results.md.
 extension CaseResult: Codable {
     private enum Key: String, CodingKey {
-        case id, title, verdict, covers, seed, capture, evidence, message, step, notes, swap, started, attempts, flaky
+        case id, title, verdict, covers, seed, capture, evidence, message, step, notes, swap, started, attempts, flaky, commands
         case notRun = "not_run"
         case partialCovers = "covers_partly"
         case duration = "duration_ms"
@@ -41,6 +41,7 @@ extension CaseResult: Codable {
         steps = try values.decodeIfPresent([StepRecord].self, forKey: .steps) ?? []
         started = try values.decodeIfPresent(String.self, forKey: .started)
         attempts = try values.decodeIfPresent([CaseAttempt].self, forKey: .attempts) ?? []
+        commands = try values.decodeIfPresent([CommandReport].self, forKey: .commands) ?? []
         isNotRun = try values.decodeIfPresent(Bool.self, forKey: .notRun) ?? false
         about.file = try values.decodeIfPresent(String.self, forKey: .file) ?? ""
         about.purpose = try values.decodeIfPresent(String.self, forKey: .purpose) ?? ""
@@ -71,6 +72,7 @@ extension CaseResult: Codable {
         if !steps.isEmpty, verdict != .notApplicable { try values.encode(steps, forKey: .steps) }
         try values.encodeIfPresent(started, forKey: .started)
         if !attempts.isEmpty { try values.encode(attempts, forKey: .attempts) }
+        if !commands.isEmpty { try values.encode(commands, forKey: .commands) }
         if isFlaky { try values.encode(true, forKey: .flaky) }
         if isNotRun { try values.encode(true, forKey: .notRun) }
         for (text, key) in [(about.file, Key.file), (about.purpose, .purpose), (about.reference, .reference)] where !text.isEmpty {

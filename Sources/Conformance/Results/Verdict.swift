@@ -111,6 +111,8 @@ public struct CaseResult: Sendable, Hashable {
     public var trace: CaseTrace?
     /// All attempts if there were several; the case has the verdict of one of them.
     public var attempts: [CaseAttempt] = []
+    /// The user's commands that ran around the attempts.
+    public var commands: [CommandReport] = []
     /// True if the run ended before the case.
     public var isNotRun = false
     /// The loss of the connection that ended the case while an answer was awaited.

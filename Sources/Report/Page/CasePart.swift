@@ -25,7 +25,7 @@ struct CasePart {
             <details class="case \(style)" id="\(Markup.text(result.id))" data-verdict="\(style)"\(tags)\(open)>\
             <summary>\(Markup.badge(result.verdict))<h4>\(Markup.text(name))</h4><span class="title">\(Markup.text(result.title))</span>\
             <span class="time">\(Markup.milliseconds(result.virtualMilliseconds)) ms</span></summary>
-            <div class="body">\(outcome)\(about)\(since)\(steps)\(ladder)\(evidence)\(again)</div></details>
+            <div class="body">\(outcome)\(about)\(since)\(steps)\(ladder)\(evidence)\(commands)\(again)</div></details>
 
             """
     }
@@ -128,6 +128,18 @@ struct CasePart {
                 """
         }
         return #"<h5>Evidence</h5><ul class="evidence">\#(items.joined())</ul>"#
+    }
+
+    /// The user's commands around the case, with their output.
+    private var commands: String {
+        guard !result.commands.isEmpty else { return "" }
+        let items = result.commands.map { command in
+            let omitted = command.omitted > 0 ? "(\(command.omitted) octets before are not shown)\n" : ""
+            let text = omitted + command.output
+            let output = text.isEmpty ? "" : #"<pre class="command" tabindex="0">\#(Markup.output(text))</pre>"#
+            return "<li>\(Markup.text(command.line))\(output)</li>"
+        }
+        return #"<h5>Commands around the case</h5><ul class="evidence">\#(items.joined())</ul>"#
     }
 
     // MARK: Repetition and links

@@ -11,6 +11,11 @@ enum Markup {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { Self.text(String($0)) }.joined(separator: "<br>")
     }
 
+    /// Text for a `pre` element.
+    static func output(_ text: String) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { Self.text(String($0)) }.joined(separator: "\n")
+    }
+
     static func badge(_ verdict: Verdict) -> String {
         #"<span class="badge \#(cssClass(verdict))">\#(verdict.rawValue)</span>"#
     }

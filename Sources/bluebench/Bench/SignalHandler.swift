@@ -1,3 +1,4 @@
+import Conformance
 import Synchronization
 import Timing
 import Transport
@@ -35,6 +36,7 @@ final class SignalHandler: Sendable {
         while sigwait(&awaited, &caught) == 0 {
             guard let action = action.withLock({ $0.take() }) else {
                 Console.complain("ended by \(Self.name(caught))")
+                UserCommands.killAll()
                 _exit(128 + caught)
             }
             action()

@@ -30,6 +30,7 @@ struct RunCommand: ParsableCommand {
     @OptionGroup(title: "Virtual time of a foreign host") var sharing: VirtualTimeOptions
     @OptionGroup(title: "Dongles on USB") var firmware: FirmwareOptions
     @OptionGroup(title: "Course of the run") var controls: RunControls
+    @OptionGroup(title: "Commands around a case") var commands: CommandOptions
     @OptionGroup(title: "Report") var outputs: ReportOptions
     @OptionGroup(title: "Captures") var captures: CaptureOptions
     @OptionGroup(title: "Terminal") var terminal: TerminalOptions
@@ -56,6 +57,7 @@ struct RunCommand: ParsableCommand {
             do { plan.device = try DeviceDescription.load(description) } catch { throw CommandFailure(.usage, "\(error)") }
             plan.deviceFile = URL(fileURLWithPath: description).lastPathComponent
         }
+        plan.commands = commands.commands(report: outputs.report)
         plan.labels = try outputs.labels()
         if selection.list {
             for testCase in plan.cases { Console.line("\(testCase.id)  \(PlainText.escaped(testCase.title))") }
@@ -76,6 +78,7 @@ struct RunCommand: ParsableCommand {
             throw CommandFailure(.usage, "--swap exchanges two dongles of the bench: the subject here has its own")
         }
         try devices.check()
+        try commands.check()
         try sharing.check()
         if sharing.virtualTime, devices.subjectPort == nil {
             throw CommandFailure(.usage, "--virtual-time needs --subject-port: two virtual devices are in virtual time anyway")
