@@ -17,7 +17,7 @@ SOAK = "SOAK" in os.environ
 
 def commands():
     """The commands of the README, with the contents of files."""
-    [block] = re.findall(r"## A product in five commands\n(?:.+\n)+\n((?:    .*\n)+)", (ROOT / "README.md").read_text())
+    [block] = re.findall(r"## Test a product in five commands\n(?:.+\n)+\n((?:    .*\n)+)", (ROOT / "README.md").read_text())
     for line in block.splitlines():
         words = shlex.split(line)
         file = words[words.index(">") + 1] if ">" in words else None
