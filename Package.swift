@@ -114,7 +114,9 @@ let package = Package(
         tests("Timing", ["Transport", "Packets"]),
         tests("Transport", ["BenchTesting", "Capture", "Timing", "Packets"]),
         tests("Dongles", ["BenchTesting", "VirtualDongle", "TransportUSB", "Simulation", "Transport", "Timing", "Packets"]),
-        tests("TransportUSB", ["Dongles", "VirtualDongle", "Simulation", "Transport", "Timing", "Packets"]),
+        tests(
+            "TransportUSB",
+            ["BenchTesting", "Misbehaviour", "Dongles", "VirtualDongle", "Simulation", "Transport", "Timing", "Packets"]),
         tests("Simulation", ["BenchTesting", "BluetoothCrypto", "Capture", "Transport", "Timing", "Misbehaviour", "Packets"]),
         tests("Capture", ["Transport", "Timing", "Packets"]),
         tests("Cases", ["Timing", "Misbehaviour", "Packets"]),

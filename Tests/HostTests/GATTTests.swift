@@ -200,7 +200,7 @@ import Timing
             let pair = try await pair(world)
             var quirks = HostQuirks()
             quirks.rewrites = PacketRules([
-                try PacketRewrite(.att, "ATT_READ_RSP", .append([0xFF]), skip: 1, count: 1),
+                try PacketRewrite(.att, "ATT_READ_RSP", .append([0xFF]), Occurrences(skip: 1, count: 1)),
                 try PacketRewrite(.att, "ATT_WRITE_RSP", .drop),
             ])
             quirks.usedMTU = 30

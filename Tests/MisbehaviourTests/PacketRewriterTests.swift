@@ -66,11 +66,8 @@ struct PacketRulesTests {
             expected: [phy, HCIPacket(event: HCIEvents.DisconnectionComplete(status: .success, connectionHandle: 1, reason: .success))]),
         Row(
             description: "every second",
-            make: {
-                var rule = try PacketRewrite(.hciEvents, "LE_PHY_Update_Complete", .drop)
-                rule.every = 2
-                return rule
-            }, packets: [phy, phy, phy], expected: [phy, phy]),
+            make: { try PacketRewrite(.hciEvents, "LE_PHY_Update_Complete", .drop, Occurrences(every: 2)) }, packets: [phy, phy, phy],
+            expected: [phy, phy]),
         Row(
             description: "data in another order", make: { try PacketRewrite(.hciData, "ACL_Data", .swap) }, layer: .hciData,
             packets: [data(1), data(2), data(3), data(4)], expected: [data(2), data(1), data(4), data(3)]),
@@ -135,8 +132,7 @@ struct PacketRulesTests {
 
     /// Packets that match are counted by skip, every and count; packets that the predicate excludes are not counted.
     @Test func rulesCount() throws {
-        var rule = try PacketRewrite(.att, "ATT_HANDLE_VALUE_CFM", .drop, skip: 1, count: 2)
-        rule.every = 2
+        var rule = try PacketRewrite(.att, "ATT_HANDLE_VALUE_CFM", .drop, Occurrences(skip: 1, every: 2, count: 2))
         rule.predicate = { $0.count == 1 }
         var rules = PacketRules([rule])
         let pdus: [[UInt8]] = [[0x1E]] + Array(repeating: [[0x1E, 0], [0x1E]], count: 6).flatMap(\.self)

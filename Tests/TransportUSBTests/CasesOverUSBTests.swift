@@ -52,7 +52,7 @@
         /// Events are delayed as by real dongles, so that data on the other pipe overtakes some of them.
         @Test func dataThatOvertakesItsConnectionIsNotLost() async throws {
             let result = try await TaggedRun.one(
-                ["gap-conn/first-data", "--set", "times=80"], lateBy: .milliseconds(4)...(.milliseconds(11)))
+                ["gap-conn/first-data", "--set", "times=80"], lateBy: "4-11")
             let subject = try #require(result.document.run.devices?.first { $0.side == "subject" }, "\(result.output)")
             #expect(result.code == 0, "\(result.output)")
             #expect(subject.held > 0 && subject.dropped == 0 && subject.worstWaitMs > 0 && subject.worstWaitMs < 100, "\(subject)")
@@ -62,7 +62,7 @@
         }
 
         @Test func dataThatWaitsTooLongIsDroppedAndTheRunSaysSo() async throws {
-            let result = try await TaggedRun.one(["gap-conn/first-data"], lateBy: .milliseconds(250)...(.milliseconds(250)))
+            let result = try await TaggedRun.one(["gap-conn/first-data"], lateBy: "250")
             let subject = try #require(result.document.run.devices?.first { $0.side == "subject" }, "\(result.output)")
             #expect(result.code == 1, "\(result.output)")
             #expect(result.document.cases.map(\.verdict) == ["FAIL"])

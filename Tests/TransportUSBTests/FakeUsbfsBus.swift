@@ -15,14 +15,14 @@
         ///   - boot: dongles that need firmware.
         ///   - conduct: chip and behaviour of the dongles.
         ///   - subject: conduct of the second dongle, if different.
-        ///   - faults: faults of the dongles, by index.
+        ///   - halt: a halting endpoint of the first dongle.
         ///   - seed: determines packet loss and all other random choices.
         ///   - surround: changes the air.
         ///   - voicePacketSizes: isochronous packet size of each alternate setting.
         ///   - configure: changes the configurations of the controllers.
         init(
             boot: BootModel? = nil, conduct: DongleConduct = DongleConduct(), subject: DongleConduct? = nil,
-            faults: [Int: USBDongleFaults] = [:],
+            halt: USBConduct.Halt? = nil,
             seed: UInt64 = 1,
             surround: (Simulation) throws -> Void = { _ in },
             voicePacketSizes: [Int] = DongleDescriptors(serialNumber: "").voicePacketSizes,
@@ -45,12 +45,10 @@
                 return try conducts[index].makeBackend(
                     simulation, configurations: [configuration], seed: seed &+ UInt64(index), on: loop)
             }
-            var faults = faults
-            for (index, conduct) in conducts.enumerated() where !conduct.isEmpty {
-                conduct.apply(to: &faults[index, default: USBDongleFaults()].conduct)
-            }
+            var usb = Dictionary(uniqueKeysWithValues: conducts.enumerated().map { ($0, $1.usb) })
+            usb[0]?.halt = halt
             server = try UsbfsServer(
-                folder: folder, serialNumbers: ["BB1", "BB2"], on: loop, faults: faults,
+                folder: folder, serialNumbers: ["BB1", "BB2"], on: loop, conducts: usb,
                 describe: {
                     var descriptors = boot?.descriptors(serialNumber: $0) ?? DongleDescriptors(serialNumber: $0)
                     descriptors.voicePacketSizes = voicePacketSizes

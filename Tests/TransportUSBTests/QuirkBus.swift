@@ -19,14 +19,9 @@
                 let configuration = ControllerConfiguration(address: DeviceAddress(value: 0x02BB_0000_0000 + UInt64(index + 1)))
                 return try conduct.makeBackend(simulation, configurations: [configuration], on: loop)
             }
-            var faults: [Int: USBDongleFaults] = [:]
-            for (index, conduct) in conducts.enumerated() {
-                var fault = USBDongleFaults()
-                conduct.apply(to: &fault.conduct)
-                faults[index] = fault
-            }
             server = try UsbfsServer(
-                folder: folder, serialNumbers: conducts.indices.map { "Q\($0)" }, on: loop, faults: faults,
+                folder: folder, serialNumbers: conducts.indices.map { "Q\($0)" }, on: loop,
+                conducts: Dictionary(uniqueKeysWithValues: conducts.enumerated().map { ($0, $1.usb) }),
                 describe: { serial in
                     var descriptors = DongleDescriptors(serialNumber: serial)
                     if let index = Int(serial.dropFirst()), conducts.indices.contains(index) { conducts[index].apply(to: &descriptors) }

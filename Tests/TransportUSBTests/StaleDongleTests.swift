@@ -1,5 +1,6 @@
 #if os(Linux)
     import Foundation
+    import Misbehaviour
     import Testing
     import Timing
     import VirtualDongle
@@ -19,7 +20,8 @@
 
         struct Trial: Sendable, CustomStringConvertible {
             var description: String
-            var faults: USBDongleFaults
+            var quirks: [String] = []
+            var halt: USBConduct.Halt?
             var expected: Expected
             var cases = ["hci/encrypt"]
             var options: [String] = []
@@ -30,54 +32,37 @@
         private static let port = "answered after a reset of the USB port"
         private static let withData = ["gap-conn/data-both-ways"]
 
-        private static func deaf(_ times: Int, survives: Bool = false) -> USBDongleFaults {
-            var faults = USBDongleFaults()
-            faults.unheardResets = times
-            faults.survivesPortReset = survives
-            return faults
+        private static func halt(_ endpoint: UInt8, after: Int, times: Int = 1, survives: Bool = false) -> USBConduct.Halt {
+            USBConduct.Halt(endpoint: endpoint, Occurrences(skip: after, count: times), survivesPortReset: survives)
         }
-
-        private static func halt(_ endpoint: UInt8, after: Int, times: Int = 1, survives: Bool = false) -> USBDongleFaults {
-            var faults = USBDongleFaults()
-            faults.halt = USBDongleFaults.Halt(endpoint: endpoint, after: after, times: times)
-            faults.survivesPortReset = survives
-            return faults
-        }
-
-        private static let chatty: USBDongleFaults = {
-            var faults = USBDongleFaults()
-            faults.staleEvents = [[0x0E, 4, 1, 0x03, 0x0C, 0], [0x05, 4, 0, 0x40, 0, 0x13]]
-            faults.staleData = [[0x40, 0x20, 1, 0, 7]]
-            return faults
-        }()
 
         static let trials: [Trial] = [
-            Trial(description: "old packets", faults: chatty, expected: Expected(startup: atOnce, discarded: 3)),
-            Trial(description: "deaf once", faults: deaf(1), expected: Expected(startup: second)),
-            Trial(description: "deaf until its port is reset", faults: deaf(9), expected: Expected(startup: port)),
+            Trial(description: "old packets", quirks: ["stale-data"], expected: Expected(startup: atOnce, discarded: 3)),
+            Trial(description: "deaf once", quirks: ["first-reset-unanswered"], expected: Expected(startup: second)),
+            Trial(description: "deaf until its port is reset", quirks: ["first-reset-unanswered=9"], expected: Expected(startup: port)),
             Trial(
-                description: "deaf for good", faults: deaf(99, survives: true),
+                description: "mute for good", quirks: ["event-size-hole=3"],
                 expected: Expected(text: "usb:1-1: it does not answer HCI_Reset, not even after a reset of its port", code: 3)),
             Trial(
-                description: "events halt until the port is reset", faults: halt(0x81, after: 0, times: 99),
+                description: "events halt until the port is reset", halt: halt(0x81, after: 0, times: 99),
                 expected: Expected(startup: port, clearedHalts: 3...3)),
             Trial(
-                description: "events halt for good", faults: halt(0x81, after: 0, times: 99, survives: true),
+                description: "events halt for good", halt: halt(0x81, after: 0, times: 99, survives: true),
                 expected: Expected(text: "endpoint 0x81 halts again whenever it is cleared; not even a reset of its port helps", code: 3)),
-            Trial(description: "events halt once", faults: halt(0x81, after: 16), expected: Expected(startup: atOnce, clearedHalts: 1...1)),
+            Trial(description: "events halt once", halt: halt(0x81, after: 16), expected: Expected(startup: atOnce, clearedHalts: 1...1)),
             Trial(
-                description: "data in halt twice", faults: halt(0x82, after: 9, times: 2),
+                description: "data in halt twice", halt: halt(0x82, after: 9, times: 2),
                 expected: Expected(startup: atOnce, clearedHalts: 2...2), cases: withData),
             Trial(
-                description: "data out halt once", faults: halt(0x02, after: 3), expected: Expected(startup: atOnce, clearedHalts: 1...1),
+                description: "data out halt once", halt: halt(0x02, after: 3), expected: Expected(startup: atOnce, clearedHalts: 1...1),
                 cases: withData),
             Trial(
-                description: "events halt again and again", faults: halt(0x81, after: 24, times: 99),
+                description: "events halt again and again", halt: halt(0x81, after: 24, times: 99),
                 expected: Expected(
                     startup: atOnce, clearedHalts: 3...24, losses: 1,
                     text: "endpoint 0x81 halts again whenever it is cleared; its port was reset", code: 3), cases: UnplugTrial.quick),
             Trial(
-                description: "events halt until the pipe is opened again", faults: halt(0x81, after: 24, times: 99),
+                description: "events halt until the pipe is opened again", halt: halt(0x81, after: 24, times: 99),
                 expected: Expected(startup: atOnce, clearedHalts: 3...24, losses: 1, text: "is back after"),
                 cases: UnplugTrial.quick,
                 options: ["--wait-for-replug", "20"]),
@@ -85,7 +70,7 @@
 
         @Test(arguments: trials)
         func theReportSaysWhatBroughtTheDongleToAnswer(trial: Trial) throws {
-            let bus = try FakeUsbfsBus(faults: [0: trial.faults])
+            let bus = try FakeUsbfsBus(conduct: DongleConduct(trial.quirks), subject: DongleConduct(), halt: trial.halt)
             let folder = bus.folder + ".report"
             defer { try? FileManager.default.removeItem(atPath: folder) }
             let arguments =

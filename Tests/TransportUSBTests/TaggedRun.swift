@@ -73,11 +73,11 @@
             }
         }
 
-        static func one(_ arguments: [String], lateBy range: ClosedRange<Microseconds>) async throws -> Outcome {
-            var faults = USBDongleFaults()
-            faults.eventsLateBy = range
-            let late = faults
-            return try await onThread { try outcome(FakeUsbfsBus(faults: [1: late]), arguments + devices, within: 60) }
+        static func one(_ arguments: [String], lateBy range: String) async throws -> Outcome {
+            let late = try DongleConduct(["data-overtakes-events=\(range)"])
+            return try await onThread {
+                try outcome(FakeUsbfsBus(conduct: DongleConduct(), subject: late), arguments + devices, within: 60)
+            }
         }
 
         static func compare(_ found: [Document.Case], with expected: [Document.Case]) {

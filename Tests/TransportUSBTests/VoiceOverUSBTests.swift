@@ -8,9 +8,11 @@
     @Suite(.serialized, .onFakeUSB)
     struct VoiceOverUSBTests {
         private static func bus(
-            voicePacketSizes: [Int] = [0, 9, 17, 25, 33, 49, 63], faults: [Int: USBDongleFaults] = [:]
+            voicePacketSizes: [Int] = [0, 9, 17, 25, 33, 49, 63], quirks: [String] = []
         ) throws -> FakeUsbfsBus {
-            try FakeUsbfsBus(faults: faults, voicePacketSizes: voicePacketSizes) { $0.profile = .dual }
+            try FakeUsbfsBus(
+                conduct: DongleConduct(quirks), subject: DongleConduct(), voicePacketSizes: voicePacketSizes
+            ) { $0.profile = .dual }
         }
 
         struct Row: Sendable, CustomTestStringConvertible {
@@ -80,9 +82,7 @@
         /// Every twentieth isochronous packet to the phone is lost: it detects the missing frames by their numbers, and the rest of the
         /// call is intact.
         @Test func framesOfACallAreCountedAtBothEnds() throws {
-            var faults = USBDongleFaults()
-            faults.conduct.losesVoiceEvery = 20
-            let bus = try Self.bus(faults: [0: faults])
+            let bus = try Self.bus(quirks: ["loses-voice=20"])
             let (phone, accessory) = try Self.call(bus, seconds: 2)
             #expect(try phone.end(within: .seconds(40), on: bus.loop) && accessory.end(within: .seconds(20), on: bus.loop))
             #expect(phone.reap() == 0 && accessory.reap() == 0, "\(phone.output)\(accessory.output)")

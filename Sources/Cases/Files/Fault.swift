@@ -1,3 +1,4 @@
+import Misbehaviour
 import Packets
 
 /// The faults of a subject: settings of its controller and host, and rewritten packets.
@@ -19,24 +20,18 @@ public struct Fault: Sendable, Hashable {
         /// The fields that a PDU must have.
         public var fields: [FieldPredicate]
         public var change: Change
-        /// The number of packets that remain unchanged first, and the number that are changed.
-        public var skip: Int
-        public var times: Int?
-        /// Only every n-th packet is changed.
-        public var every: Int
+        /// The matching packets that are changed.
+        public var occurrences: Occurrences
         public var position: Position
 
         package init(
-            target: Target = .sent, pdu: String, fields: [FieldPredicate], change: Change, skip: Int, times: Int?, every: Int = 1,
-            position: Position
+            target: Target = .sent, pdu: String, fields: [FieldPredicate], change: Change, occurrences: Occurrences, position: Position
         ) {
             self.target = target
             self.pdu = pdu
             self.fields = fields
             self.change = change
-            self.skip = skip
-            self.times = times
-            self.every = every
+            self.occurrences = occurrences
             self.position = position
         }
     }

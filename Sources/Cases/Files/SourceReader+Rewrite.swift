@@ -1,3 +1,4 @@
+import Misbehaviour
 import Packets
 import Yams
 
@@ -32,7 +33,8 @@ extension SourceReader {
         guard let change = change(&keys, name, fields, head) else { return nil }
         finish(keys, of: "a rewrite", allowed: Self.rewriteKeys)
         return Fault.Rewrite(
-            target: target, pdu: name, fields: conditions, change: change, skip: skip, times: times, every: every, position: position(node))
+            target: target, pdu: name, fields: conditions, change: change,
+            occurrences: Occurrences(skip: skip, every: every, count: times), position: position(node))
     }
 
     /// The declared name of ACL data for the host.

@@ -23,7 +23,8 @@ enum SendInstead: NamedAction {
             return CaseRecord()
         }
         let effect: PacketRewrite.Effect = bytes.isEmpty ? .drop : .replace(bytes)
-        driver.host.quirks.rewrites.append(try PacketRewrite(layer, name, effect, skip: try context(skip), count: try context(times)))
+        let occurrences = Occurrences(skip: try context(skip), count: try context(times))
+        driver.host.quirks.rewrites.append(try PacketRewrite(layer, name, effect, occurrences))
         return CaseRecord()
     }
 

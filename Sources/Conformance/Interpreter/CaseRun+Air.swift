@@ -1,4 +1,5 @@
 import Cases
+import Misbehaviour
 import Packets
 import Timing
 
@@ -50,7 +51,7 @@ extension CaseRun {
             change = .fields(zip(fields.names, fields.values).map { Fault.Edit(path: $0, source: .value(.literal($1))) })
         }
         let rule = Fault.Rewrite(
-            pdu: air.name, fields: air.predicates, change: change, skip: 0, times: air.times, position: step.position)
+            pdu: air.name, fields: air.predicates, change: change, occurrences: Occurrences(count: air.times), position: step.position)
         guard try world.add(rule, at: step.side) else { throw StepFailure(.bench, "\(step.summary): there is no such PDU to change") }
     }
 }

@@ -33,8 +33,9 @@ enum FaultRules {
         do {
             let fields = rule.target == .answer ? answerFields(declaration) : declaration.fields
             let effect = try effect(rule, fields)
-            var rewrite = try rule.target == .answer ? PacketRewrite(answersTo: rule.pdu, effect) : PacketRewrite(layer, rule.pdu, effect)
-            (rewrite.skip, rewrite.count, rewrite.every) = (rule.skip, rule.times, rule.every)
+            var rewrite =
+                try rule.target == .answer
+                ? PacketRewrite(answersTo: rule.pdu, effect, rule.occurrences) : PacketRewrite(layer, rule.pdu, effect, rule.occurrences)
             if PacketRewrite.hostLayers.contains(layer) {
                 rewrite.predicate = predicate(rule.fields, layer)
             } else {

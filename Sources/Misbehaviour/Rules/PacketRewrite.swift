@@ -47,12 +47,8 @@ public struct PacketRewrite: Sendable {
     public var condition: [DynamicField] = []
     /// Only packets for which this is true match; nil for all.
     public var predicate: (@Sendable ([UInt8]) -> Bool)?
-    /// Number of matching packets to leave unchanged first.
-    public var skip = 0
-    /// Maximum number of packets changed; nil for no limit.
-    public var count: Int?
-    /// Apply the effect to every n-th matching packet.
-    public var every = 1
+    /// The matching packets that the effect applies to.
+    public var occurrences: Occurrences
     private let code: Int
     private let subevent: Int?
     /// The rule applies to the answer to the command with this opcode.
@@ -60,7 +56,7 @@ public struct PacketRewrite: Sendable {
 
     /// - Parameter name: name in the specification: `LL_PHY_RSP`, `LE_PHY_Update_Complete`, `LE_Set_PHY`, `ACL_Data`.
     /// - Throws: if a PDU or field is unknown, or a value does not fit its field.
-    public init(_ layer: Layer, _ name: String, _ effect: Effect, skip: Int = 0, count: Int? = nil) throws(DynamicPDUError) {
+    public init(_ layer: Layer, _ name: String, _ effect: Effect, _ occurrences: Occurrences = Occurrences()) throws(DynamicPDUError) {
         var sample = try DynamicPDU(layer: layer, name: name)
         if case .change(let changes) = effect {
             for change in changes {
@@ -74,13 +70,14 @@ public struct PacketRewrite: Sendable {
         code = sample.code
         subevent = sample.subevent
         isAboutAnswers = false
-        (self.skip, self.count) = (skip, count)
+        self.occurrences = occurrences
     }
 
     /// A rule for the answer to a command: Command Status, or Command Complete with its return parameters.
-    public init(answersTo command: String, _ effect: Effect) throws(DynamicPDUError) {
+    public init(answersTo command: String, _ effect: Effect, _ occurrences: Occurrences = Occurrences()) throws(DynamicPDUError) {
         layer = .hciEvents
         self.effect = effect
+        self.occurrences = occurrences
         code = try DynamicPDU(layer: .hciCommands, name: command).code
         subevent = nil
         isAboutAnswers = true

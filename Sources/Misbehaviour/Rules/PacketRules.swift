@@ -1,12 +1,9 @@
 import Packets
 
-/// The rules of a tap with their match counts. A tap without rules costs one comparison.
+/// The rules of a tap. A tap without rules costs one comparison.
 public struct PacketRules: Sendable {
     private struct Rule: Sendable {
         var rewrite: PacketRewrite
-        var passed = 0
-        var met = 0
-        var acted = 0
         /// A packet held back until the next matching packet has been sent.
         var held: [UInt8]?
     }
@@ -72,18 +69,9 @@ public struct PacketRules: Sendable {
     private mutating func ruleInForce(_ layer: Layer, _ bytes: [UInt8]) -> Int? {
         guard !rules.isEmpty else { return nil }
         for index in rules.indices {
-            let rule = rules[index]
-            guard rule.rewrite.layer == layer, rule.rewrite.isAbout(bytes), rule.rewrite.count.map({ rule.acted < $0 }) ?? true else {
-                continue
-            }
-            guard rule.passed >= rule.rewrite.skip else {
-                rules[index].passed += 1
-                return nil
-            }
-            rules[index].met += 1
-            guard rules[index].met.isMultiple(of: rule.rewrite.every) else { return nil }
-            rules[index].acted += 1
-            return index
+            let rewrite = rules[index].rewrite
+            guard rewrite.layer == layer, !rewrite.occurrences.isExhausted, rewrite.isAbout(bytes) else { continue }
+            return rules[index].rewrite.occurrences.isDue() ? index : nil
         }
         return nil
     }

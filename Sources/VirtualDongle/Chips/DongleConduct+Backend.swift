@@ -32,10 +32,10 @@ extension DongleConduct {
         return descriptors
     }
 
-    /// USB faults of a dongle with this conduct.
-    public var faults: USBDongleFaults {
-        var faults = USBDongleFaults()
-        apply(to: &faults.conduct)
-        return faults
+    /// USB behaviour of a dongle with this conduct.
+    public var usb: USBConduct {
+        var conduct = USBConduct()
+        for case (.endpoints(let change), let value) in inOrder { change(&conduct, value) }
+        return conduct
     }
 }

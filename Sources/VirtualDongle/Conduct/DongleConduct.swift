@@ -108,7 +108,7 @@ public struct DongleConduct: Sendable, Equatable {
     // MARK: Effects
 
     /// Active switches, in the order in which they apply.
-    private var inOrder: [(effect: QuirkEffect, value: QuirkValue)] {
+    var inOrder: [(effect: QuirkEffect, value: QuirkValue)] {
         DongleQuirk.all.compactMap { quirk in
             settings.first { $0.quirk == quirk.name }.map { (quirk.effect, $0.value) }
         }
@@ -118,11 +118,6 @@ public struct DongleConduct: Sendable, Equatable {
     public func apply(to descriptors: inout DongleDescriptors) {
         profile?.apply(to: &descriptors)
         for case (.descriptors(let change), let value) in inOrder { change(&descriptors, value) }
-    }
-
-    /// Applies the switches to endpoint behaviour.
-    public func apply(to conduct: inout USBConduct) {
-        for case (.endpoints(let change), let value) in inOrder { change(&conduct, value) }
     }
 
     /// Applies the switches to a controller configuration.

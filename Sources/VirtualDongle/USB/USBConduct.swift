@@ -1,3 +1,4 @@
+import Misbehaviour
 import Packets
 
 /// Endpoint behaviour of a dongle that differs from the default, for as long as it is plugged in.
@@ -22,21 +23,25 @@ public struct USBConduct: Sendable, Equatable {
     public struct Leaving: Sendable, Equatable {
         public enum Trigger: Sendable, Equatable {
             case reset
-            case commands(Int)
-            /// A number of vendor commands, such as those that carry firmware.
-            case vendorCommands(Int)
-            case data(Int)
+            case commands
+            /// Vendor commands, such as those that carry firmware.
+            case vendorCommands
+            case data
         }
 
         public var trigger: Trigger
+        private var occurrences: Occurrences
         /// Identifiers after the return; nil for its own.
         public var vendorID: UInt16?
         public var productID: UInt16?
         public var returns: Bool
 
-        /// - Parameter identity: 0 and 0 keep the identifiers.
-        init(_ trigger: Trigger, as identity: (vendor: UInt16, product: UInt16)? = nil, returns: Bool = true) {
+        /// - Parameters:
+        ///   - number: number of host packets until it leaves.
+        ///   - identity: 0 and 0 keep the identifiers.
+        init(_ trigger: Trigger, _ number: Int = 1, as identity: (vendor: UInt16, product: UInt16)? = nil, returns: Bool = true) {
             self.trigger = trigger
+            occurrences = Occurrences(skip: number - 1)
             self.returns = returns
             guard let identity, identity != (0, 0) else { return }
             (vendorID, productID) = identity
@@ -46,21 +51,32 @@ public struct USBConduct: Sendable, Equatable {
 
         /// Counts a host packet; true if the condition is met.
         mutating func isReached(by packet: HCIPacket) -> Bool {
-            switch trigger {
-            case .reset: return packet.commandOpcode == HCICommands.Reset.opcode
-            case .commands(let left) where packet.kind == .command: return count(left) { .commands($0) }
-            case .vendorCommands(let left) where packet.commandOpcode ?? 0 >= Self.vendorGroup: return count(left) { .vendorCommands($0) }
-            case .data(let left) where packet.kind == .acl: return count(left) { .data($0) }
-            case .commands, .vendorCommands, .data: return false
-            }
-        }
-
-        private mutating func count(_ left: Int, _ make: (Int) -> Trigger) -> Bool {
-            trigger = make(left - 1)
-            return left <= 1
+            let isCounted =
+                switch trigger {
+                case .reset: packet.commandOpcode == HCICommands.Reset.opcode
+                case .commands: packet.kind == .command
+                case .vendorCommands: packet.commandOpcode ?? 0 >= Self.vendorGroup
+                case .data: packet.kind == .acl
+                }
+            return isCounted && occurrences.isDue()
         }
     }
 
+    /// An endpoint that halts. USB 2.0, 9.4.5.
+    public struct Halt: Sendable, Equatable {
+        /// Endpoint address with the direction bit: 0x81 events, 0x82 data in, 0x02 data out.
+        public var endpoint: UInt8
+        /// Requests at which it halts instead of accepting them, counted while it is not halted.
+        public var occurrences: Occurrences
+        /// True if a port reset does not help either.
+        public var survivesPortReset: Bool
+
+        public init(endpoint: UInt8, _ occurrences: Occurrences, survivesPortReset: Bool = false) {
+            (self.endpoint, self.occurrences, self.survivesPortReset) = (endpoint, occurrences, survivesPortReset)
+        }
+    }
+
+    public var halt: Halt?
     /// Maximum octets of an event transfer.
     public var eventTransferLimit: Int?
     public var joinsEvents = false
@@ -73,25 +89,22 @@ public struct USBConduct: Sendable, Equatable {
     public var eventsNeedSetInterface = false
     /// Bulk IN is dead until this event; nil if it works.
     public var dataInCure: Cure?
-    /// Number of commands that stall.
-    public var stalledCommands = 0
+    /// Commands that stall.
+    public var stalledCommands = Occurrences(count: 0)
     public var takesVendorRequests = false
     public var refusesVoice = false
     public var silentVoiceAlternate: UInt8?
-    /// Every n-th isochronous packet to the host is lost on the bus.
-    public var losesVoiceEvery: Int?
+    /// Isochronous packets to the host that are lost on the bus.
+    public var lostVoice = Occurrences(count: 0)
     public var leaving: Leaving?
     public var suspension = Suspension.sleeps
-    private var voicePackets = 0
 
     public init() {}
 
-    /// Counts an isochronous packet; true if it is lost.
-    mutating func losesVoice() -> Bool {
-        guard let every = losesVoiceEvery, every > 0 else { return false }
-        voicePackets += 1
-        return voicePackets.isMultiple(of: every)
-    }
+    /// Counts a request to an endpoint that is not halted; true if the endpoint halts instead of accepting it.
+    mutating func halts(_ address: UInt8) -> Bool { halt?.endpoint == address && halt?.occurrences.isDue() == true }
+
+    mutating func portWasReset() { if halt?.survivesPortReset == false { halt = nil } }
 
     /// The time that an event waits for another to share its transfer.
     static let joiningTime = Microseconds.milliseconds(2)

@@ -23,7 +23,7 @@ public final class USBDongle {
     private let loop: RunLoop
     private let pipe: any HCITransport
     private let voice: VoicePipe
-    private var faults: USBDongleFaults
+    private var conduct: USBConduct
     private var control = USBControl()
     private var events = InboundEndpoint()
     private var data = InboundEndpoint()
@@ -34,25 +34,19 @@ public final class USBDongle {
     private var isMute = false
     /// True from a port reset until the controller has answered HCI_Reset; packets of the controller are dropped meanwhile.
     private var isResetting = false
-    private var random: RandomSource
-    private var lastEventDue = Microseconds.zero
-    /// Number of port resets; delayed events from before a reset are not delivered.
-    private var life = 0
+    private var random = RandomSource(seed: 1, label: "stray octets")
 
     /// - Parameters:
     ///   - pipe: the host's end of a controller's pipe.
-    ///   - faults: faults of the USB side.
+    ///   - conduct: behaviour of the USB side.
     public init(
-        descriptors: DongleDescriptors, pipe: any HCITransport, loop: RunLoop, faults: USBDongleFaults = USBDongleFaults()
+        descriptors: DongleDescriptors, pipe: any HCITransport, loop: RunLoop, conduct: USBConduct = USBConduct()
     ) throws(TransportError) {
         self.descriptors = descriptors
         self.pipe = pipe
         self.loop = loop
-        self.faults = faults
-        random = RandomSource(seed: faults.seed, label: "late events")
+        self.conduct = conduct
         voice = VoicePipe(packetSizes: descriptors.voicePacketSizes, on: loop)
-        for packet in faults.staleEvents { _ = events.put(packet) }
-        for packet in faults.staleData { _ = data.put(packet) }
         prepareEndpoints()
         prepareVoice()
         try pipe.open(self)
@@ -60,7 +54,6 @@ public final class USBDongle {
 
     /// Resets the endpoints to their state after plugging in.
     private func prepareEndpoints() {
-        let conduct = faults.conduct
         outbound = OutboundReassembly()
         outbound.takesCommands = descriptors.takesCommandsOnBulk
         outbound.waitsForZeroLength = conduct.waitsForZeroLength ? descriptors.bulkPacketSize : nil
@@ -72,9 +65,9 @@ public final class USBDongle {
     }
 
     private func prepareVoice() {
-        voice.silentAlternate = faults.conduct.silentVoiceAlternate
+        voice.silentAlternate = conduct.silentVoiceAlternate
         voice.complete = { [weak self] in self?.finish($0) }
-        voice.isLost = { [weak self] in self?.faults.conduct.losesVoice() ?? false }
+        voice.isLost = { [weak self] in self?.conduct.lostVoice.isDue() ?? false }
         voice.send = { [weak self] in
             self?.traffic.voiceOut += 1
             self?.pipe.send($0)
@@ -87,7 +80,7 @@ public final class USBDongle {
     public func submit(_ request: USBRequest) {
         guard !isGone else { return finish(USBCompletion(id: request.id, status: .shutdown)) }
         let address = request.endpoint | (request.isIn ? 0x80 : 0)
-        if !control.halted.contains(address), faults.halts(address) { control.halt(address) }
+        if !control.halted.contains(address), conduct.halts(address) { control.halt(address) }
         guard request.endpoint == 0 || !control.halted.contains(address) else {
             return finish(USBCompletion(id: request.id, status: .stall))
         }
@@ -121,9 +114,8 @@ public final class USBDongle {
         data.clear()
         control = USBControl()
         voice.set(alternate: 0)
-        life += 1
         isMute = false
-        faults.portWasReset()
+        conduct.portWasReset()
         prepareEndpoints()
         onPortReset?()
         isResetting = true
@@ -132,13 +124,13 @@ public final class USBDongle {
 
     /// Suspends and resumes the dongle.
     public func suspend() {
-        switch faults.conduct.suspension {
+        switch conduct.suspension {
         case .sleeps: break
         case .mute: isMute = true
         case .returnsAsNew: leave(returning: descriptors)
         }
-        guard faults.conduct.dataInCure == .suspension else { return }
-        faults.conduct.dataInCure = nil
+        guard conduct.dataInCure == .suspension else { return }
+        conduct.dataInCure = nil
         data.isDead = false
         deliver(from: \.data)
     }
@@ -151,7 +143,7 @@ public final class USBDongle {
     private func pass(_ packet: HCIPacket) {
         guard !isMute else { return }
         traffic.lastCommand = packet.commandOpcode ?? traffic.lastCommand
-        if !isLeaving, faults.conduct.leaving?.isReached(by: packet) == true, let leaving = faults.conduct.leaving {
+        if !isLeaving, conduct.leaving?.isReached(by: packet) == true, let leaving = conduct.leaving {
             var next = descriptors
             if let vendor = leaving.vendorID, let product = leaving.productID { (next.vendorID, next.productID) = (vendor, product) }
             leave(returning: leaving.returns ? next : nil)
@@ -179,7 +171,7 @@ public final class USBDongle {
         guard !isMute else { return }
         var octets = packet.bytes
         let isShortAfterwards = !(octets.count + 1).isMultiple(of: descriptors.interruptPacketSize)
-        if let opcode = packet.completedOpcode, faults.conduct.strayOctetAfter.contains(opcode), isShortAfterwards {
+        if let opcode = packet.completedOpcode, conduct.strayOctetAfter.contains(opcode), isShortAfterwards {
             octets += random.octets(1)
         }
         if !events.put(octets) { dropped += 1 }
@@ -218,10 +210,11 @@ public final class USBDongle {
         guard let setup = USBSetup(request.setup) else { return stall }
         if setup.isVendorRequest { return take(request, vendor: setup) ? done(request) : stall }
         if setup.isClassRequest {
-            guard setup.request == 0, !setup.isIn, !faults.conduct.takesVendorRequests, !descriptors.isHIDProxy, !stallsCommand() else {
+            guard setup.request == 0, !setup.isIn, !conduct.takesVendorRequests, !descriptors.isHIDProxy, !conduct.stalledCommands.isDue()
+            else {
                 return stall
             }
-            if !faults.isDeaf(to: request.data) { pass(HCIPacket(.command, request.data)) }
+            pass(HCIPacket(.command, request.data))
             return done(request)
         }
         guard let answer = standardRequest(setup) else { return stall }
@@ -233,12 +226,6 @@ public final class USBDongle {
         USBCompletion(id: request.id, status: .success, actualLength: request.data.count)
     }
 
-    private func stallsCommand() -> Bool {
-        guard faults.conduct.stalledCommands > 0 else { return false }
-        faults.conduct.stalledCommands -= 1
-        return true
-    }
-
     /// Handles a vendor request: a command for some dongles, the switch from keyboard for others.
     private func take(_ request: USBRequest, vendor setup: USBSetup) -> Bool {
         guard setup.request == 0, !setup.isIn else { return false }
@@ -248,7 +235,7 @@ public final class USBDongle {
             leave(returning: next)
             return true
         }
-        guard faults.conduct.takesVendorRequests else { return false }
+        guard conduct.takesVendorRequests else { return false }
         pass(HCIPacket(.command, request.data))
         return true
     }
@@ -262,7 +249,7 @@ public final class USBDongle {
         case .interface(let number, let alternate):
             if number == descriptors.firstInterface { wakeEvents() }
             guard number == descriptors.voiceInterface else { return [] }
-            guard !faults.conduct.refusesVoice || alternate == 0 else { return nil }
+            guard !conduct.refusesVoice || alternate == 0 else { return nil }
             voice.set(alternate: alternate)
         case .halt(_, let isHalted):
             guard !isHalted else { return [] }
@@ -288,15 +275,7 @@ extension USBDongle: HCITransportSink {
         case .event where isBootLoaders(packet):
             if !data.put(packet.bytes) { dropped += 1 }
             deliver(from: \.data)
-        case .event:
-            guard let range = faults.eventsLateBy else { return put(event: packet) }
-            let delay = Int.random(in: Int(range.lowerBound.rawValue)...Int(range.upperBound.rawValue), using: &random)
-            lastEventDue = max(lastEventDue, loop.now + Microseconds(delay))
-            let life = life
-            loop.schedule(at: lastEventDue) { [weak self] in
-                guard let self, !isGone, life == self.life else { return }
-                put(event: packet)
-            }
+        case .event: put(event: packet)
         case .acl, .iso:
             guard !isMute else { return }
             traffic.dataIn += 1

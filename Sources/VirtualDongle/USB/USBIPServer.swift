@@ -12,7 +12,7 @@ public final class USBIPServer: USBIPBus {
 
     public private(set) var devices: [(busID: String, descriptors: DongleDescriptors)]
     /// Faults of the dongles, by bus id.
-    private var faults: [String: USBDongleFaults] = [:]
+    private var conducts: [String: USBConduct] = [:]
     /// Bus ids of dongles that have left the bus for good.
     private var gone: Set<String> = []
     /// Called when the port of a dongle is reset.
@@ -30,16 +30,16 @@ public final class USBIPServer: USBIPBus {
 
     /// - Parameters:
     ///   - serialNumbers: one dongle each; bus ids are 1-1, 1-2 and so on.
-    ///   - faults: faults of each dongle's USB side.
+    ///   - conduct: behaviour of each dongle's USB side.
     ///   - describe: returns the descriptors of a dongle with a serial number.
     ///   - makePipe: returns the host's end of a new controller's pipe for the dongle with an index.
     public init(
-        _ address: SocketAddress, serialNumbers: [String], on loop: RunLoop, faults: USBDongleFaults = USBDongleFaults(),
+        _ address: SocketAddress, serialNumbers: [String], on loop: RunLoop, conduct: USBConduct = USBConduct(),
         describe: (String) -> DongleDescriptors = { DongleDescriptors(serialNumber: $0) },
         makePipe: @escaping (_ index: Int) throws -> any HCITransport
     ) throws(TransportError) {
         devices = serialNumbers.enumerated().map { ("1-\($0.offset + 1)", describe($0.element)) }
-        self.faults = Dictionary(uniqueKeysWithValues: devices.map { ($0.busID, faults) })
+        conducts = Dictionary(uniqueKeysWithValues: devices.map { ($0.busID, conduct) })
         self.loop = loop
         self.makePipe = makePipe
         listener = try SocketListener(address, on: loop)
@@ -103,7 +103,7 @@ public final class USBIPServer: USBIPBus {
         guard held[busID] == nil, !gone.contains(busID), let index = devices.firstIndex(where: { $0.busID == busID }) else { return nil }
         do {
             let dongle = try USBDongle(
-                descriptors: devices[index].descriptors, pipe: try makePipe(index), loop: loop, faults: faults[busID] ?? USBDongleFaults())
+                descriptors: devices[index].descriptors, pipe: try makePipe(index), loop: loop, conduct: conducts[busID] ?? USBConduct())
             dongle.onPortReset = { [weak self] in self?.onPortReset?(index) }
             dongle.onLeaving = { [weak self] in self?.left(busID, comesBackAs: $0) }
             held[busID] = dongle
@@ -119,7 +119,7 @@ public final class USBIPServer: USBIPBus {
     private func left(_ busID: String, comesBackAs next: DongleDescriptors?) {
         if let next, let index = devices.firstIndex(where: { $0.busID == busID }) {
             devices[index].descriptors = next
-            faults[busID]?.conduct.leaving = nil
+            conducts[busID]?.leaving = nil
         } else {
             gone.insert(busID)
         }

@@ -56,17 +56,16 @@
         private var descriptors: [DongleDescriptors]
         private let describe: (String) -> DongleDescriptors
         private let makePipe: (Int) throws -> any HCITransport
-        /// Faults of the next dongle to be plugged in, by index.
-        public var faults: [Int: USBDongleFaults]
+        private var conducts: [Int: USBConduct]
 
         /// - Parameters:
         ///   - folder: an empty folder with a short path, since it is part of socket names.
         ///   - serialNumbers: one dongle each, on ports 1, 2 and so on of bus 1.
-        ///   - faults: faults of the dongles, by index.
+        ///   - conducts: USB behaviour of the dongles, by index.
         ///   - describe: returns the descriptors of a dongle with a serial number.
         ///   - makePipe: returns the host's end of a new controller's pipe for the dongle with an index.
         public init(
-            folder: String, serialNumbers: [String], on loop: RunLoop, faults: [Int: USBDongleFaults] = [:],
+            folder: String, serialNumbers: [String], on loop: RunLoop, conducts: [Int: USBConduct] = [:],
             describe: @escaping (String) -> DongleDescriptors = { DongleDescriptors(serialNumber: $0) },
             makePipe: @escaping (_ index: Int) throws -> any HCITransport
         ) throws {
@@ -75,7 +74,7 @@
             uevents = UsbfsUevents(root: folder)
             count = serialNumbers.count
             self.loop = loop
-            self.faults = faults
+            self.conducts = conducts
             self.makePipe = makePipe
             self.describe = describe
             descriptors = serialNumbers.map(describe)
@@ -92,7 +91,7 @@
             let place = UsbfsTree.Place(index: index, deviceNumber: try freeDeviceNumber())
             try tree.makeNode(place)
             let dongle = try USBDongle(
-                descriptors: descriptors[index], pipe: try makePipe(index), loop: loop, faults: faults[index] ?? USBDongleFaults())
+                descriptors: descriptors[index], pipe: try makePipe(index), loop: loop, conduct: conducts[index] ?? USBConduct())
             let node = try UsbfsNode(dongle, node: tree.nodePath(place), socket: tree.socketPath(place), on: loop)
             node.onActivity = { [weak self] in self?.note($0, index) }
             node.onOpened = { [weak self] in self?.onOpened?(index) }
@@ -116,7 +115,7 @@
             unplug(index)
             guard let next else { return }
             descriptors[index] = next
-            faults[index]?.conduct.leaving = nil
+            conducts[index]?.leaving = nil
             loop.schedule(after: Self.absence) { [weak self] in
                 do { try self?.plug(index) } catch { self?.onTrouble?("dongle \(index) does not come back: \(error)") }
             }

@@ -26,10 +26,6 @@ struct DongleCommand: ParsableCommand {
             "Emulate Linux usbfs in an empty folder, for libusb programs under umockdev.", valueName: "folder"),
         completion: .directory)
     var usbfs: String?
-    @Option(
-        help: ArgumentHelp(
-            "With --usbfs: random delay of each event, so that ACL data overtakes it: 4-11.", valueName: "ms-ms"))
-    var lateEvents: String?
     @Option(help: "Number of dongles.") var count = 1
     @Option(help: "Controller type: le, or dual for LE and BR/EDR.") var profile = Profile.le
     @Option(help: "The address to listen on.") var host = "127.0.0.1"
@@ -74,15 +70,7 @@ struct DongleCommand: ParsableCommand {
         }
         _ = try kind.conduct(boot)
         guard (1...64).contains(count) else { throw ValidationError("--count is 1...64") }
-        guard lateEvents == nil || usbfs != nil else { throw ValidationError("--late-events is for --usbfs") }
-        guard lateEvents == nil || schedulingDelay != nil else { throw ValidationError("--late-events is two times in ms: 4-11") }
         if let tcp, tcp > 0, Int(tcp) + count - 1 > 65_535 { throw ValidationError("--tcp \(tcp): \(count) ports do not fit below 65536") }
-    }
-
-    private var schedulingDelay: ClosedRange<Microseconds>? {
-        let limits = lateEvents?.split(separator: "-").compactMap { Int($0) } ?? []
-        guard limits.count == 2, 0...limits[1] ~= limits[0], limits[1] <= 1_000 else { return nil }
-        return .milliseconds(limits[0])...(.milliseconds(limits[1]))
     }
 
     /// The chip's boot loader, if it has one.
@@ -179,7 +167,7 @@ struct DongleCommand: ParsableCommand {
     ) throws -> () -> Void {
         let serials = serialNumbers(addresses)
         let server = try USBIPServer(
-            .tcp(host: host, port: port), serialNumbers: serials, on: loop, faults: conduct.faults, describe: conduct.describe,
+            .tcp(host: host, port: port), serialNumbers: serials, on: loop, conduct: conduct.usb, describe: conduct.describe,
             makePipe: { try backend.pipe(to: $0, on: loop) })
         server.onPortReset = { backend.portWasReset($0) }
         server.report = { Console.complain($0) }
@@ -194,12 +182,10 @@ struct DongleCommand: ParsableCommand {
         #if os(Linux)
             let serials = serialNumbers(addresses)
             do {
-                var faults: [Int: USBDongleFaults] = [:]
-                for index in serials.indices {
-                    faults[index, default: conduct.faults].eventsLateBy = schedulingDelay
-                    faults[index]?.seed = seed &+ UInt64(index)
-                }
-                let server = try UsbfsServer(folder: folder, serialNumbers: serials, on: loop, faults: faults, describe: conduct.describe) {
+                let conducts = Dictionary(uniqueKeysWithValues: serials.indices.map { ($0, conduct.usb) })
+                let server = try UsbfsServer(
+                    folder: folder, serialNumbers: serials, on: loop, conducts: conducts, describe: conduct.describe
+                ) {
                     try backend.pipe(to: $0, on: loop)
                 }
                 server.onPortReset = { backend.portWasReset($0) }

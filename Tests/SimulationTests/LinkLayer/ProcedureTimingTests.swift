@@ -153,9 +153,7 @@ import Timing
     }
 
     @Test func rulesCountAndChoose() throws {
-        var rule = try PacketRewrite(.llControl, "LL_PING_RSP", .drop)
-        rule.skip = 1
-        rule.count = 1
+        let rule = try PacketRewrite(.llControl, "LL_PING_RSP", .drop, Occurrences(skip: 1, count: 1))
         let bench = LinkBench { $0.peripheral.quirks.rewrites = [rule] }
         let sniffer = ControlSniffer(bench)
         try bench.run(100_000)

@@ -1,3 +1,4 @@
+import BenchTesting
 import Dongles
 import Foundation
 import Packets

@@ -1,3 +1,4 @@
+import BenchTesting
 import Packets
 import Testing
 import Timing

@@ -97,7 +97,7 @@ enum USBStage {
         let (host, end) = InProcessTransport.pair(on: loop)
         let controller = try Controller(end)
         let dongle = try USBDongle(
-            descriptors: conduct.describe(serialNumber: "BB-1"), pipe: host, loop: loop, faults: conduct.faults)
+            descriptors: conduct.describe(serialNumber: "BB-1"), pipe: host, loop: loop, conduct: conduct.usb)
         var log = ["\(dongle.descriptors.device)", "\(dongle.descriptors.configuration)"]
         dongle.complete = { log.append("\($0.id) \($0.status) \($0.data) \($0.lostPackets)") }
         dongle.onLeaving = { log.append("leaves: \($0.map { "\($0.vendorID):\($0.productID)" } ?? "for good")") }

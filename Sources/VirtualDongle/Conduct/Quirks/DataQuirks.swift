@@ -10,7 +10,7 @@ extension DongleQuirk {
             "every packet reaches the host late, in order",
             .rule { LatePackets(delay: $0.milliseconds) }),
         DongleQuirk(
-            "data-overtakes-events", .milliseconds(1...100), standard: "4-11", knownOf: "nRF52840, Intel 9260, RTL8761BU",
+            "data-overtakes-events", .milliseconds(1...1_000), standard: "4-11", knownOf: "nRF52840, Intel 9260, RTL8761BU",
             allowedBy: "Core Vol 4, Part B, 2.1: events and data come on endpoints of their own", onlyOverUSB: true,
             "events come late, data overtakes them",
             .rule { LatePackets(delay: $0.milliseconds) { $0.kind == .event } }),

@@ -31,7 +31,7 @@ extension DongleQuirk {
             .endpoints { $0.dataInCure = USBConduct.Cure(rawValue: $1.word) }),
         DongleQuirk(
             "class-request-stalls", .number(1...100), standard: "1", knownOf: "several under load",
-            "the first commands stall the control pipe", .endpoints { $0.stalledCommands = $1.number }),
+            "the first commands stall the control pipe", .endpoints { $0.stalledCommands = Occurrences(count: $1.number) }),
         DongleQuirk(
             "vendor-requests", knownOf: "Digianswer", "takes commands as requests of the vendor's type; class requests stall",
             .endpoints { conduct, _ in conduct.takesVendorRequests = true }),
@@ -43,7 +43,7 @@ extension DongleQuirk {
             "voice in this setting arrives as silence", .endpoints { $0.silentVoiceAlternate = UInt8($1.number) }),
         DongleQuirk(
             "loses-voice", .number(2...1_000), standard: "20", knownOf: "all, behind hubs", "every n-th frame of voice is lost",
-            .endpoints { $0.losesVoiceEvery = $1.number }),
+            .endpoints { $0.lostVoice = Occurrences(every: $1.number) }),
     ]
 
     /// Attachment to and removal from the bus.
@@ -55,14 +55,14 @@ extension DongleQuirk {
         DongleQuirk(
             "leaves-in-load", .identity, standard: "0000:0000", knownOf: "Intel AX210, QCA, firmware of laptops",
             "leaves the bus in the middle of a firmware image, and comes back",
-            .endpoints { $0.leaving = USBConduct.Leaving(.vendorCommands(4), as: $1.identity) }),
+            .endpoints { $0.leaving = USBConduct.Leaving(.vendorCommands, 4, as: $1.identity) }),
         DongleQuirk(
             "unplugged-after-commands", .number(1...10_000), standard: "20", knownOf: "people", "is pulled out after N commands",
-            .endpoints { $0.leaving = USBConduct.Leaving(.commands($1.number), returns: false) }),
+            .endpoints { $0.leaving = USBConduct.Leaving(.commands, $1.number, returns: false) }),
         DongleQuirk(
             "unplugged-after-data", .number(1...100_000), standard: "20", knownOf: "people",
             "is pulled out after N packets of data from the host",
-            .endpoints { $0.leaving = USBConduct.Leaving(.data($1.number), returns: false) }),
+            .endpoints { $0.leaving = USBConduct.Leaving(.data, $1.number, returns: false) }),
         DongleQuirk(
             "mute-after-suspend", knownOf: "CSR clones 2520", "says nothing any more once it was suspended, until its port is reset",
             .endpoints { conduct, _ in conduct.suspension = .mute }),

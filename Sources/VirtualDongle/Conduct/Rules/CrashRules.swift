@@ -1,3 +1,4 @@
+import Misbehaviour
 import Packets
 
 /// Crashes some time after the first connection, with or without a dump.
@@ -24,26 +25,22 @@ final class CrashInConnection: ConductRule {
 
 /// Answers a number of commands, then sends a dump and nothing more.
 final class CrashAfterCommands: ConductRule {
-    private var left: Int
+    private var fatal: Occurrences
     private let lastWords: (ConductWire) -> [HCIPacket]
 
     init(after count: Int, _ lastWords: @escaping (ConductWire) -> [HCIPacket]) {
-        left = count
+        fatal = Occurrences(skip: count)
         self.lastWords = lastWords
     }
 
     func fromHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
-        guard packet.kind == .command else { return packet }
-        guard left == 0 else {
-            left -= 1
-            return packet
-        }
+        guard packet.kind == .command, fatal.isDue() else { return packet }
         for packet in lastWords(wire) { wire.answer(packet) }
         wire.freeze()
         return nil
     }
 
-    func portWasReset() { left = .max }
+    func portWasReset() { fatal.count = 0 }
 }
 
 /// Packets that a chip sends when it crashes.

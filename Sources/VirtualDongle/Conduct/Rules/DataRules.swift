@@ -71,6 +71,8 @@ final class LatePackets: ConductRule {
     private let delay: ClosedRange<Int>
     private let isLate: (HCIPacket) -> Bool
     private var due = Microseconds.zero
+    /// Number of port resets; packets from before a reset are not delivered.
+    private var life = 0
 
     init(delay: ClosedRange<Int>, where isLate: @escaping (HCIPacket) -> Bool = { _ in true }) {
         self.delay = delay
@@ -80,9 +82,12 @@ final class LatePackets: ConductRule {
     func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
         guard isLate(packet) else { return packet }
         due = max(due, wire.now + wire.time(delay))
-        wire.after(due - wire.now) { wire.answer(packet) }
+        let life = life
+        wire.after(due - wire.now) { [weak self] in if self?.life == life { wire.answer(packet) } }
         return nil
     }
+
+    func portWasReset() { life += 1 }
 }
 
 /// Sends logs and dumps of the chip under handles of no connection.

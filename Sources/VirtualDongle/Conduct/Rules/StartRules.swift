@@ -1,18 +1,17 @@
+import Misbehaviour
 import Packets
 
 /// Ignores the first HCI_Resets.
 final class UnheardReset: ConductRule {
-    private var left: Int
+    private var ignored: Occurrences
 
-    init(times: Int) { left = times }
+    init(times: Int) { ignored = Occurrences(count: times) }
 
     func fromHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
-        guard left > 0, packet.commandOpcode == HCICommands.Reset.opcode else { return packet }
-        left -= 1
-        return nil
+        packet.commandOpcode == HCICommands.Reset.opcode && ignored.isDue() ? nil : packet
     }
 
-    func portWasReset() { left = 0 }
+    func portWasReset() { ignored.count = 0 }
 }
 
 /// Ignores all commands until its port is reset, from the start or on every second opening.
@@ -53,12 +52,10 @@ final class StalePackets: ConductRule {
 
 /// Reports Num_HCI_Command_Packets 0 in the first answer and sends no NOP event to raise it.
 final class CreditZero: ConductRule {
-    private var isFirst = true
+    private var first = Occurrences(count: 1)
 
     func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
-        guard isFirst, packet.answeredOpcode != nil else { return packet }
-        isFirst = false
-        return packet.withCredits(0)
+        packet.answeredOpcode != nil && first.isDue() ? packet.withCredits(0) : packet
     }
 }
 

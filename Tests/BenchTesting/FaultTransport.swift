@@ -1,5 +1,7 @@
+import Misbehaviour
 import Packets
 import Timing
+import Transport
 
 /// A fault of a pipe: matching packets and the action.
 public struct TransportFault: Sendable, Hashable {
@@ -28,13 +30,14 @@ public struct TransportFault: Sendable, Hashable {
     public var kind: HCIPacket.Kind?
     /// First octets of matching packets, header included.
     public var prefix: [UInt8]
-    /// Number of matching packets that pass before the first fault.
-    public var after: Int
-    /// Number of affected packets; nil for no limit.
-    public var times: Int?
+    /// The matching packets that are affected.
+    public var occurrences: Occurrences
     /// Probability, 0...1, that a matching packet is affected.
     public var probability: Double
 
+    /// - Parameters:
+    ///   - after: number of matching packets that pass before the first fault.
+    ///   - times: number of affected packets; nil for no limit.
     public init(
         _ action: Action, way: Way, kind: HCIPacket.Kind? = nil, prefix: [UInt8] = [], after: Int = 0, times: Int? = nil,
         probability: Double = 1
@@ -43,8 +46,7 @@ public struct TransportFault: Sendable, Hashable {
         self.way = way
         self.kind = kind
         self.prefix = prefix
-        self.after = after
-        self.times = times
+        occurrences = Occurrences(skip: after, count: times)
         self.probability = probability
     }
 
@@ -61,8 +63,7 @@ public final class FaultTransport: HCITransport, HCITransportSink {
 
     private let inner: any HCITransport
     private let loop: RunLoop
-    private let faults: [TransportFault]
-    private var seen: [Int]
+    private var faults: [TransportFault]
     private var random: RandomSource
     private var sink: (any HCITransportSink)?
     private var isSilent: Set<TransportFault.Way> = []
@@ -74,7 +75,6 @@ public final class FaultTransport: HCITransport, HCITransportSink {
         self.faults = faults
         self.loop = loop
         hits = faults.map { _ in 0 }
-        seen = hits
         random = RandomSource(seed: seed, label: "faults of \(inner.name)")
     }
 
@@ -115,17 +115,15 @@ public final class FaultTransport: HCITransport, HCITransportSink {
         }
     }
 
-    /// The action of the first fault that applies, if any; every matching fault counts the packet.
+    /// The action of the first fault that applies, if any.
     private func nextAction(for packet: HCIPacket, _ way: TransportFault.Way) -> TransportFault.Action? {
-        var action: TransportFault.Action?
         for (index, fault) in faults.enumerated() where fault.matches(packet, way) {
-            seen[index] += 1
-            guard action == nil, seen[index] > fault.after, fault.times.map({ hits[index] < $0 }) ?? true else { continue }
             guard fault.probability >= 1 || random.chance(fault.probability) else { continue }
+            guard faults[index].occurrences.isDue() else { continue }
             hits[index] += 1
-            action = fault.action
+            return fault.action
         }
-        return action
+        return nil
     }
 
     private func forward(_ packet: HCIPacket, _ way: TransportFault.Way, at time: Microseconds) {
