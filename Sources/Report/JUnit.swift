@@ -62,7 +62,8 @@ public enum JUnit {
         let evidence = result.evidence.map { "packet \($0.packet)\(file) (\($0.side)): \($0.text)" }
         let place = result.failedStep.map { ["at \($0.position): \($0.step)"] } ?? []
         let commands = result.commands.map { ([$0.line] + $0.output.split(separator: "\n").map { "  \($0)" }).joined(separator: "\n") }
-        return (title + place + (result.swap.map { [$0.line] } ?? []) + evidence + commands).joined(separator: "\n")
+        let log = (result.log?.lines.suffix(40) ?? []).map { "log at \(decimal($0.milliseconds)) ms: \($0.text)" }
+        return (title + place + (result.swap.map { [$0.line] } ?? []) + evidence + commands + log).joined(separator: "\n")
     }
 
     /// The line of the case file at which the case stopped.

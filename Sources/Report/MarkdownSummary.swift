@@ -7,6 +7,8 @@ public struct MarkdownSummary {
     private let facts: RunFacts
     /// Maximum number of rows on a job page.
     private static let mostRows = 50
+    private static let mostLogs = 10
+    private static let mostLogLines = 20
 
     public init(_ result: RunResult, about facts: RunFacts = RunFacts()) { (self.result, self.facts) = (result, facts) }
 
@@ -14,6 +16,7 @@ public struct MarkdownSummary {
         let counts = Verdict.allCases.filter { result.count($0) > 0 }.map { "\(result.count($0)) \($0.rawValue)" }
         var lines = ["## \(headline)", "", counts.isEmpty ? "No case ran." : counts.joined(separator: ", ") + ".", ""]
         lines += table("Cases that need attention", result.cases.filter(needsAttention)) { Self.cell($0.message) }
+        lines += logs
         lines += table("Flaky: failed first, passed when run again", result.cases.filter(\.isFlaky)) { testCase in
             Self.cell(testCase.attempts.first { $0.verdict == .fail }?.message ?? "")
         }
@@ -33,6 +36,18 @@ public struct MarkdownSummary {
         case 0: return "Passed" + remark
         case 1: return (result.count(.fail) == 1 ? "1 case failed" : "\(result.count(.fail)) cases failed") + remark
         default: return (result.isInterrupted ? "Stopped before its end" : "No verdict for every case") + remark
+        }
+    }
+
+    /// The last lines of the product's log in the first cases that need attention.
+    private var logs: [String] {
+        let cases = result.cases.filter { needsAttention($0) && $0.log?.lines.isEmpty == false }.sorted { $0.id < $1.id }
+        return cases.prefix(Self.mostLogs).flatMap { testCase in
+            let lines = (testCase.log?.lines.suffix(Self.mostLogLines) ?? []).map { line in
+                let text = line.text.replacing("```", with: "'''")
+                return "\(JUnit.decimal(line.milliseconds, places: 1)) ms  \(text)"
+            }
+            return ["The product's log in `\(Self.plain(testCase.id))`:", "", "```"] + lines + ["```", ""]
         }
     }
 

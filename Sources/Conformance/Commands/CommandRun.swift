@@ -13,6 +13,9 @@ final class CommandRun {
     /// The commands that ran for this case.
     private(set) var reports: [CommandReport] = []
 
+    /// The end of the last command.
+    private(set) var lastEnd: Microseconds?
+
     /// The time from SIGTERM to SIGKILL.
     private static let grace = Microseconds.milliseconds(700)
     private static let pollInterval: Int32 = 20
@@ -71,6 +74,7 @@ final class CommandRun {
         } catch { report.problem = error.text }
         report.durationMilliseconds = (MonotonicClock.now() - began).milliseconds
         reports.append(report)
+        lastEnd = MonotonicClock.now()
         return report.failure
     }
 

@@ -41,6 +41,8 @@ final class CaseBench {
     /// The public addresses of the devices.
     private var publicAddresses: Set<BDADDR> = []
     private var secrets: SecretSource
+    /// Reads the product's log, at the beginning of a step.
+    var readLog: () -> Void = {}
     /// Remarks about the devices for the reader of the result, collected before the first step.
     private(set) var remarks: [String] = []
 

@@ -200,6 +200,7 @@ final class CaseRun {
             }
             if loop.now >= caseDeadline { throw blamed(StepFailure(.environment, "the case did not end within its limit"), step, scope) }
             if isStopped() { throw CancellationError() }
+            bench.readLog()
             stepCount += 1
             if stepCount > bounds.steps {
                 throw blamed(StepFailure(.environment, "the case went on for \(bounds.steps) steps, which is the limit"), step, scope)

@@ -27,6 +27,8 @@ public final class Runner {
     private var claimed: Set<String>?
     private let devices: HeldDevices?
     private let commands: CommandRun
+    /// The product's log, if the user has named one.
+    public var productLog: ProductLog?
     private weak var observer: (any RunObserver)?
     /// Raised on any thread to end the run; cases that have not run become INCONC.
     public let stopping = StopFlag()
@@ -227,9 +229,11 @@ public final class Runner {
     func run(_ testCase: TestCase, on loop: RunLoop) -> CaseResult {
         let start = loop.now
         recorder.beginCase(testCase.id)
+        productLog?.beginCase(after: commands.lastEnd)
         var result: CaseResult
         do {
             let bench = try factory.makeBench(for: testCase, loop: loop)
+            bench.readLog = { [productLog, commands] in productLog?.read(on: loop, after: commands.lastEnd) }
             let observer = observer
             let run = CaseRun(
                 testCase, catalogue: plan.catalogue, bench: bench, isStopped: { [stopping] in stopping.isRaised },
@@ -249,6 +253,8 @@ public final class Runner {
             result.message = (error as? StepFailure)?.message ?? "\(error)"
             if let error = error as? TransportError { lost = "no device: \(error)" }
         }
+        productLog?.read(on: loop, after: commands.lastEnd)
+        productLog?.endCase(&result)
         result.virtualMilliseconds = (loop.now - start).milliseconds
         recorder.endCase(testCase.id, result.verdict, at: loop.now, isShared: factory.sharesLoop)
         return result

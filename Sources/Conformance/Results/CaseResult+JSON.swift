@@ -3,7 +3,7 @@ import Foundation
 /// The format of a case in `results.json`, documented in docs/guide/results.md.
 extension CaseResult: Codable {
     private enum Key: String, CodingKey {
-        case id, title, verdict, covers, seed, capture, evidence, message, step, notes, swap, started, attempts, flaky, commands
+        case id, title, verdict, covers, seed, capture, evidence, message, step, notes, swap, started, attempts, flaky, commands, log
         case notRun = "not_run"
         case partialCovers = "covers_partly"
         case duration = "duration_ms"
@@ -14,6 +14,8 @@ extension CaseResult: Codable {
         case lastPacket = "last_packet"
         case omittedPackets = "packets_omitted"
         case gap = "packets_omitted_at"
+        case omittedLog = "log_omitted"
+        case logGap = "log_omitted_at"
     }
 
     public init(from decoder: any Decoder) throws {
@@ -42,6 +44,13 @@ extension CaseResult: Codable {
         started = try values.decodeIfPresent(String.self, forKey: .started)
         attempts = try values.decodeIfPresent([CaseAttempt].self, forKey: .attempts) ?? []
         commands = try values.decodeIfPresent([CommandReport].self, forKey: .commands) ?? []
+        if let lines = try values.decodeIfPresent([LogExcerpt.Line].self, forKey: .log) {
+            var excerpt = LogExcerpt()
+            excerpt.lines = lines
+            excerpt.omitted = try values.decodeIfPresent(Int.self, forKey: .omittedLog) ?? 0
+            excerpt.gap = try values.decodeIfPresent(Int.self, forKey: .logGap) ?? 0
+            log = excerpt
+        }
         isNotRun = try values.decodeIfPresent(Bool.self, forKey: .notRun) ?? false
         about.file = try values.decodeIfPresent(String.self, forKey: .file) ?? ""
         about.purpose = try values.decodeIfPresent(String.self, forKey: .purpose) ?? ""
@@ -73,6 +82,13 @@ extension CaseResult: Codable {
         try values.encodeIfPresent(started, forKey: .started)
         if !attempts.isEmpty { try values.encode(attempts, forKey: .attempts) }
         if !commands.isEmpty { try values.encode(commands, forKey: .commands) }
+        if let log, verdict != .notApplicable {
+            try values.encode(log.lines, forKey: .log)
+            if log.omitted > 0 {
+                try values.encode(log.omitted, forKey: .omittedLog)
+                try values.encode(log.gap, forKey: .logGap)
+            }
+        }
         if isFlaky { try values.encode(true, forKey: .flaky) }
         if isNotRun { try values.encode(true, forKey: .notRun) }
         for (text, key) in [(about.file, Key.file), (about.purpose, .purpose), (about.reference, .reference)] where !text.isEmpty {

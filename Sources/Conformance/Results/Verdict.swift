@@ -113,6 +113,8 @@ public struct CaseResult: Sendable, Hashable {
     public var attempts: [CaseAttempt] = []
     /// The user's commands that ran around the attempts.
     public var commands: [CommandReport] = []
+    /// The product's log during the case; nil without one.
+    public var log: LogExcerpt?
     /// True if the run ended before the case.
     public var isNotRun = false
     /// The loss of the connection that ended the case while an answer was awaited.

@@ -26,12 +26,14 @@ struct Ladder {
     }
 
     func html() -> String {
-        guard !trace.packets.isEmpty else { return "" }
-        var rows = ""
+        guard !trace.packets.isEmpty || result.log != nil else { return "" }
+        var (rows, log) = ("", LogRows(result.log))
         for (index, packet) in trace.packets.enumerated() {
+            rows += log.html(until: packet.atMilliseconds)
             if trace.omitted > 0, index == trace.gap { rows += gap }
             rows += row(packet)
         }
+        rows += log.html(until: .infinity)
         if trace.omitted > 0, trace.gap >= trace.packets.count { rows += gap }
         return """
             <h5>Packets</h5><div class="ladder"><p class="lanes"><span>tester's host</span><span>controller</span>\
@@ -40,6 +42,29 @@ struct Ladder {
     }
 
     private var gap: String { #"<li class="gap">\#(trace.omitted) packets are not shown</li>"# }
+
+    /// The rows of the product's log that are not written yet.
+    private struct LogRows {
+        private let log: LogExcerpt
+        private var next = 0
+
+        init(_ log: LogExcerpt?) { self.log = log ?? LogExcerpt() }
+
+        /// Returns the lines up to a time of the case.
+        mutating func html(until milliseconds: Double) -> String {
+            var rows = ""
+            while next < log.lines.count, log.lines[next].milliseconds <= milliseconds {
+                if log.omitted > 0, next == log.gap { rows += #"<li class="gap">\#(log.omitted) lines of the log are not shown</li>"# }
+                let line = log.lines[next]
+                rows += """
+                    <li class="log"><span class="time">\(Markup.milliseconds(line.milliseconds))</span> \
+                    <code>\(Markup.text(line.text))</code></li>
+                    """
+                next += 1
+            }
+            return rows
+        }
+    }
 
     /// The packet that did not arrive.
     private var missing: String {

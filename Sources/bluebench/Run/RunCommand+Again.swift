@@ -8,7 +8,8 @@ extension RunCommand {
             if let value { words += [name, value] }
         }
         if selection.cases != CaseFolder.standard { add("--cases", selection.cases) }
-        for name in BenchOptions.optionNames + BondOptions.optionNames + CommandOptions.optionNames { add(name, Arguments.value(of: name)) }
+        let groups = [BenchOptions.optionNames, BondOptions.optionNames, CommandOptions.optionNames, LogOptions.optionNames]
+        for name in groups.joined() { add(name, Arguments.value(of: name)) }
         if sharing.virtualTime { words.append("--virtual-time") }
         add("--client-timeout", sharing.clientTimeout.map(String.init))
         for value in selection.set { add("--set", value) }

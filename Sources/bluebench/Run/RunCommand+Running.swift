@@ -32,6 +32,7 @@ extension RunCommand {
         signals.onStop { [stopping = runner.stopping] in stopping.raise() }
         controls.limit(runner)
         let reports = runner.open()
+        if reports != nil { try log.open(for: runner) }
         let keepsFormer = reports == nil && files.formerCaptures != nil && !controls.resume
         if keepsFormer {
             store = nil
@@ -67,6 +68,7 @@ extension RunCommand {
         if reports != nil { closing.tell() }
         closing.tellWhereToGoOn()
         if let fault = port?.fault { troubles.texts.append(fault) }
+        for text in runner.productLog?.remarks ?? [] { Console.complain(text) }
         if let lost = runner.lost { Console.complain(lost) }
         for text in troubles.texts { Console.complain(text) }
         if !troubles.texts.isEmpty { throw ExitCode.bench }
@@ -85,6 +87,7 @@ extension RunCommand {
             live = try LiveReport(files, runner.plannedRun, about: facts, hiding: journal.secrets, known: runner.knownResults)
             try live?.begin()
         }
+        defer { runner.productLog?.close() }
         let result = runner.run { result in
             result.started = progress.caseBegan
             troubles.attempt { try journal.store?.add(result) }

@@ -31,6 +31,7 @@ struct RunCommand: ParsableCommand {
     @OptionGroup(title: "Dongles on USB") var firmware: FirmwareOptions
     @OptionGroup(title: "Course of the run") var controls: RunControls
     @OptionGroup(title: "Commands around a case") var commands: CommandOptions
+    @OptionGroup(title: "Log of the product") var log: LogOptions
     @OptionGroup(title: "Report") var outputs: ReportOptions
     @OptionGroup(title: "Captures") var captures: CaptureOptions
     @OptionGroup(title: "Terminal") var terminal: TerminalOptions
@@ -79,6 +80,7 @@ struct RunCommand: ParsableCommand {
         }
         try devices.check()
         try commands.check()
+        try log.check()
         try sharing.check()
         if sharing.virtualTime, devices.subjectPort == nil {
             throw CommandFailure(.usage, "--virtual-time needs --subject-port: two virtual devices are in virtual time anyway")
