@@ -25,7 +25,8 @@ public struct MarkdownSummary {
         let place = [facts.host.isEmpty ? nil : "on \(facts.host)", facts.version.isEmpty ? nil : "bluebench \(facts.version)"]
         let subject = result.product.map { "product \($0.line)" } ?? "subject `\(result.subject)`"
         let run = ["tester `\(result.tester)`", subject, "seed \(result.seed)"] + place.compactMap(\.self)
-        lines.append(Self.plain((run + (result.shard.map { ["shard \($0)"] } ?? [])).joined(separator: ", ")))
+        let labels = result.labels.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+        lines.append(Self.plain((run + labels + (result.shard.map { ["shard \($0)"] } ?? [])).joined(separator: ", ")))
         return lines.joined(separator: "\n") + "\n"
     }
 

@@ -36,22 +36,24 @@ def bench(request):
 
 def test_scan(bench):
     lines = bench("scan", "--count", 1, "--seconds", TIMEOUT, "--duplicates")
-    assert len(lines) == 1
     assert lines[0].startswith("C0:B1:BE:00:00:01 (random)") and "connectable" in lines[0] and "'Bluebench Reference'" in lines[0]
-    assert lines[0].endswith("31: 020106020A0003020F181409426C756562656E6368205265666572656E6365")
+    assert lines[1:] == [
+        "    Flags: LE General Discoverable Mode, BR/EDR Not Supported", "    TX Power Level: 0 dBm",
+        "    Incomplete List of 16-bit Service UUIDs: 0x180F (Battery)", "    Complete Local Name: 'Bluebench Reference'",
+    ]
 
 
 def test_discovery_and_reading(bench):
     lines = bench("gatt", "--peer", PEER)
     assert lines[0] == "connected to C0:B1:BE:00:00:01 (random), interval 30.0 ms"
     values = {line.split()[1].rstrip(","): line.split(": ", 1)[1] for line in lines if line.startswith("  characteristic")}
-    assert values["0x2A00"] == b"Bluebench Reference".hex().upper()
-    assert values["0x2A29"] == b"Bluebench".hex().upper()
-    assert values["0x2A19"] == "64"
+    assert values["0x2A00"] == b"Bluebench Reference".hex().upper() + "  'Bluebench Reference'"
+    assert values["0x2A29"] == b"Bluebench".hex().upper() + "  'Bluebench'"
+    assert values["0x2A19"] == "64  level 100"
     assert values[SERVICE(1)] == bytes(range(20)).hex().upper()
     assert values[SERVICE(2)] == bytes(number % 256 for number in range(300)).hex().upper(), "a long value, read in parts"
-    assert values[SERVICE(7)] == "not readable"
-    assert f"    descriptor 0x2901, handle 44: {b'Described'.hex().upper()}" in lines
+    assert values[SERVICE(7)] == "write"
+    assert f"    descriptor 0x2901 (Characteristic User Description), handle 44: {b'Described'.hex().upper()}  'Described'" in lines
     assert sum(line.startswith("service") for line in lines) == 5
     assert lines[-1].startswith("disconnected: ")
 

@@ -22,11 +22,14 @@ public final class ResultStore {
         fileprivate var seed: SeedText
         fileprivate var tester: String
         fileprivate var subject: String
+        /// The selector of the product over the air; nil without one.
+        fileprivate var peer: String?
 
-        public init(seed: UInt64, tester: String, subject: String) {
+        public init(seed: UInt64, tester: String, subject: String, peer: String? = nil) {
             self.seed = SeedText(seed)
             self.tester = tester
             self.subject = subject
+            self.peer = peer
         }
     }
 

@@ -60,31 +60,46 @@ extension DeviceDescription {
 
     private static func lines(_ service: Service) -> [String] {
         var lines = [
-            "  - uuid: \(quoted(service.uuid.digits))", "    handles: [\(service.start), \(service.end)]",
+            "  - uuid: \(named(service.uuid))", "    handles: [\(service.start), \(service.end)]",
             "    primary: \(service.isPrimary)",
             service.characteristics.isEmpty ? "    characteristics: []" : "    characteristics:",
         ]
         for found in service.characteristics {
             let properties = propertyNames.indices.filter { found.properties >> $0 & 1 == 1 }.map { propertyNames[$0] }
             lines += [
-                "      - uuid: \(quoted(found.uuid.digits))", "        declaration: \(found.declaration)",
+                "      - uuid: \(named(found.uuid))", "        declaration: \(found.declaration)",
                 "        handle: \(found.handle)",
                 "        end: \(found.end)", "        properties: \(list(properties))",
             ]
-            if let value = found.value { lines.append("        value: \(octets(value))") }
+            if let value = found.value { lines.append("        value: \(octets(value))\(comment(ValueWords.text(value, of: found.uuid)))") }
             if let error = found.error { lines.append("        error: \(errorName(error))") }
             guard !found.descriptors.isEmpty else { continue }
             lines.append("        descriptors:")
             for row in found.descriptors {
                 let value = row.value.map { ", value: \(octets($0))" } ?? ""
                 let error = row.error.map { ", error: \(errorName($0))" } ?? ""
-                lines.append("          - {uuid: \(quoted(row.uuid.digits)), handle: \(row.handle)\(value)\(error)}")
+                let name = row.uuid.short.flatMap { AssignedNumbers.name(uuid: $0) }
+                let words = [name, row.value.flatMap { ValueWords.text($0, of: row.uuid) }].compactMap(\.self).joined(separator: ": ")
+                let entry = "          - {uuid: \(quoted(row.uuid.digits)), handle: \(row.handle)\(value)\(error)}"
+                lines.append(entry + comment(words.isEmpty ? nil : words))
             }
         }
         return lines
     }
 
     // MARK: Values
+
+    /// A UUID with its name in a comment.
+    private static func named(_ uuid: BluetoothUUID) -> String {
+        quoted(uuid.digits) + comment(uuid.short.flatMap { AssignedNumbers.name(uuid: $0) })
+    }
+
+    /// YAML does not accept U+FFFE and U+FFFF.
+    private static func comment(_ text: String?) -> String {
+        guard let text else { return "" }
+        let scalars = PlainText.escaped(text).unicodeScalars.map { $0.value & ~1 == 0xFFFE ? "?" : $0 }
+        return "  # " + String(String.UnicodeScalarView(scalars))
+    }
 
     private static func list(_ words: [String]) -> String { "[\(words.joined(separator: ", "))]" }
 

@@ -42,7 +42,7 @@ struct ValueFormat: Sendable {
         return format.fault(in: value).map { "\(format.name): \($0)" } ?? ""
     }
 
-    private func fault(in value: [UInt8]) -> String? {
+    func fault(in value: [UInt8]) -> String? {
         var rest = value[...]
         for part in parts {
             switch part {

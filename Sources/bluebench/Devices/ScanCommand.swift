@@ -1,6 +1,7 @@
 import ArgumentParser
 import Host
 import Packets
+import Report
 import Timing
 
 /// `bluebench scan`: lists advertising devices.
@@ -8,8 +9,8 @@ struct ScanCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scan", abstract: "Show advertisers, or devices that are discoverable over BR/EDR.",
         discussion: """
-            Each line: address, RSSI, kind of report, PHYs, name, data in hexadecimal. Fragments of extended data are joined. The private address of \
-            a bonded device is followed by its identity. With --bredr: address, RSSI, class of device and extended inquiry response; a device \
+            Each report: address, RSSI, kind, PHYs and name, then its AD structures. Fragments of extended data are joined. The private address of \
+            a bonded device is followed by its identity. --service and --name select devices by what any of their reports has. With --bredr: address, RSSI, class of device and extended inquiry response; a device \
             without a name there gets a name request afterwards, unless --passive is given.
             """)
 
@@ -19,6 +20,11 @@ struct ScanCommand: ParsableCommand {
     @Option(help: "Primary PHYs: 1m, coded or 1m,coded.") var phy = "1m"
     @Flag(help: "Passive scanning: no scan requests.") var passive = false
     @Flag(help: "Show every report, not only the first of each advertiser.") var duplicates = false
+    @Option(
+        help: ArgumentHelp("Show only devices that advertise a service, or data of it.", valueName: "uuid"), transform: Arguments.uuid)
+    var service: BluetoothUUID?
+    @Option(help: ArgumentHelp("Show only devices whose name contains a text.", valueName: "text")) var name: String?
+    @Flag(help: "Print one JSON document at the end.") var json = false
     @Flag(help: "Show only the number of reports and advertisers.") var summary = false
     @Flag(help: "Inquiry over BR/EDR with name requests, instead of an LE scan.") var bredr = false
     @OptionGroup var store: BondOptions
@@ -33,22 +39,35 @@ struct ScanCommand: ParsableCommand {
         settings.ownAddressType = .randomDevice
         let limit = Microseconds.seconds(seconds)
         let most = count ?? .max
+        guard !summary || !json && service == nil && name == nil else {
+            throw CommandFailure(.usage, "--summary counts all reports: --json, --service and --name do not go with it")
+        }
         let command = self
         let keys = try store.read()
-        let prepare = { (host: Host) in host.keys = keys }
-        try HostSession.run(on: device, firmware: firmware, prepare: prepare) { [settings] host in
-            try await host.setRandomAddress(host.drawStaticAddress())
-            if command.summary {
-                try await Self.count(host, settings, most, limit)
-            } else {
-                try await Self.show(host, settings, most, limit)
+        let account = Account(isPrinted: !json)
+        let prepare = { (host: Host) in
+            host.keys = keys
+            account.isOpen = true
+        }
+        let outcome = Result {
+            try HostSession.run(on: device, firmware: firmware, prepare: prepare) { [settings] host in
+                try await host.setRandomAddress(host.drawStaticAddress())
+                if command.summary {
+                    try await Self.count(host, settings, most, limit)
+                } else {
+                    try await command.show(host, settings, most, limit, account)
+                }
             }
         }
+        // The document is written when a scan is stopped, too.
+        if json, account.isOpen { Console.write(try ResultsJSON.encode(["reports": account.reports], keys: .convertToSnakeCase)) }
+        try outcome.get()
     }
 
     private func inquire() throws {
-        guard !duplicates, !summary, phy == "1m" else {
-            throw CommandFailure(.usage, "--duplicates, --summary and --phy are about advertising, not about an inquiry")
+        guard !duplicates, !summary, !json, service == nil, name == nil, phy == "1m" else {
+            let options = "--duplicates, --summary, --json, --service, --name and --phy"
+            throw CommandFailure(.usage, "\(options) are about advertising, not about an inquiry")
         }
         guard seconds <= 61, count.map({ $0 <= 255 }) ?? true else {
             throw CommandFailure(.usage, "an inquiry takes at most 61 seconds and 255 devices")
@@ -59,7 +78,22 @@ struct ScanCommand: ParsableCommand {
         }
     }
 
-    private static func show(_ host: Host, _ settings: ScanSettings, _ most: Int, _ limit: Microseconds) async throws {
+    /// The reports so far.
+    private final class Account {
+        let isPrinted: Bool
+        var isOpen = false
+        var reports: [ScanReport] = []
+        init(isPrinted: Bool) { self.isPrinted = isPrinted }
+
+        func add(_ report: AdvertisingReport) {
+            guard isPrinted else { return reports.append(ScanReport(report)) }
+            Console.line(ScanCommand.line(report))
+            for field in AdvertisingWords.fields(report.data) { Console.line("    \(field.name): \(field.value)") }
+        }
+    }
+
+    private func show(_ host: Host, _ settings: ScanSettings, _ most: Int, _ limit: Microseconds, _ account: Account) async throws {
+        var filter = ScanFilter(service: service, name: name)
         let scan = try await host.scan(settings)
         let end = host.loop.start {
             try await host.loop.sleep(for: limit)
@@ -67,10 +101,12 @@ struct ScanCommand: ParsableCommand {
         }
         defer { end.cancel() }
         var shown = 0
-        for try await report in scan.reports {
-            Console.line(Self.line(report))
-            shown += 1
-            if shown == most { break }
+        reading: for try await report in scan.reports {
+            for chosen in filter.take(report) {
+                account.add(chosen)
+                shown += 1
+                if shown == most { break reading }
+            }
         }
         try await scan.stop()
         if shown < most { try await end.value() }
@@ -103,7 +139,7 @@ struct ScanCommand: ParsableCommand {
         }
     }
 
-    private static func line(_ report: AdvertisingReport) -> String {
+    fileprivate static func line(_ report: AdvertisingReport) -> String {
         var words = [report.address.map { "\($0)" } ?? "anonymous", "\(report.rssi) dBm", report.isLegacy ? "legacy" : "extended"]
         if let identity = report.identity, identity.address != report.address { words[0] += " is \(identity.address.argument)" }
         if report.isConnectable { words.append("connectable") }
@@ -113,7 +149,6 @@ struct ScanCommand: ParsableCommand {
         if report.isTruncated { words.append("truncated") }
         words.append("on " + ([report.primaryPHY] + [report.secondaryPHY].compactMap { $0 }).map(\.shortName).joined(separator: "/"))
         if let name = report.data.localName { words.append("'\(PlainText.escaped(name))'") }
-        words.append("\(report.octets.count): " + Hex.octets(report.octets))
         return words.joined(separator: "  ")
     }
 }

@@ -10,6 +10,9 @@ struct GATTReport: Encodable {
         var handle: UInt16
         var value: String?
         var error: String?
+        var name: String?
+        /// The meaning of the value.
+        var text: String?
     }
 
     struct Characteristic: Encodable {
@@ -18,6 +21,8 @@ struct GATTReport: Encodable {
         var properties: [String]
         var value: String?
         var error: String?
+        var name: String?
+        var text: String?
         var descriptors: [Descriptor] = []
     }
 
@@ -25,6 +30,7 @@ struct GATTReport: Encodable {
         var uuid: String
         var handle: UInt16
         var endHandle: UInt16
+        var name: String?
         var characteristics: [Characteristic] = []
     }
 

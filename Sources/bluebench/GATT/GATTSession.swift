@@ -1,3 +1,4 @@
+import Conformance
 import Host
 import Packets
 import Timing
@@ -75,8 +76,9 @@ struct GATTSession {
         let database = try await gatt.discoverDatabase()
         for found in database.services {
             let service = found.service
-            say("service \(service.uuid), handles \(service.handle)...\(service.endHandle)")
+            say("service \(service.uuid.words), handles \(service.handle)...\(service.endHandle)")
             var entry = GATTReport.Service(uuid: service.uuid.description, handle: service.handle, endHandle: service.endHandle)
+            entry.name = Self.name(service.uuid)
             for characteristic in found.characteristics {
                 characteristics.append(characteristic.characteristic)
                 entry.characteristics.append(try await describe(characteristic.characteristic, characteristic.descriptors))
@@ -90,26 +92,44 @@ struct GATTSession {
         -> GATTReport.Characteristic
     {
         let isReadable = characteristic.properties.contains(.read)
-        let found = isReadable ? try await read(characteristic.value) : (value: nil, error: nil)
-        say(
-            "  characteristic \(characteristic.uuid), handle \(characteristic.value): \(found.value ?? found.error ?? "not readable")")
+        let uuid = characteristic.uuid
+        let found = isReadable ? try await read(characteristic.value, uuid) : ReadValue()
+        // What cannot be read is notified, indicated or written.
+        let use = characteristic.properties.names.joined(separator: ", ").replacing("_", with: " ")
+        say("  characteristic \(uuid.words), handle \(characteristic.value): \(found.words ?? (use.isEmpty ? "no property" : use))")
         var entry = GATTReport.Characteristic(
             uuid: characteristic.uuid.description, handle: characteristic.value, properties: characteristic.properties.names,
             value: found.value, error: found.error)
+        (entry.name, entry.text) = (Self.name(uuid), found.text)
         for descriptor in descriptors {
-            let found = try await read(descriptor.handle)
-            say("    descriptor \(descriptor.uuid), handle \(descriptor.handle): \(found.value ?? found.error ?? "")")
+            let found = try await read(descriptor.handle, descriptor.uuid)
+            say("    descriptor \(descriptor.uuid.words), handle \(descriptor.handle): \(found.words ?? "")")
             entry.descriptors.append(
-                .init(uuid: descriptor.uuid.description, handle: descriptor.handle, value: found.value, error: found.error))
+                .init(
+                    uuid: descriptor.uuid.description, handle: descriptor.handle, value: found.value, error: found.error,
+                    name: Self.name(descriptor.uuid), text: found.text))
         }
         return entry
     }
 
-    private func read(_ handle: UInt16) async throws -> (value: String?, error: String?) {
+    /// A value, or the reason why it was refused.
+    private struct ReadValue {
+        var value: String?
+        var text: String?
+        var error: String?
+
+        /// The octets with their meaning, or the reason.
+        var words: String? { value.map { octets in octets + (text.map { "  \($0)" } ?? "") } ?? error }
+    }
+
+    private static func name(_ uuid: BluetoothUUID) -> String? { uuid.short.flatMap { AssignedNumbers.name(uuid: $0) } }
+
+    private func read(_ handle: UInt16, _ uuid: BluetoothUUID) async throws -> ReadValue {
         do {
-            return (Hex.octets(try await gatt.readLong(handle)), nil)
+            let value = try await gatt.readLong(handle)
+            return ReadValue(value: Hex.octets(value), text: ValueWords.text(value, of: uuid))
         } catch HostError.peer(.att(_, _, let code)) {
-            return (nil, "\(code)")
+            return ReadValue(error: "\(code)")
         }
     }
 
@@ -141,8 +161,8 @@ struct GATTSession {
     }
 
     mutating func read(_ uuid: BluetoothUUID) async throws {
-        let found = try await read(try find(uuid).value)
-        say("read \(uuid): \(found.value ?? found.error ?? "")")
+        let found = try await read(try find(uuid).value, uuid)
+        say("read \(uuid): \(found.words ?? "")")
         report.reads.append(.init(uuid: uuid.description, value: found.value, error: found.error))
     }
 
@@ -187,7 +207,8 @@ struct GATTSession {
     private mutating func note(_ arrival: Arrival, since began: Microseconds, _ subscription: Subscription?) -> Subscription? {
         guard var subscription else { return nil }
         let value = Hex.octets(arrival.value)
-        say("value of \(subscription.uuid): \(value)")
+        let text = ValueWords.text(arrival.value, of: subscription.uuid).map { "  \($0)" } ?? ""
+        say("value of \(subscription.uuid): \(value)\(text)")
         report.values.append(.init(uuid: subscription.uuid.description, value: value, milliseconds: (arrival.time - began).milliseconds))
         subscription.count = subscription.count.map { $0 - 1 }
         return subscription

@@ -140,7 +140,8 @@ extension RunCommand {
     private func openStore(_ files: ReportOptions.Files, _ ends: BenchEnds) throws -> ResultStore? {
         guard let path = files.store else { return nil }
         let header = ResultStore.Header(
-            seed: selection.seed, tester: ends.tester.description, subject: devices.subjectPort ?? devices.subject ?? "virtual")
+            seed: selection.seed, tester: ends.tester.description, subject: devices.subjectPort ?? devices.subject ?? "virtual",
+            peer: devices.peer?.description)
         do { return try ResultStore(path: path, header: header, isResumed: controls.resume) } catch { throw CommandFailure(error) }
     }
 
