@@ -9,7 +9,8 @@ enum MeetDevice: NamedAction {
     static let about = "the host finds the device under test and connects to it; repeated if CONNECT_IND is lost"
     static let interval = TypedArgument.number(
         "interval", HCICommands.LEConnectionUpdate.connectionIntervalMinRange.integers, default: 12, "N x 1.25 ms")
-    static var arguments: [ActionArgument] { [interval.declaration] }
+    static let handlesSMP = TypedArgument.flag("handlesSMP", default: true, "0 to leave SMP to the steps of the case")
+    static var arguments: [ActionArgument] { [interval.declaration, handlesSMP.declaration] }
     static let results = ["handle", "address", "type"]
     static let needsHost = true
 
@@ -19,6 +20,9 @@ enum MeetDevice: NamedAction {
     static func run(_ context: ActionContext) async throws -> CaseRecord {
         let driver = try context.driver()
         let deadline = context.deadline - .seconds(1)
+        let handles = try context(handlesSMP)
+        let listener = driver.host.newConnections.add { $0.handlesSMP = handles }
+        defer { driver.host.newConnections.remove(listener) }
         do {
             let finder = DeviceFinder(host: driver.host)
             let (link, _) = try await finder.connect(context.bench.peer, interval: UInt16(clamping: try context(interval)), until: deadline)

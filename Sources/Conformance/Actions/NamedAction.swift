@@ -40,12 +40,14 @@ enum NamedActions {
     static let all: [any NamedAction.Type] = [
         FindCharacteristic.self, FindService.self, ReceiveAdvertising.self, LosePackets.self, SetPathLoss.self, Connect.self,
         ExchangeMTU.self, ReadCharacteristic.self, ReadHandle.self, WriteCharacteristic.self, SignedWrite.self, Disconnect.self, Pair.self,
+        PairWithDevice.self,
         PrepareForPairing.self, Meet.self, MeetDevice.self, ListenToDevice.self, CheckValue.self,
         TimeAdvertising.self, WatchFastAdvertising.self, JudgeParameters.self, RefuseParameters.self,
         Advertise.self, SpoilMIC.self, Encrypt.self, LookAtSecurity.self, ForgetBonds.self,
         SendInstead.self, MakeOutOfBandData.self, DrawRandomNumbers.self, BeConnectable.self, OfferEcho.self, OpenEcho.self,
         TellFeatures.self, SendLMP.self,
         ConnectClassic.self, SecureClassic.self, PairClassic.self, PowerCycle.self, LookAtKeys.self, ClaimKeys.self,
+        TakeNewIdentity.self,
         OfferSerialEcho.self, OfferAttributes.self, AcceptBridging.self, BridgeOver.self, LookAtStream.self,
     ]
 

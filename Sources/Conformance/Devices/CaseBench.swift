@@ -133,6 +133,15 @@ final class CaseBench {
         hosts[side] = try await startHost(on: end, keys: keys)
     }
 
+    /// Resets a side and starts a new host without bonds under a new static address, so that the other side does not know it.
+    func takeNewIdentity(_ side: Side) async throws {
+        guard let end = ends[side], let host = hosts[side] else { throw StepFailure(.bench, "there is no host at the \(side.rawValue)") }
+        await host.stop()
+        try await ask(end, HCICommands.Reset())
+        try await takeAddress(end, .drawn)
+        hosts[side] = try await startHost(on: end)
+    }
+
     private func advertises(_ side: Side) -> Bool {
         [HCICommands.LESetAdvertisingEnable.name, HCICommands.LESetExtendedAdvertisingEnable.name]
             .contains { features.contains("\(side.rawValue).\($0)") }
@@ -194,13 +203,15 @@ final class CaseBench {
     }
 
     /// Sets the side's address, and stores its value and type for the cases.
-    private func takeAddress(_ end: Endpoint) async throws {
+    ///
+    /// - Parameter wanted: nil for the address of the run's settings.
+    private func takeAddress(_ end: Endpoint, _ wanted: OwnAddress? = nil) async throws {
         let drawn = secrets.next()
         let publicAddress = try await ask(end, HCICommands.ReadBDADDR()).bdADDR
         let doubt = PublicAddressDoubt(
             publicAddress, others: publicAddresses, origin: end.knowledge?.originOfSharedAddress(publicAddress))
         publicAddresses.insert(publicAddress)
-        var choice = ownAddresses[end.side] ?? .automatic
+        var choice = wanted ?? ownAddresses[end.side] ?? .automatic
         if choice == .automatic, doubt != nil || isStranger && end.side == .tester { choice = .drawn }
         let address = choice.address(ofPublic: publicAddress) { drawn }
         if address.kind == .random { try await ask(end, HCICommands.LESetRandomAddress(randomAddress: address.bdADDR)) }

@@ -17,6 +17,9 @@ public enum DescriptionSchema {
                 "dataLength": number(HCICommands.LESetDataLength.txOctetsRange.integers),
                 "asks": list(among: ["security", "parameters", "mtu", "services"]), "readvertises": line,
             ]),
+            "pairing": object([
+                "declined": truth, "io": line, "requirements": ["type": "array", "items": line], "keySize": number(0...255),
+            ]),
             "services": rows(service),
             "declares": object(["servicesChange": truth, "bonds": truth, "readvertisesWithin": line]),
             "leaveOut": rows(object(["case": line, "characteristic": line, "because": line], required: ["because"])),

@@ -32,11 +32,12 @@ private struct DescriptionReader {
     mutating func read(_ text: String) -> DeviceDescription {
         var description = DeviceDescription()
         guard let root = source.compose(text) else { return description }
-        part(root, "a device description", ["device", "advertising", "link", "services", "declares", "leaveOut", "remarks"]) {
+        part(root, "a device description", ["device", "advertising", "link", "pairing", "services", "declares", "leaveOut", "remarks"]) {
             reader, keys in
             if let node = keys.take("device") { description.device = reader.device(node) }
             if let node = keys.take("advertising") { description.advertising = reader.advertising(node) }
             if let node = keys.take("link") { description.link = reader.link(node) }
+            if let node = keys.take("pairing") { description.pairing = reader.pairing(node) }
             description.services = reader.rows(keys.take("services"), "services") { $0.service($1) }
             if let node = keys.take("declares") { description.declares = reader.declares(node) }
             description.leaveOut = reader.rows(keys.take("leaveOut"), "leaveOut") { $0.leftOut($1) }
@@ -99,6 +100,17 @@ private struct DescriptionReader {
             link.readvertises = reader.source.duration(keys.take("readvertises"), "readvertises")
         }
         return link
+    }
+
+    private mutating func pairing(_ node: Node) -> DeviceDescription.Pairing {
+        var pairing = DeviceDescription.Pairing()
+        part(node, "pairing", ["declined", "io", "requirements", "keySize"]) { reader, keys in
+            pairing.isDeclined = reader.source.truth(keys.take("declined"), "declined")
+            pairing.io = reader.source.text(keys.take("io"), "io")
+            pairing.requirements = reader.words(keys.take("requirements"), "requirements")
+            pairing.keySize = reader.source.integer(keys.take("keySize"), "keySize", in: 0...255)
+        }
+        return pairing
     }
 
     private mutating func service(_ node: Node) -> DeviceDescription.Service? {

@@ -11,7 +11,7 @@ extension DeviceDescription {
         lines.append("device:")
         if let name = device.name { lines.append("  name: \(Self.quoted(name))") }
         lines.append("  address: \(device.address.digits)/\(device.address.kind == .public ? "public" : "random")")
-        lines += advertisingLines + linkLines
+        lines += advertisingLines + linkLines + pairingLines
         lines.append(services.isEmpty ? "services: []" : "services:")
         for service in services { lines += Self.lines(service) }
         lines += declarationLines
@@ -39,6 +39,15 @@ extension DeviceDescription {
         ]
         if let time = link.readvertises { lines.append("  readvertises: \(time.text)") }
         return lines
+    }
+
+    private var pairingLines: [String] {
+        guard let pairing else { return [] }
+        var parts = ["declined: \(pairing.isDeclined)"]
+        if let io = pairing.io { parts.append("io: \(io)") }
+        parts.append("requirements: \(Self.list(pairing.requirements))")
+        if let size = pairing.keySize { parts.append("keySize: \(size)") }
+        return ["pairing: {\(parts.joined(separator: ", "))}"]
     }
 
     private var declarationLines: [String] {

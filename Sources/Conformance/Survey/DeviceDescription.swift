@@ -9,6 +9,8 @@ public struct DeviceDescription: Sendable, Hashable {
     public var device = Device()
     public var advertising = Advertising()
     public var link = Link()
+    /// Nil if it was not asked to pair.
+    public var pairing: Pairing?
     public var services: [Service] = []
     public var declares = Declares()
     public var leaveOut: [LeftOut] = []
@@ -54,6 +56,17 @@ public struct DeviceDescription: Sendable, Hashable {
         public var asks: [String] = []
         /// The time until it advertised again after the connection; nil if it did not within the survey's time-out.
         public var readvertises: Microseconds?
+    }
+
+    /// The answer to a Pairing Request. Core Vol 3, Part H, 3.5.2.
+    public struct Pairing: Sendable, Hashable {
+        /// True if the device has declined to pair.
+        public var isDeclined = false
+        /// The IO capability by its name; nil if there was no Pairing_Response.
+        public var io: String?
+        /// The names of the bits of AuthReq.
+        public var requirements: [String] = []
+        public var keySize: Int?
     }
 
     public struct Service: Sendable, Hashable {

@@ -49,7 +49,7 @@ struct DeviceFacts: Sendable {
     private static let flags = [
         "response", "beyond", "period", "legacy", "reference", "bonds", "servicesChange",
         "servicesStay", "security", "readvertises", "asksMTU", "asksParameters",
-        "keepsAddress", "dual",
+        "keepsAddress", "dual", "pairs",
     ]
     private static let scalars: [String: ValueShape] = [
         "address": .address, "type": .number(0...1), "mtu": .number(23...517), "data": .octets, "response": .octets,
@@ -101,7 +101,7 @@ struct DeviceFacts: Sendable {
                 || description.device.address.value >> 46 == 0b11,
             "dual": description.advertising.claimsBothTransports,
             "security": description.link.asks.contains("security"),
-            "asksMTU": description.link.asks.contains("mtu"),
+            "asksMTU": description.link.asks.contains("mtu"), "pairs": description.pairing?.isDeclined == false,
         ]
         features.formUnion(held.filter(\.value).map { "device.\($0.key)" })
         self.features = features

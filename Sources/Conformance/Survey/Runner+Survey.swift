@@ -82,8 +82,9 @@ extension Runner {
             let asks: Set<String> = ["device.asksParameters", "device.asksMTU"]
             let isJudged = plan.setup.profile != nil && plan.cases.contains { !asks.isDisjoint(with: $0.needs?.names ?? []) }
             let lingers = isJudged || plan.device?.link.asks.contains("parameters") == true
+            let asksToPair = plan.cases.contains { $0.needs?.names.contains("device.pairs") ?? false }
             return .success(
-                try stopping.run(on: loop) { try await Self.survey(on: bench, lingers: lingers) })
+                try stopping.run(on: loop) { try await Self.survey(on: bench, lingers: lingers, asksToPair: asksToPair) })
         } catch let failure as StepFailure {
             return .failure(failure)
         } catch is CancellationError {
@@ -93,13 +94,13 @@ extension Runner {
         }
     }
 
-    private static func survey(on bench: CaseBench, lingers: Bool) async throws -> DeviceDescription {
+    private static func survey(on bench: CaseBench, lingers: Bool, asksToPair: Bool) async throws -> DeviceDescription {
         do {
             try await bench.prepare()
             guard let host = bench.hosts[.tester]?.host else {
                 throw StepFailure(.bench, "the tester has no host")
             }
-            let description = try await Surveyor(host, lingers: lingers).survey(bench.peer)
+            let description = try await Surveyor(host, lingers: lingers, asksToPair: asksToPair).survey(bench.peer)
             await bench.finish()
             return description
         } catch {

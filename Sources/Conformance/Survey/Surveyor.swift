@@ -16,11 +16,15 @@ public final class Surveyor {
     /// A peripheral waits five seconds before it requests connection parameters. Core Vol 3, Part C, 9.3.12.2 and Appendix A.
     private static let unaskedLimit = Microseconds.seconds(6)
     private let lingers: Bool
+    private let asksToPair: Bool
 
-    /// - Parameter lingers: true to wait on the connection for requests of the device.
-    public init(_ host: Host, lingers: Bool = false) {
+    /// - Parameters:
+    ///   - lingers: true to wait on the connection for requests of the device.
+    ///   - asksToPair: true to begin a pairing and end it after the device's answer.
+    public init(_ host: Host, lingers: Bool = false, asksToPair: Bool = false) {
         self.host = host
         self.lingers = lingers
+        self.asksToPair = asksToPair
     }
 
     /// Finds the device, connects, reads its facts and disconnects.
@@ -49,6 +53,11 @@ public final class Surveyor {
             await look(at: link)
             if lingers { try await linger(until: connected + Self.unaskedLimit, asked) }
             description.link.asks = asked.names
+            if asksToPair {
+                // A device that does not answer has not declined.
+                description.pairing = DeviceDescription.Pairing()
+                await attempt("pairing") { description.pairing = try await pairing(on: link) }
+            }
             try Task.checkCancellation()
             await loop.cleanUp(within: Host.procedureTimeOut) { try await link.disconnect() }
             try await waitForAdvertising(peer)

@@ -12,6 +12,15 @@ extension Connection {
         try await securityChannel.pair(settings ?? host.pairingSettings ?? PairingSettings())
     }
 
+    /// Ends the pairing that is under way with Pairing_Failed, reason Unspecified Reason. `pair` then throws `.peer(.pairingRefused)`.
+    public func cancelPairing() { securityChannel.cancel() }
+
+    /// False to ignore the peer's SMP PDUs, for a caller that exchanges SMP PDUs itself.
+    public var handlesSMP: Bool {
+        get { securityChannel.isInUse }
+        set { securityChannel.isInUse = newValue }
+    }
+
     /// Encrypts the link as central, with the peer's key in the host's key store. Core Vol 4, Part E, 7.8.24.
     ///
     /// - Throws: `HostError.misuse(.noKey)`, `.peer(.rejected)` with the reason of controller or peer.

@@ -15,6 +15,8 @@ final class SecurityChannel {
     private var encryption: Promise<Void>?
     /// Number of the current procedure, to match replies of the user.
     private var procedure = 0
+    /// False to ignore received PDUs.
+    var isInUse = true
 
     init(on channel: L2CAPChannel, loop: RunLoop) {
         self.channel = channel
@@ -70,6 +72,11 @@ final class SecurityChannel {
         }
     }
 
+    func cancel() {
+        guard let connection else { return }
+        perform(machine.cancel(at: loop.now), connection)
+    }
+
     private func answered(_ answer: PairingAnswer, in procedure: Int) {
         guard procedure == self.procedure, let connection else { return }
         perform(machine.answered(answer, at: loop.now), connection)
@@ -78,7 +85,7 @@ final class SecurityChannel {
     // MARK: Input
 
     private func received(_ pdu: [UInt8]) {
-        guard let connection else { return }
+        guard isInUse, let connection else { return }
         // The request of the peripheral is already being served.
         if encryption != nil, pdu.first == SMP.SecurityRequest.opcode { return }
         perform(machine.received(pdu, currentSetup(connection, mayPair: connection.host.pairingSettings != nil), at: loop.now), connection)

@@ -81,6 +81,12 @@ struct SecurityManager {
         return watched(actions, at: now)
     }
 
+    /// Ends a pairing that is under way.
+    mutating func cancel(at now: Microseconds) -> [SecurityAction] {
+        guard case .pairing = state else { return [] }
+        return watched(refuse(.unspecifiedReason), at: now)
+    }
+
     // MARK: PDUs
 
     mutating func received(_ pdu: [UInt8], _ setup: PairingSetup, at now: Microseconds) -> [SecurityAction] {

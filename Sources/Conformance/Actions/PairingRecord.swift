@@ -1,0 +1,152 @@
+import BluetoothCrypto
+import Host
+import Packets
+
+/// The SMP PDUs of one pairing with the device under test. They explain an error of the host and decide if it is a fault of the device.
+final class PairingRecord {
+    private(set) var request: SMP.PairingRequest?
+    private(set) var response: SMP.PairingResponse?
+    private(set) var ownKey: SMP.PairingPublicKey?
+    private(set) var publicKey: SMP.PairingPublicKey?
+    /// The first random value of the device.
+    private(set) var random: [UInt8]?
+    private(set) var hasEnded = false
+    private var names: Set<String> = []
+
+    func add(_ direction: PacketDirection, _ octets: [UInt8]) {
+        guard let message = try? SMP.Message(bytes: octets) else { return }
+        switch (direction, message) {
+        case (.sent, .pairingRequest(let pdu)): request = pdu
+        case (.sent, .pairingPublicKey(let pdu)): ownKey = pdu
+        case (.received, .pairingResponse(let pdu)): response = pdu
+        case (.received, .pairingPublicKey(let pdu)): publicKey = pdu
+        case (.received, .pairingRandom(let pdu)): random = random ?? pdu.randomValue
+        case (.received, .pairingFailed): hasEnded = true
+        default: break
+        }
+        if direction == .received { names.insert(PDUCodec.name(of: octets, in: .smp)) }
+    }
+
+    /// True if the device has a display or a keyboard, and thus a user whose answer a pairing may await.
+    private var hasUser: Bool { response.map { $0.ioCapability != .noInputNoOutput } ?? false }
+
+    /// The keys that the device must send on the encrypted link. Core Vol 3, Part H, 3.6.1.
+    private var missingKeys: [String] {
+        guard let request, let response else { return [] }
+        let isSecure = request.authReq.intersection(response.authReq).contains(.sc)
+        let keys = response.responderKeyDistribution
+        let owed =
+            (keys.contains(.encKey) && !isSecure ? [SMP.EncryptionInformation.name, SMP.CentralIdentification.name] : [])
+            + (keys.contains(.idKey) ? [SMP.IdentityInformation.name, SMP.IdentityAddressInformation.name] : [])
+            + (keys.contains(.signKey) ? [SMP.SigningInformation.name] : [])
+        return owed.filter { !names.contains($0) }
+    }
+
+    /// The error of a pairing as a failure of the step; nil for an error that does not concern pairing.
+    func failure(_ fault: HostError.PeerFault) -> any Error {
+        switch fault {
+        case .pairingFailed(let reason): ended(reason)
+        case .pairingRefused(let reason): refused(reason)
+        case .timedOut(.pairing): silent
+        case .disconnected(let reason) where LostLink(reason)?.isOfTheAir == false:
+            ActionFinding(text: "the device ended the connection, \(reason), in place of pairing")
+        case .disconnected(let reason) where isEncrypting: lost(reason)
+        case .rejected(let command, let code):
+            ActionFinding(text: "\(command) with the key of this pairing ended with \(code)")
+        default: HostError.peer(fault)
+        }
+    }
+
+    /// True if the values of both sides were exchanged and encryption with the new key has begun.
+    private var isEncrypting: Bool {
+        let isSecure = publicKey != nil
+        return names.contains(isSecure ? SMP.PairingDHKeyCheck.name : SMP.PairingRandom.name)
+    }
+
+    /// The loss of the connection while it is encrypted: a device with another key falls silent, since its controller finds a wrong MIC.
+    /// Core Vol 6, Part B, 5.1.3.1.
+    private func lost(_ reason: ErrorCode) -> any Error {
+        let size = min(request?.maximumEncryptionKeySize ?? 16, response?.maximumEncryptionKeySize ?? 16)
+        var failure = StepFailure(
+            .environment,
+            "the connection was lost, \(reason), when it was encrypted with the key of this pairing: the device may have another key, or "
+                + "not one of \(size) octets")
+        failure.lostLink = LostLink(reason)
+        return failure
+    }
+
+    /// Reasons that decline a pairing. Core Vol 3, Part H, 3.5.5.
+    private static let refusals: Set<PairingFailedReason> = [
+        .pairingNotSupported, .authenticationRequirements, .repeatedAttempts, .oobNotAvailable, .busy,
+    ]
+    /// Reasons that may be the answer of the device's user.
+    private static let answers: Set<PairingFailedReason> = [.passkeyEntryFailed, .numericComparisonFailed, .unspecifiedReason]
+
+    private func ended(_ reason: PairingFailedReason) -> any Error {
+        let declinesSize = reason == .encryptionKeySize && (request?.maximumEncryptionKeySize ?? 16) < 16
+        if Self.refusals.contains(reason) || declinesSize { return StepFailure(.limitation, "the device declines to pair: \(reason)") }
+        if response == nil, reason == .unspecifiedReason {
+            return StepFailure(.environment, "the device declines to pair and gives no reason: \(reason)")
+        }
+        if hasUser, Self.answers.contains(reason) {
+            return StepFailure(.environment, "the device ended the pairing, \(reason): its user may have declined, or was not there")
+        }
+        return ActionFinding(text: "the device ended the pairing with \(reason), although nothing was wrong with it")
+    }
+
+    private func refused(_ reason: PairingFailedReason) -> any Error {
+        let text =
+            switch reason {
+            case .confirmValueFailed: "its Pairing_Confirm does not fit its Pairing_Random"
+            case .dhKeyCheckFailed: "its Pairing_DHKey_Check does not fit"
+            case .encryptionKeySize: "its Maximum_Encryption_Key_Size is \(response?.maximumEncryptionKeySize ?? 0), expected 7 to 16"
+            case .keyRejected: "it gives a long-term key of zeros"
+            case .oobNotAvailable: "it claims to have out-of-band data, which does not exist"
+            case .invalidParameters, .unspecifiedReason, .authenticationRequirements:
+                wrongValue ?? "a command is invalid or out of its order"
+            default: "\(reason)"
+            }
+        if [.passkeyEntryFailed, .numericComparisonFailed, .repeatedAttempts].contains(reason) {
+            return StepFailure(.environment, "the tester ended the pairing: \(text)")
+        }
+        return ActionFinding(text: "the tester ended the pairing of the device: \(text)")
+    }
+
+    /// The invalid value of the device for which the host ended the pairing.
+    private var wrongValue: String? {
+        if let request, let response {
+            guard (7...16).contains(response.maximumEncryptionKeySize) else {
+                return "its Maximum_Encryption_Key_Size is \(response.maximumEncryptionKeySize), expected 7 to 16"
+            }
+            let kinds = [
+                ("initiator", request.initiatorKeyDistribution, response.initiatorKeyDistribution),
+                ("responder", request.responderKeyDistribution, response.responderKeyDistribution),
+            ]
+            for (role, offered, agreed) in kinds where !agreed.isSubset(of: offered) {
+                return "its Pairing_Response agrees to keys of the \(role) that Pairing_Request does not name"
+            }
+        }
+        guard let publicKey else { return nil }
+        if let x = UInt256(littleEndianOctets: publicKey.publicKeyX), let y = UInt256(littleEndianOctets: publicKey.publicKeyY),
+            P256PublicKey(x: x, y: y).isDebugKey
+        {
+            return "its public key is the debug key, whose private key is published"
+        }
+        if publicKey.publicKeyX == ownKey?.publicKeyX { return "its public key is that of the tester" }
+        return "its public key is not on the curve P-256"
+    }
+
+    private var silent: any Error {
+        guard let response else { return ActionFinding(text: "the device did not answer Pairing_Request within 30 s") }
+        let missing = missingKeys
+        if names.contains(SMP.PairingDHKeyCheck.name) || names.contains(SMP.PairingRandom.name), !missing.isEmpty {
+            return ActionFinding(text: "the device did not send \(missing.joined(separator: ", ")), which its Pairing_Response promises")
+        }
+        if hasUser {
+            return StepFailure(
+                .environment,
+                "the device (\(response.ioCapability)) fell silent for 30 s: its user may have to agree, or to enter or compare a number")
+        }
+        return ActionFinding(text: "the device fell silent for 30 s in the pairing that it had begun")
+    }
+}

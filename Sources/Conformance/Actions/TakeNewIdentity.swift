@@ -1,0 +1,14 @@
+import Cases
+
+/// Continues under another address without bonds, as another device.
+enum TakeNewIdentity: NamedAction {
+    static let name = "take a new identity"
+    static let about = "the host continues under a new static address and without bonds"
+    static var arguments: [ActionArgument] { [] }
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        try await context.bench.takeNewIdentity(context.side)
+        return CaseRecord()
+    }
+}

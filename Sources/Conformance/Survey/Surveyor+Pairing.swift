@@ -1,0 +1,32 @@
+import Host
+import Packets
+
+extension Surveyor {
+    /// Sends a Pairing Request and ends the pairing after the answer. Core Vol 3, Part H, 3.5.
+    func pairing(on link: Connection) async throws -> DeviceDescription.Pairing {
+        let record = PairingRecord()
+        let observer = link.pduObservers.add { [unowned link] direction, channel, payload in
+            guard channel == CID.smp else { return }
+            let isAnswered = record.response != nil
+            record.add(direction, payload.octets)
+            if !isAnswered, record.response != nil { link.cancelPairing() }
+        }
+        defer { link.pduObservers.remove(observer) }
+        var pairing = DeviceDescription.Pairing()
+        do {
+            _ = try await link.pair(PairingSettings())
+        } catch HostError.peer(let fault) where record.response == nil {
+            guard let failure = record.failure(fault) as? StepFailure else { throw HostError.peer(fault) }
+            pairing.isDeclined = failure.blame == .limitation
+        } catch HostError.peer(.pairingRefused) {}
+        guard let response = record.response else { return pairing }
+        pairing.io = "\(response.ioCapability)"
+        pairing.requirements = Self.requirements.filter { response.authReq.contains($0.1) }.map(\.0)
+        pairing.keySize = Int(response.maximumEncryptionKeySize)
+        return pairing
+    }
+
+    private static let requirements: [(String, AuthReq)] = [
+        ("Bonding", .bonding), ("MITM", .mitm), ("SC", .sc), ("Keypress", .keypress), ("CT2", .ct2),
+    ]
+}

@@ -1,0 +1,76 @@
+"""Accessories that pair, judged by a tester that knows nothing of them: legal ones, and ones whose pairing is broken."""
+
+import json
+import os
+import sys
+
+import pytest
+
+from pairing_faults import FAULTS, LEGAL, NAME
+from support import HERE, Process, bluebench
+
+# Faults of Bumble, with the section in docs/design/peers.md.
+OF_BUMBLE = {
+    "accessory-pairing/key-size", "accessory-pairing/key-size-legacy", "smp-negative/key-size-out-of-range", "smp-negative/public-key-first",
+    "smp-negative/public-key-in-legacy", "smp-negative/reflected-key", "smp-negative/repeated-attempts", "smp-negative/silence",
+    "smp-negative/truncated-confirm",
+}
+# The bond of LE legacy pairing has the keys of the two sides exchanged.
+OF_BUMBLE_LEGACY = {"accessory-pairing/bond-survives-failure", "accessory-security/reconnects-encrypted"}
+
+CASE = "accessory-pairing/secure-connections"
+PLANTED = [
+    ("check-of-zeros", CASE, "its Pairing_DHKey_Check does not fit"),
+    ("another-random", "accessory-pairing/legacy", "its Pairing_Confirm does not fit its Pairing_Random"),
+    ("keys-never-sent", CASE, "did not send Identity_Information, Identity_Address_Information"),
+    ("key-unasked", "accessory-pairing/no-other-keys", "Signing_Information must not come"),
+    ("agrees-to-more", "accessory-pairing/wrong-key", "agrees to keys of the responder that Pairing_Request does not name"),
+    ("size-7-boasted", CASE, "not one of 7 octets"),
+    ("size-5", CASE, "Maximum_Encryption_Key_Size is 5"),
+    ("debug-key", CASE, "is the debug key"),
+    ("key-off-curve", CASE, "is not on the curve P-256"),
+    ("key-reflected", CASE, "is that of the tester"),
+    ("random-constant", "accessory-pairing/fresh-values", "Pairing_Random is not that of the first pairing"),
+    ("silent", CASE, "did not answer Pairing_Request within 30 s"),
+    ("silent-at-key", CASE, "fell silent for 30 s"),
+    ("leaves-at-key", CASE, "ended the connection, Remote_User_Terminated_Connection"),
+    ("fails-at-key", "accessory-security/reconnects-encrypted", "ended the pairing with Unspecified_Reason"),
+    ("invalid-request", "accessory-security/read-after-pairing", "ended the pairing with Invalid_Parameters"),
+    ("any-check", "smp-negative/check-wrong", "A check that does not fit fails"),
+    ("any-point", "smp-negative/off-curve-y", "A point that is not on the curve ends the pairing"),
+    ("bond-forgotten", "accessory-pairing/bond-survives-failure", "PIN_Or_Key_Missing"),
+]
+SOAK = "SOAK" in os.environ
+QUICK = {"keys-never-sent", "key-unasked", "size-7-boasted", "debug-key", "random-constant", "leaves-at-key", "any-point", "bond-forgotten"}
+
+
+def judge(kind, folder, *cases):
+    """The exit code, and the verdicts with their messages."""
+    results = folder / "results.json"
+    with Process(
+            bluebench(), "run", *cases, "--subject-port", "tcp-listen:0", "--virtual-time", "--peer", NAME, "--json", results) as bench:
+        [port] = bench.wait_for(r"waiting .*127\.0\.0\.1:(\d+)")
+        with Process(sys.executable, HERE / "pairing_faults.py", f"virtual:127.0.0.1:{port.group(1)}", kind):
+            code = bench.wait()
+    return code, {case["id"]: (case["verdict"], case.get("message", "")) for case in json.loads(results.read_text())["cases"]}
+
+
+def test_every_fault_has_a_rule():
+    assert {fault for fault, _, _ in PLANTED} == set(FAULTS)
+
+
+@pytest.mark.parametrize("kind", LEGAL, ids=lambda kind: kind or "plain")
+def test_a_legal_accessory_fails_nothing(kind, tmp_path):
+    _, cases = judge(kind, tmp_path, "accessory-pairing", "accessory-security", "smp-negative")
+    known = OF_BUMBLE | OF_BUMBLE_LEGACY if kind == "legacy" else OF_BUMBLE
+    failed = {case: verdict for case, verdict in cases.items() if verdict[0] not in ("PASS", "N/A") and case.split("[")[0] not in known}
+    assert not failed, failed
+    passed = sum(verdict == "PASS" for verdict, _ in cases.values())
+    assert passed >= (15 if LEGAL[kind] is None else 1), cases
+
+
+@pytest.mark.parametrize("fault, case, text", [row for row in PLANTED if SOAK or row[0] in QUICK], ids=lambda value: value)
+def test_a_broken_pairing_fails(fault, case, text, tmp_path):
+    code, cases = judge(fault, tmp_path, case)
+    verdict, message = cases[case]
+    assert code == 1 and verdict == "FAIL" and text in message, (verdict, message)
