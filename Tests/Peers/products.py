@@ -32,7 +32,7 @@ FAULTS = [
     "declaration-moves", "handle-zero-read", "beyond-found", "group-of-any-type", "unknown-request-silent", "unknown-command-answered",
     "write-accepted", "read-accepted", "configuration-forgotten", "subscribed-at-first", "notifies-unasked", "blob-beyond-empty",
     "mtu-ignored", "mtu-of-20", "answers-twice", "error-handle-zero", "service-by-uuid-shifted", "name-differs", "flags-both",
-    "power-of-two", "name-twice", "response-flags", "parameters-accepted", "never-again",
+    "power-of-two", "name-twice", "response-flags", "parameters-accepted", "never-again", "groups-cut", "discovery-stands-still",
 ]
 
 # Another firmware of the same product, which is not a fault: an additional service before the others.
@@ -184,6 +184,8 @@ class Product:
             "discovery-protected": lambda pdu: pdu[:4] + b"\x05" if pdu[:2] == b"\x01\x08" else b"\x01\x08\x01\x00\x05" if pdu[:1] == b"\x09" else pdu,
             "services-move": lambda pdu: (
                 pdu[:1] + struct.pack("<H", pdu[1] + pdu[2] * 256 + 1) + pdu[3:] if pdu[:1] == b"\x07" and self.connections > 1 else pdu),
+            "groups-cut": lambda pdu: pdu[:-1] if pdu[:1] == b"\x11" else pdu,
+            "discovery-stands-still": lambda pdu: pdu[:2] + b"\x01\x00" + pdu[4:] if pdu[:1] == b"\x09" else pdu,
             "declaration-moves": lambda pdu: b"\x0b" + bytes([pdu[1] ^ 0x80]) + pdu[2:] if pdu[:1] == b"\x0b" and len(pdu) == 6 else pdu,
         }
         rule = answers.get(self.fault)

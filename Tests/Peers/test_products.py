@@ -46,6 +46,8 @@ PLANTED = [
     ("group-of-any-type", "heart-rate", "accessory-discovery/unknown-group", "Error_Code: expected Unsupported_Group_Type"),
     ("configuration-forgotten", "heart-rate", "accessory-subscribe/notifications", "expected 01 00"),
     ("subscribed-at-first", "keyboard", "accessory-subscribe/default", "expected 00 00"),
+    ("groups-cut", "serial", "accessory-discovery/everything", "Each request is answered by a valid response"),
+    ("discovery-stands-still", "heart-rate", "accessory-discovery/everything", "Each request is answered by a valid response"),
     ("notifies-unasked", "heart-rate", "accessory-subscribe/silent-at-first", "must not come"),
 ]
 
@@ -78,6 +80,7 @@ PLANTED_FOR_PROFILES = [
 
 QUICK = [
     "battery-187", "appearance-of-three", "response-flags", "handle-zero-read", "mtu-of-20", "answers-twice", "beyond-found", "subscribed-at-first",
+    "groups-cut",
 ]
 
 
@@ -207,6 +210,19 @@ def test_a_product_without_a_fault_keeps_the_rules_of_a_profile(kind, tmp_path):
     cases = judge(kind, tmp_path, *wanted, fault=["asks-well"] if SOAK else (), options=["--profile", "adg-r31"])
     assert not [case for case in cases.items() if case[1][0] not in ("PASS", "N/A")], cases
     assert sum(verdict == "PASS" for verdict, _ in cases.values()) >= (20 if SOAK else 3), cases
+
+
+def test_cases_that_do_not_concern_a_product_are_not_run(tmp_path):
+    description = described("heart-rate", tmp_path)
+    document, told, _ = judge_by(description, "heart-rate", tmp_path, "smp-sc", "accessory-gatt")
+    assert not [case["id"] for case in document["cases"] if case["id"].startswith("smp-sc/") and case["verdict"] == "N/A"], document["cases"]
+    assert re.search(r"not run  \d+ about a controller, \d+ about the reference accessory", told), told
+    assert document["run"]["product"]["notRun"] in told
+    assert f'tests="{len(document["cases"])}"' in (tmp_path / "junit.xml").read_text()
+    named, _, _ = judge_by(description, "heart-rate", tmp_path, "smp-sc/just-works", expected=3)
+    assert [case["verdict"] for case in named["cases"]] == ["N/A"], named["cases"]
+    listed = run_bench("run", "smp-sc", "accessory-gatt", "--device", description, "--list").stdout
+    assert "about the reference accessory" in listed and "smp-sc/just-works" not in listed, listed
 
 
 def test_a_profile_that_is_not_there_is_told():

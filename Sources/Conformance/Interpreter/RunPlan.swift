@@ -31,6 +31,9 @@ public struct RunPlan: Sendable {
     /// The user's labels of the run, including `build`, the tested build.
     public var labels: [String: String] = [:]
 
+    /// The cases that the user has named one by one.
+    private(set) var named: Set<String> = []
+
     /// - Parameters:
     ///   - filters: ids, suites, or parts of ids with `*`; empty for all cases.
     ///   - tags: the tags of which a case needs at least one; empty for all cases.
@@ -51,6 +54,8 @@ public struct RunPlan: Sendable {
         cases = try Self.select(catalogue.cases, filters, tags).filter { testCase in
             testCase.rule == nil || setup.profile != nil || filters.contains { CaseFilter.matches(testCase.id, $0) }
         }
+        named = Set(
+            cases.map(\.id).filter { id in filters.contains { $0.contains("/") && !$0.contains("*") && CaseFilter.matches(id, $0) } })
         if let shuffle {
             var random = RandomSource(seed: shuffle, label: "order of cases")
             cases.shuffle(using: &random)

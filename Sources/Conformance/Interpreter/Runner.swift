@@ -16,7 +16,7 @@ public protocol RunObserver: AnyObject {
 
 /// Runs the cases of a plan in order, each on its own bench.
 public final class Runner {
-    let plan: RunPlan
+    private(set) var plan: RunPlan
     private let recorder: Recorder
     var factory: BenchFactory
     /// The known facts about the device over the air, or the reason why there are none; nil until they are needed.
@@ -85,6 +85,19 @@ public final class Runner {
 
     /// The product, if the user has selected one; the bench's own accessories do not need it.
     private var namedProduct: ProductReport? { plan.setup.peer != nil || plan.device != nil ? product : nil }
+
+    /// The number of cases to run.
+    public var caseCount: Int { plan.cases.count }
+
+    /// Removes the cases that do not concern the product that the user has selected, except those named one by one.
+    ///
+    /// - Returns: the numbers of the removed cases with reasons; nil if there are none.
+    public func chooseForProduct() -> String? {
+        guard isAboutProduct, case .success(let description)? = survey else { return nil }
+        let text = plan.chooseFor(description, isAccessoryOnly: factory.isAccessoryOnly)
+        product?.notRun = text
+        return text
+    }
 
     /// The results of the continued run, in the order of the cases.
     public var knownResults: [CaseResult] { plan.cases.compactMap { plan.known[$0.id] } }

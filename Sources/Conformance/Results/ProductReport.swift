@@ -11,6 +11,8 @@ public struct ProductReport: Codable, Sendable, Hashable {
     public var description: String?
     /// The differences between the product and its description.
     public var change: String?
+    /// The numbers of cases that were not run because they do not concern the product.
+    public var notRun: String?
 
     init(_ found: DeviceDescription, description: String?, change: String?) {
         name = found.device.name
@@ -28,6 +30,7 @@ public struct ProductReport: Codable, Sendable, Hashable {
     public var line: String {
         let words = [
             name.map { "'\(PlainText.escaped($0))'" }, address, firmware.map { "firmware \(PlainText.escaped($0))" }, description, change,
+            notRun.map { "not run: \($0)" },
         ]
         return words.compactMap(\.self).joined(separator: ", ")
     }

@@ -33,8 +33,7 @@ extension Runner {
                 ?? "it is about a profile's rule: --profile names one"
             return result
         }
-        let isOther = plan.setup.peer != nil || plan.device != nil || plan.setup.accessory != .reference
-        if isOther, testCase.meetsReference(plan.catalogue) {
+        if isAboutProduct, testCase.meetsReference(plan.catalogue) {
             guard case .success(let description) = surveyed(), !description.isReference else { return nil }
             result.message = "it is about the profile of docs/guide/accessory.md, which the device does not offer"
             return result
@@ -51,6 +50,9 @@ extension Runner {
             return result
         }
     }
+
+    /// True if the user has selected a device under test other than the reference accessory.
+    var isAboutProduct: Bool { plan.setup.peer != nil || plan.device != nil || plan.setup.accessory != .reference }
 
     private func surveyed() -> Result<DeviceDescription, StepFailure> {
         if let survey { return survey }

@@ -17,6 +17,8 @@ public final class Surveyor {
     private static let unaskedLimit = Microseconds.seconds(6)
     private let lingers: Bool
     private let asksToPair: Bool
+    private var isStrict = false
+    private var firstError: (any Error)?
 
     /// - Parameters:
     ///   - lingers: true to wait on the connection for requests of the device.
@@ -146,7 +148,18 @@ public final class Surveyor {
     }
 
     private func attempt(_ what: String, _ body: () async throws -> Void) async {
-        do { try await body() } catch { description.remarks.append("\(what): \(error)") }
+        guard firstError == nil || !isStrict else { return }
+        do { try await body() } catch {
+            description.remarks.append("\(what): \(error)")
+            firstError = firstError ?? error
+        }
+    }
+
+    /// Discovers and reads everything as the survey does, up to the first error.
+    func discoverAll(on link: Connection) async throws {
+        isStrict = true
+        await discover(link)
+        if let firstError { throw firstError }
     }
 
     // MARK: Attributes

@@ -12,7 +12,7 @@ import Timing
 
 /// The progress of a run: one changing line on a terminal, otherwise a line for each case.
 final class ProgressLine: RunObserver {
-    private let total: Int
+    var total: Int
     private let isTerminal = isatty(STDOUT_FILENO) == 1
     private let known: Int
     private let began = MonotonicClock.now()

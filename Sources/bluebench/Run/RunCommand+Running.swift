@@ -44,7 +44,9 @@ extension RunCommand {
         for line in RunHeader.lines(reports ?? [], plan.setup, isWall: reports != nil && (held != nil || port?.loop.mode == .wall)) {
             if !terminal.quiet { Console.line(line) }
         }
-        if devices.peer != nil || plan.device != nil, reports != nil { try look(with: runner, closing: held) }
+        if devices.peer != nil || plan.device != nil || devices.accessory != .reference, reports != nil {
+            try look(with: runner, progress, closing: held)
+        }
         var troubles = Troubles()
         let facts = facts()
         var result = runAll(runner, (store, secrets), files, facts, progress, &troubles)
@@ -113,13 +115,19 @@ extension RunCommand {
     }
 
     /// Reports a missing device at the start instead of in each case.
-    private func look(with runner: Runner, closing held: HeldDevices?) throws {
+    private func look(with runner: Runner, _ progress: ProgressLine, closing held: HeldDevices?) throws {
         do {
             let found = try runner.describeDevice()
             Console.line("subject  \(found.line)")
             for remark in found.remarks { Console.line("         \(remark)") }
             if let change = runner.product?.change { Console.line("device   \(change)") }
             if let profile = devices.profile { Console.line("profile  " + (runner.profileLine ?? profile)) }
+            if let others = runner.chooseForProduct() { Console.line("not run  \(others)") }
+            guard runner.caseCount > 0 else {
+                held?.close()
+                throw CommandFailure(.bench, "no case ran: none of those that were selected concerns this device")
+            }
+            progress.total = runner.caseCount
             guard let (cases, length) = runner.expectedLength(), cases > 0 else { return }
             Console.line(
                 "length   about \(Self.words(length)) for \(Console.count(cases, "case")); longer where the DUT does not answer"

@@ -61,11 +61,22 @@ struct RunCommand: ParsableCommand {
         plan.commands = commands.commands(report: outputs.report)
         plan.labels = try outputs.labels()
         if selection.list {
-            for testCase in plan.cases { Console.line("\(testCase.id)  \(PlainText.escaped(testCase.title))") }
+            list(&plan)
             return
         }
         guard !plan.cases.isEmpty else { throw CommandFailure(.bench, "no case ran: there is none in \(selection.cases)") }
         try execute(&plan, ends)
+    }
+
+    /// Lists the cases; of a device that is described, those that concern it.
+    private func list(_ plan: inout RunPlan) {
+        let others = plan.device.flatMap { plan.chooseFor($0, isAccessoryOnly: devices.subjectName == BenchEnds.overTheAir) }
+        for testCase in plan.cases { Console.line("\(testCase.id)  \(PlainText.escaped(testCase.title))") }
+        if let others {
+            Console.line("not run: \(others)")
+        } else if devices.peer != nil {
+            Console.line("a run leaves out what does not concern the device; --device names its description")
+        }
     }
 
     /// Rejects options without effect.
