@@ -43,7 +43,7 @@ def test_values_are_read(bench):
         assert server.wait() == 0, server.text
     assert lines[:3] == [f"connected to {peer} over BR/EDR", "encrypted with the key of the bond, 16 octets", "mtu 672"]
     assert f"read 0x2A00: {b'speaker'.hex().upper()}  'speaker'" in lines
-    assert [line.split(",")[0] for line in lines if line.startswith("service")] == ["service 0x1800", "service 0x1801"]
+    assert [line.split(" (")[0] for line in lines if line.startswith("service")] == ["service 0x1800", "service 0x1801"]
     server, peer = bench.serve()
     with server:
         report = json.loads(bench.run("gatt", peer, "--read", "2A00", "--json").stdout)
