@@ -16,9 +16,6 @@ public enum SyncWord {
 
 /// The access code, which identifies the intended receivers of a packet. Core Vol 2, Part B, 6.3.
 public enum AccessCode {
-    /// Length of preamble and sync word, that is of an ID packet, in bits.
-    public static let shortLength = 68
-
     /// Preamble, sync word and trailer: 72 bits, first transmitted bit in the least significant position. The lowest 68 bits are the code
     /// without trailer.
     ///

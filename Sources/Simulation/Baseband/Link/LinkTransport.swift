@@ -60,7 +60,7 @@ enum BasebandChange: Equatable {
     /// Maximum slots per sent packet: 1, 3 or 5. Core Vol 2, Part C, 4.1.10.
     case maximumSlots(UInt8)
     /// One step of starting or stopping encryption. Core Vol 2, Part C, 4.2.5.
-    case encryption(PayloadEncryption, direction: LinkDirection)
+    case encryption(PayloadEncryption, direction: PayloadDirection)
     /// Holds back user data until a procedure is over.
     case holdsData(Bool)
     /// Adapted hopping sequence; nil for the basic sequence. Core Vol 2, Part C, 4.1.4.
@@ -74,7 +74,7 @@ enum BasebandChange: Equatable {
     indirect case synchronous(id: UInt8, SynchronousParameters?)
 }
 
-enum LinkDirection: Equatable {
+enum PayloadDirection: Equatable {
     case transmit
     case receive
 }

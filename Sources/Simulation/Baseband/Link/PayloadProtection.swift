@@ -25,7 +25,7 @@ struct PayloadProtection {
     private var transmit = Direction()
     private var receive = Direction()
 
-    mutating func apply(_ encryption: PayloadEncryption, _ direction: LinkDirection) {
+    mutating func apply(_ encryption: PayloadEncryption, _ direction: PayloadDirection) {
         switch direction {
         case .transmit: transmit.start(encryption)
         case .receive: receive.start(encryption)

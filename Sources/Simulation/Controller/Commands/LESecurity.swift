@@ -61,7 +61,7 @@ extension LEController {
         -> HCICommands.WriteAuthenticatedPayloadTimeout.Return
     {
         let link = try link(command.connectionHandle)
-        let shortest = link.connection.interval * (1 + link.connection.peripheralLatency)
+        let shortest = link.connection.state.timing.time(untilHeard: 1)
         try Check.that(command.authenticatedPayloadTimeoutMicroseconds >= shortest)
         link.connection.setAuthenticatedPayloadTimeout(command.authenticatedPayloadTimeoutMicroseconds)
         return .init(status: .success, connectionHandle: link.handle)

@@ -28,7 +28,7 @@ extension Connection {
 
     /// Time of the next ping: the peer gets four of its events to reply, but at most half of the timeout.
     var pingTime: Microseconds {
-        let events = state.timing.interval * (1 + state.timing.peripheralLatency) * 4
+        let events = state.timing.time(untilHeard: 4)
         return state.encryption.lastAuthenticated + authenticatedPayloadTimeout - min(events, authenticatedPayloadTimeout / 2)
     }
 

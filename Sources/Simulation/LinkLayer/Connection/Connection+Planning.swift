@@ -11,21 +11,14 @@ extension Connection {
     /// events until the central has its acknowledgement of an instant, to the event before the instant, and at the instant (5.1.1 and
     /// 5.5.1).
     var followingEvent: Int {
-        let soonest = state.timing.eventCounter + 1
-        let latency = state.timing.peripheralLatency
-        guard role == .peripheral, latency > 0, event.hasHeardIntact, !event.peerHasMore, packets.isIdle, !engine.isAwaitingPeer,
+        guard role == .peripheral, event.hasHeardIntact, !event.peerHasMore, packets.isIdle, !engine.isAwaitingPeer,
             !awaitsConfirmation, !configuration.choices.listensAtEveryEvent
-        else { return soonest }
-        let latest = soonest + latency
-        return engine.nextInstant.map { max(soonest, min(latest, $0 - 1)) } ?? latest
+        else { return state.timing.eventCounter + 1 }
+        return state.timing.nextHeard(before: engine.nextInstant)
     }
 
     /// The first event before `next` for which a peripheral can still wake up. Core Vol 6, Part B, 4.5.1.
-    func event(before next: Int) -> Int? {
-        let timing = state.timing
-        guard role == .peripheral, timing.peripheralLatency > 0, next > timing.eventCounter + 1 else { return nil }
-        return (timing.eventCounter + 1..<next).first { timing.start(of: $0) > air.loop.now }
-    }
+    func event(before next: Int) -> Int? { state.timing.skipped(before: next, now: air.loop.now) }
 
     func channel(of number: Int) -> ChannelIndex {
         let channel = state.channels.channel(of: number)

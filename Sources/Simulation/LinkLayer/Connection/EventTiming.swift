@@ -57,6 +57,28 @@ struct EventTiming {
         lastHeard + (isEstablished ? supervisionTimeout : interval * Self.intervalsToEstablish)
     }
 
+    // MARK: Events that the peripheral hears
+
+    /// Number of events after which a peripheral that uses its latency has taken part in `count`. Core Vol 6, Part B, 4.5.1.
+    func events(untilHeard count: Int) -> Int { count * (1 + peripheralLatency) }
+
+    /// Duration of `events(untilHeard:)`.
+    func time(untilHeard count: Int) -> Microseconds { interval * events(untilHeard: count) }
+
+    /// First event to which a peripheral must listen again after the current one.
+    ///
+    /// - Parameter instant: event of a pending instant; the peripheral listens to the event before it (5.5.1).
+    func nextHeard(before instant: Int?) -> Int {
+        let latest = eventCounter + events(untilHeard: 1)
+        return instant.map { max(eventCounter + 1, min(latest, $0 - 1)) } ?? latest
+    }
+
+    /// First skipped event, before `next`, for which a peripheral can still wake up; nil if it skips none.
+    func skipped(before next: Int, now: Microseconds) -> Int? {
+        guard role == .peripheral, next > eventCounter + 1, peripheralLatency > 0 else { return nil }
+        return (eventCounter + 1..<next).first { start(of: $0) > now }
+    }
+
     mutating func begin(event: Int) { eventCounter = event }
 
     /// Sets the anchor point from the first packet of an event, intact or not.

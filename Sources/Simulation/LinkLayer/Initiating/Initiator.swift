@@ -39,25 +39,28 @@ protocol InitiatorDelegate: AnyObject {
 }
 
 /// The initiating state. Core Vol 6, Part B, 4.4.4.
-final class Initiator: WindowedListener {
+final class Initiator: ListenerOwner {
     let settings: InitiatorSettings
+    private let listener: WindowedListener
     private unowned let delegate: any InitiatorDelegate
     private var random: RandomSource
     private var request: (request: ConnectRequest, link: NewLink)?
     private var nextEvent = 0
 
-    override var priority: Int { RadioPriority.initiating }
-
     init(_ settings: InitiatorSettings, radio: Radio, quirks: ControllerQuirks, random: RandomSource, delegate: any InitiatorDelegate) {
         self.settings = settings
         self.random = random
         self.delegate = delegate
-        super.init(settings.windows, radio: radio, quirks: quirks)
+        listener = WindowedListener(settings.windows, priority: RadioPriority.initiating, radio: radio, quirks: quirks)
+        listener.owner = self
     }
+
+    func start() { listener.start() }
+    func stop() { listener.stop() }
 
     // MARK: Reception
 
-    override func heard(_ pdu: AdvertisingPDU, _ reception: Reception) -> Bool {
+    func heard(_ pdu: AdvertisingPDU, _ reception: Reception) -> Bool {
         switch pdu.type {
         case .advInd: return connect(to: pdu.sender, chSel: pdu.chSel, reception, isExtended: false)
         case .advDirectInd:
@@ -68,13 +71,13 @@ final class Initiator: WindowedListener {
                 let pointer = header.auxiliaryPointer, settings.links[pointer.phy] != nil
             else { return false }
             nextEvent &+= 1
-            follow(pointer, from: reception.start, event: nextEvent)
+            listener.follow(pointer, from: reception.start, event: nextEvent)
             return false
         case .advNonconnInd, .advScanInd, .scanReq, .scanRsp, .connectInd, .auxConnectRsp: return false
         }
     }
 
-    override func heard(_ pdu: AdvertisingPDU, _ reception: Reception, announcedAs announcement: AuxiliaryReception) -> Bool {
+    func heard(_ pdu: AdvertisingPDU, _ reception: Reception, announcedAs announcement: WindowedListener.AuxiliaryReception) -> Bool {
         guard pdu.type == .extended, let header = ExtendedHeader(pdu), header.mode == .connectable,
             header.target.map({ delegate.initiator(self, isOwn: $0, calledBy: header.advertiser) }) ?? true
         else { return false }
@@ -96,18 +99,18 @@ final class Initiator: WindowedListener {
             hop: UInt8.random(in: 5...16, using: &random), clockAccuracy: settings.clockAccuracy,
             chSel: !isExtended && settings.supportsAlgorithm2)
         self.request = (request, NewLink(requestEnd: .zero, phy: phy, isExtended: isExtended, usesAlgorithm2: both))
-        beginExchange(request.pdu, after: reception)
+        listener.beginExchange(request.pdu, after: reception)
         return true
     }
 
-    override func exchangeSent(at end: Microseconds) {
+    func exchangeSent(at end: Microseconds) {
         guard var request else { return }
         request.link.requestEnd = end
         self.request = request
-        if request.link.isExtended { awaitAnswer(after: end) } else { finish() }
+        if request.link.isExtended { listener.awaitAnswer(after: end) } else { finish() }
     }
 
-    override func exchangeAnswered(_ reception: Reception?) -> Bool {
+    func exchangeAnswered(_ reception: Reception?) -> Bool {
         guard let reception, reception.isIntact, let pdu = AdvertisingPDU(reception.pdu), pdu.type == .auxConnectRsp,
             let header = ExtendedHeader(pdu), let request, header.advertiser == request.request.advertiser,
             header.target == request.request.initiator
@@ -119,7 +122,10 @@ final class Initiator: WindowedListener {
         return true
     }
 
-    override func exchangeLost() { request = nil }
+    func exchangeLost() { request = nil }
+
+    /// The event is abandoned; the next one is announced again.
+    func missed(_ announcement: WindowedListener.AuxiliaryReception) {}
 
     private func finish() {
         guard let request else { return }

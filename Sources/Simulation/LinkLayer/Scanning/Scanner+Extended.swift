@@ -18,7 +18,7 @@ extension Scanner {
             return false
         }
         let event = makeEvent(Event(report: report, dataInfo: header.dataInfo))
-        follow(pointer, from: reception.start, event: event)
+        listener.follow(pointer, from: reception.start, event: event)
         return false
     }
 
@@ -51,7 +51,7 @@ extension Scanner {
         else { return false }
         let asking = makeEvent(Event(report: event.report, dataInfo: event.dataInfo))
         request = (advertiser, event.report, asking)
-        beginExchange(scanRequest(to: advertiser, event.report), after: reception)
+        listener.beginExchange(scanRequest(to: advertiser, event.report), after: reception)
         return true
     }
 
@@ -99,7 +99,7 @@ extension Scanner {
         event.isOpen = true
         events[number] = event
         delegate.scanner(self, heard: event.report)
-        follow(pointer, from: reception.start, event: number)
+        listener.follow(pointer, from: reception.start, event: number)
     }
 
     /// Handles a packet after AUX_SCAN_REQ. Returns true if it is the expected AUX_SCAN_RSP.

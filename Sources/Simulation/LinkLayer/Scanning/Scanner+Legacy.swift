@@ -32,7 +32,7 @@ extension Scanner {
 
     private func ask(_ advertiser: DeviceAddress, _ reception: Reception, _ report: AdvertisingReport) -> Bool {
         request = (advertiser, report, nil)
-        beginExchange(scanRequest(to: advertiser, report), after: reception)
+        listener.beginExchange(scanRequest(to: advertiser, report), after: reception)
         return true
     }
 

@@ -40,7 +40,7 @@ protocol ScannerDelegate: AnyObject {
 }
 
 /// The scanning state: passive or active, legacy and extended, on one or two PHYs. Core Vol 6, Part B, 4.4.3.
-final class Scanner: WindowedListener {
+final class Scanner: ListenerOwner {
     /// An extended advertising event being received.
     struct Event {
         var report: AdvertisingReport
@@ -53,6 +53,7 @@ final class Scanner: WindowedListener {
     }
 
     let settings: ScannerSettings
+    let listener: WindowedListener
     unowned let delegate: any ScannerDelegate
     var duplicates = DuplicateFilter()
     var backoff = Backoff()
@@ -69,26 +70,28 @@ final class Scanner: WindowedListener {
         self.settings = settings
         self.random = random
         self.delegate = delegate
-        super.init(settings.windows, radio: radio, quirks: quirks)
+        listener = WindowedListener(settings.windows, priority: RadioPriority.scanning, radio: radio, quirks: quirks)
+        listener.owner = self
         durationTimer = AirTimer(on: radio.air.loop) { [unowned self] in durationOver() }
         periodTimer = AirTimer(on: radio.air.loop) { [unowned self] in beginPeriod() }
     }
 
-    override func start() {
-        super.start()
-        if settings.duration > 0 { durationTimer.set(at: loop.now + settings.duration) }
-        if settings.period > 0 { periodTimer.set(at: loop.now + settings.period) }
+    func start() {
+        listener.start()
+        let now = listener.loop.now
+        if settings.duration > 0 { durationTimer.set(at: now + settings.duration) }
+        if settings.period > 0 { periodTimer.set(at: now + settings.period) }
     }
 
-    override func stop() {
-        super.stop()
+    func stop() {
+        listener.stop()
         durationTimer.cancel()
         periodTimer.cancel()
         events.removeAll()
     }
 
     private func durationOver() {
-        if settings.period > 0 { return pause() }
+        if settings.period > 0 { return listener.pause() }
         stop()
         delegate.scannerTimedOut(self)
     }
@@ -100,7 +103,7 @@ final class Scanner: WindowedListener {
 
     // MARK: Reception
 
-    override func heard(_ pdu: AdvertisingPDU, _ reception: Reception) -> Bool {
+    func heard(_ pdu: AdvertisingPDU, _ reception: Reception) -> Bool {
         switch pdu.type {
         case .advInd, .advNonconnInd, .advScanInd, .advDirectInd: heardLegacy(pdu, reception)
         case .extended where settings.isExtended: heardExtended(pdu, reception)
@@ -108,15 +111,15 @@ final class Scanner: WindowedListener {
         }
     }
 
-    override func heard(_ pdu: AdvertisingPDU, _ reception: Reception, announcedAs announcement: AuxiliaryReception) -> Bool {
+    func heard(_ pdu: AdvertisingPDU, _ reception: Reception, announcedAs announcement: WindowedListener.AuxiliaryReception) -> Bool {
         heardAuxiliary(pdu, reception, event: announcement.event)
     }
 
-    override func missed(_ announcement: AuxiliaryReception) { close(announcement.event, status: .truncated) }
+    func missed(_ announcement: WindowedListener.AuxiliaryReception) { close(announcement.event, status: .truncated) }
 
-    override func exchangeSent(at end: Microseconds) { awaitAnswer(after: end) }
+    func exchangeSent(at end: Microseconds) { listener.awaitAnswer(after: end) }
 
-    override func exchangeAnswered(_ reception: Reception?) -> Bool {
+    func exchangeAnswered(_ reception: Reception?) -> Bool {
         guard let request else { return false }
         self.request = nil
         let pdu = reception.flatMap { $0.isIntact ? AdvertisingPDU($0.pdu) : nil }
@@ -133,7 +136,7 @@ final class Scanner: WindowedListener {
         return false
     }
 
-    override func exchangeLost() {
+    func exchangeLost() {
         guard let request else { return }
         self.request = nil
         if let event = request.event { close(event, status: .truncated) }

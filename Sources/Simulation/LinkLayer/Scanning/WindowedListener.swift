@@ -8,11 +8,27 @@ struct ScanWindows: Equatable {
     var window: Microseconds
 }
 
-/// Common part of scanner and initiator: listens on primary advertising channels in scan windows, and for the auxiliary packets that an
-/// AuxPtr announces.
+/// Receives the packets of a listener; sends a request in answer to some.
+protocol ListenerOwner: AnyObject {
+    /// Handles a PDU on a primary channel. Returns true if an exchange has started.
+    func heard(_ pdu: AdvertisingPDU, _ reception: Reception) -> Bool
+    /// Handles an announced packet. Returns true if an exchange has started.
+    func heard(_ pdu: AdvertisingPDU, _ reception: Reception, announcedAs announcement: WindowedListener.AuxiliaryReception) -> Bool
+    /// Called if an announced packet was missing or corrupted.
+    func missed(_ announcement: WindowedListener.AuxiliaryReception)
+    /// Called when the request of an exchange has been sent.
+    func exchangeSent(at end: Microseconds)
+    /// Handles the response, intact or not, or nil if none arrived. Returns true if the exchange continues.
+    func exchangeAnswered(_ reception: Reception?) -> Bool
+    /// Called if the radio was taken away during an exchange.
+    func exchangeLost()
+}
+
+/// Listens on primary advertising channels in scan windows, and for the auxiliary packets that an AuxPtr announces. Scanner and initiator
+/// have one each.
 ///
 /// There is one radio: overlapping windows of two PHYs follow one another, and an auxiliary packet interrupts a window.
-class WindowedListener: RadioActivity {
+final class WindowedListener: RadioActivity {
     private struct Schedule {
         var windows: ScanWindows
         var nextStart: Microseconds
@@ -24,7 +40,7 @@ class WindowedListener: RadioActivity {
         case waitingForRadio
         case window
         case auxiliary
-        /// A request of the subclass is under way.
+        /// A request of the owner is under way.
         case exchange
     }
 
@@ -33,24 +49,27 @@ class WindowedListener: RadioActivity {
         var pointer: AuxiliaryPointer
         /// Earliest start of the packet.
         var start: Microseconds
-        /// Event number, defined by the subclass.
+        /// Event number, defined by the owner.
         var event: Int
         var end: Microseconds { start + pointer.unit }
     }
 
-    let radio: Radio
+    let priority: Int
+    /// Unowned: the owner has the only reference to its listener.
+    unowned var owner: (any ListenerOwner)?
+    private let radio: Radio
     private let quirks: ControllerQuirks
     private var schedules: [Schedule]
     private var current = 0
     private var windowEnd: Microseconds = .zero
     private var phase = Phase.idle
-    private(set) var expected: AuxiliaryReception?
+    private var expected: AuxiliaryReception?
     /// Announced packets in order of their start.
     private var announced: [AuxiliaryReception] = []
     private var windowTimer: AirTimer!
     private var auxiliaryTimer: AirTimer!
     private var exchangeTuning = Tuning(channel: 37, phy: .le1M)
-    private(set) var isStopped = true
+    private var isStopped = true
     private var isPaused = false
 
     /// Time before a packet at which the receiver must be ready.
@@ -58,9 +77,9 @@ class WindowedListener: RadioActivity {
     private static let mostAnnounced = 16
 
     var loop: RunLoop { radio.air.loop }
-    var priority: Int { RadioPriority.scanning }
 
-    init(_ windows: [ScanWindows], radio: Radio, quirks: ControllerQuirks) {
+    init(_ windows: [ScanWindows], priority: Int, radio: Radio, quirks: ControllerQuirks) {
+        self.priority = priority
         self.radio = radio
         self.quirks = quirks
         schedules = windows.map { Schedule(windows: $0, nextStart: .zero) }
@@ -69,21 +88,6 @@ class WindowedListener: RadioActivity {
     }
 
     deinit { radio.leave(ObjectIdentifier(self)) }
-
-    // MARK: For subclasses
-
-    /// Handles a PDU on a primary channel. Returns true if the subclass has started an exchange.
-    func heard(_ pdu: AdvertisingPDU, _ reception: Reception) -> Bool { false }
-    /// Handles an announced packet. Returns true if the subclass has started an exchange.
-    func heard(_ pdu: AdvertisingPDU, _ reception: Reception, announcedAs announcement: AuxiliaryReception) -> Bool { false }
-    /// Called if an announced packet was missing or corrupted.
-    func missed(_ announcement: AuxiliaryReception) {}
-    /// Called when the request has been sent and the subclass listens for the response.
-    func exchangeSent(at end: Microseconds) {}
-    /// Handles the response, intact or not, or nil if none arrived. Returns true if the exchange continues.
-    func exchangeAnswered(_ reception: Reception?) -> Bool { false }
-    /// Called if the radio was taken away during an exchange.
-    func exchangeLost() {}
 
     // MARK: Running
 
@@ -167,7 +171,7 @@ class WindowedListener: RadioActivity {
         phase = .idle
         switch before {
         case .auxiliary: lose()
-        case .exchange: exchangeLost()
+        case .exchange: owner?.exchangeLost()
         case .idle, .waitingForRadio, .window: break
         }
         guard !isStopped else { return }
@@ -185,7 +189,10 @@ class WindowedListener: RadioActivity {
 
     /// Listens for the packet that an AuxPtr announces.
     func follow(_ pointer: AuxiliaryPointer, from start: Microseconds, event: Int) {
-        guard announced.count < Self.mostAnnounced else { return missed(AuxiliaryReception(pointer: pointer, start: start, event: event)) }
+        guard announced.count < Self.mostAnnounced else {
+            owner?.missed(AuxiliaryReception(pointer: pointer, start: start, event: event))
+            return
+        }
         let announcement = AuxiliaryReception(pointer: pointer, start: start + pointer.offset, event: event)
         let index = announced.firstIndex { $0.start > announcement.start } ?? announced.endIndex
         announced.insert(announcement, at: index)
@@ -202,7 +209,10 @@ class WindowedListener: RadioActivity {
         let next = announced.removeFirst()
         defer { armAuxiliaryTimer() }
         let isBusy = phase == .auxiliary || phase == .exchange || (phase == .window && radio.isReceiving)
-        guard !isBusy, loop.now < next.start, radio.acquire(self) else { return missed(next) }
+        guard !isBusy, loop.now < next.start, radio.acquire(self) else {
+            owner?.missed(next)
+            return
+        }
         if phase == .waitingForRadio { windowTimer.cancel() }
         phase = .auxiliary
         expected = next
@@ -213,7 +223,7 @@ class WindowedListener: RadioActivity {
     private func lose() {
         guard let lost = expected else { return }
         expected = nil
-        missed(lost)
+        owner?.missed(lost)
     }
 
     // MARK: Exchanges
@@ -235,23 +245,23 @@ class WindowedListener: RadioActivity {
 
     func transmitted(at end: Microseconds) {
         guard phase == .exchange else { return }
-        exchangeSent(at: end)
+        owner?.exchangeSent(at: end)
     }
 
     func received(_ reception: Reception) {
         switch phase {
         case .window:
-            let goesOn = reception.isIntact && (AdvertisingPDU(reception.pdu).map { heard($0, reception) } ?? false)
+            let goesOn = reception.isIntact && (AdvertisingPDU(reception.pdu).flatMap { owner?.heard($0, reception) } ?? false)
             if !goesOn { resume() }
         case .auxiliary:
             guard let announcement = expected else { return resume() }
             expected = nil
             guard reception.isIntact, let pdu = AdvertisingPDU(reception.pdu) else {
-                missed(announcement)
+                owner?.missed(announcement)
                 return resume()
             }
-            if !heard(pdu, reception, announcedAs: announcement) { resume() }
-        case .exchange: if !exchangeAnswered(reception) { resume() }
+            if owner?.heard(pdu, reception, announcedAs: announcement) != true { resume() }
+        case .exchange: if owner?.exchangeAnswered(reception) != true { resume() }
         case .idle, .waitingForRadio: break
         }
     }
@@ -262,7 +272,7 @@ class WindowedListener: RadioActivity {
         case .auxiliary:
             lose()
             resume()
-        case .exchange: if !exchangeAnswered(nil) { resume() }
+        case .exchange: if owner?.exchangeAnswered(nil) != true { resume() }
         case .idle, .waitingForRadio: break
         }
     }
