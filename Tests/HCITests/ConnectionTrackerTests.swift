@@ -66,7 +66,6 @@ import Timing
         #expect(connection.kind == row.kind && connection.role == row.role && connection.peer == row.peer)
         #expect(connection.isPeerResolved == row.isPeerResolved && connection.parameters == row.parameters)
         #expect([connection.ownPrivateAddress, connection.peerPrivateAddress] == row.addresses)
-        #expect(tracker.connectionInterval == row.parameters.map { _ in 30_000 })
     }
 
     static let changes: [(HCIPacket, ConnectionChange?)] = [
@@ -134,22 +133,6 @@ import Timing
         #expect(tracker[0x40]?.wasGivenKey == true)
         _ = try tracker.received(HCIPacket(event: HCIEvents.EncryptionChange(connectionHandle: 0x40, encryptionEnabled: 1)))
         #expect(tracker[0x40]?.isEncrypted == true)
-    }
-
-    static let advertising: [(HCIPacket, Microseconds)] = [
-        (HCIPacket(command: HCICommands.LESetAdvertisingParameters(advertisingIntervalMin: 32, advertisingIntervalMax: 160)), 110_000),
-        (
-            HCIPacket(
-                command: HCICommands.LESetExtendedAdvertisingParameters(
-                    primaryAdvertisingIntervalMin: 32, primaryAdvertisingIntervalMax: 320)), 210_000
-        ),
-        (HCIPacket(command: HCICommands.LESetExtendedAdvertisingParametersV2(primaryAdvertisingIntervalMax: 1600)), 1_010_000),
-    ]
-
-    @Test(arguments: advertising) func theAdvertisingIntervalThatWasAskedForIsKnown(command: HCIPacket, interval: Microseconds) {
-        var tracker = ConnectionTracker()
-        #expect(tracker.sent(command) == nil)
-        #expect(tracker.advertisingInterval == interval)
     }
 
     @Test func noPacketTraps() {

@@ -76,10 +76,10 @@ final class CaseBench {
     func end(_ side: Side) -> Endpoint? { ends[side] }
 
     func connectionInterval(at side: Side) -> Microseconds? {
-        ends[side]?.tracker.connectionInterval ?? ends.values.lazy.compactMap(\.tracker.connectionInterval).first
+        ends[side]?.intervals.connection ?? ends.values.lazy.compactMap(\.intervals.connection).first
     }
 
-    var advertisingInterval: Microseconds? { ends.values.compactMap(\.tracker.advertisingInterval).max() }
+    var advertisingInterval: Microseconds? { ends.values.compactMap(\.intervals.advertising).max() }
 
     /// Opens both endpoints, resets them and reads their features.
     func prepare() async throws {

@@ -27,11 +27,12 @@ final class Endpoint: HCITransport, HCITransportSink {
     private(set) var isStarted = false
     /// The controller's connections, as reported by events.
     private(set) var tracker = ConnectionTracker()
+    private(set) var intervals = LatestIntervals()
     /// The connection-oriented channels of its BR/EDR links.
-    private(set) var channels = LinkChannels()
+    private(set) var channels = BREDRChannels()
     /// The Extended Feature Mask with which the endpoint answers L2CAP_INFORMATION_REQ; nil to leave the answer to the case.
     var extendedFeatures: UInt32?
-    private let scheduler: ACLScheduler
+    private let scheduler = ACLScheduler()
     private var outstanding = OutstandingPackets()
     /// The controller's first violation of the rules that apply to every case.
     private(set) var violation: HCIViolation?
@@ -69,19 +70,12 @@ final class Endpoint: HCITransport, HCITransportSink {
         self.log = log
         self.recorder = recorder
         self.loop = loop
-        let outlet = Outlet()
-        scheduler = ACLScheduler { packet in outlet.endpoint?.transmit(packet) }
-        outlet.endpoint = self
+        scheduler.transmit = { [unowned self] in transmit($0) }
         setBuffers([ACLBuffers(fragmentLength: 27, total: 1)])
     }
 
     /// The time in which a controller must answer a command. Core Vol 4, Part E, 4.4.
     private static let longTimeout = Microseconds.milliseconds(1_000)
-
-    /// Avoids a reference cycle between the scheduler and the endpoint.
-    private final class Outlet {
-        weak var endpoint: Endpoint?
-    }
 
     var name: String { transport.name }
     func takeReordering() -> ReorderingStatistics { transport.takeReordering() }
@@ -193,7 +187,7 @@ final class Endpoint: HCITransport, HCITransportSink {
             giveUpOldCommands()
             submit(opcode, packet, nil)
         } else if packet.kind == .acl, let handle = packet.dataHandle, let slot = scheduler.slot(of: handle.rawValue) {
-            if isClassic(handle.rawValue), let pdu = LinkChannels.signalling(in: packet) { note(pdu, .forth, handle.rawValue) }
+            if isClassic(handle.rawValue), let pdu = BREDRChannels.signalling(in: packet) { note(pdu, .forth, handle.rawValue) }
             scheduler.enqueueRaw(slot, packet: packet.bytes)
         } else {
             transmit(packet)
@@ -248,7 +242,7 @@ final class Endpoint: HCITransport, HCITransportSink {
                 add(.signalling, PDUCodec.name(of: octets, in: .signalling), octets)
                 guard let command = SignalingCommand.list(octets).commands.first else { continue }
                 channels.note(command, .back, on: handle)
-                if let answer = extendedFeatures.flatMap({ LinkChannels.information($0, for: command) }) {
+                if let answer = extendedFeatures.flatMap({ BREDRChannels.information($0, for: command) }) {
                     sendFrame(answer, channel: CID.signaling, handle: handle)
                 }
             }
@@ -301,6 +295,7 @@ final class Endpoint: HCITransport, HCITransportSink {
     }
 
     private func connectionChanged(_ change: ConnectionChange) {
+        intervals.changed(change)
         switch change {
         case .opened(let connection):
             outstanding.opened(connection.handle)
@@ -337,6 +332,7 @@ final class Endpoint: HCITransport, HCITransportSink {
     private func perform(_ actions: [CommandQueue.Action]) {
         for case .transmit(let id, let packet) in actions {
             _ = tracker.sent(packet)
+            intervals.sent(packet)
             pending[id]?.sent = (transmit(packet), loop.now)
             pending[id]?.transmission?.fulfil(())
         }

@@ -5,13 +5,6 @@ import Packets
 /// It sends nothing. Changes of unknown connections are ignored.
 public struct ConnectionTracker: Sendable {
     public private(set) var connections: [ConnectionHandle: ConnectionState] = [:]
-    /// Interval of the LE connection that was established or updated last.
-    public private(set) var connectionInterval: Microseconds?
-    /// Maximum advertising interval of the last advertising parameters, plus advDelay.
-    public private(set) var advertisingInterval: Microseconds?
-
-    /// Maximum advDelay. Core Vol 6, Part B, 4.4.2.2.1.
-    private static let longestAdvertisingDelay = Microseconds.milliseconds(10)
     private static let handles: ClosedRange<ConnectionHandle> = 0x0000...0x0EFF
 
     public init() {}
@@ -29,30 +22,14 @@ public struct ConnectionTracker: Sendable {
             return requested((try? command.command(as: HCICommands.LEEnableEncryption.self))?.connectionHandle)
         case HCICommands.LELongTermKeyRequestReply.opcode:
             return requested((try? command.command(as: HCICommands.LELongTermKeyRequestReply.self))?.connectionHandle)
-        case HCICommands.LESetAdvertisingParameters.opcode:
-            let parameters = try? command.command(as: HCICommands.LESetAdvertisingParameters.self)
-            advertises(parameters?.advertisingIntervalMaxMicroseconds)
-        case HCICommands.LESetExtendedAdvertisingParameters.opcode:
-            advertises(
-                (try? command.command(as: HCICommands.LESetExtendedAdvertisingParameters.self))?.primaryAdvertisingIntervalMaxMicroseconds)
-        case HCICommands.LESetExtendedAdvertisingParametersV2.opcode:
-            advertises(
-                (try? command.command(as: HCICommands.LESetExtendedAdvertisingParametersV2.self))?.primaryAdvertisingIntervalMaxMicroseconds
-            )
-        default: break
+        default: return nil
         }
-        return nil
     }
 
     private mutating func requested(_ handle: ConnectionHandle?) -> ConnectionChange? {
         guard let handle = handle?.withoutReservedBits else { return nil }
         connections[handle]?.wasGivenKey = true
         return .encryptionRequested(handle)
-    }
-
-    private mutating func advertises(_ intervalMax: Microseconds?) {
-        guard let intervalMax else { return }
-        advertisingInterval = intervalMax + Self.longestAdvertisingDelay
     }
 
     // MARK: Events
@@ -95,14 +72,12 @@ public struct ConnectionTracker: Sendable {
         guard event.status == .success else { return .failed(.le, event.status) }
         let parameters = ConnectionParameters(
             interval: event.connectionInterval, latency: event.peripheralLatency, supervisionTimeout: event.supervisionTimeout)
-        let change = try open(
+        return try open(
             ConnectionState(
                 event.connectionHandle, .le, role: event.role, peer: DeviceAddress(event.peerAddress, kind: event.peerAddressType.kind),
                 isPeerResolved: event.peerAddressType == .publicIdentity || event.peerAddressType == .randomIdentity,
                 ownPrivateAddress: event.localResolvablePrivateAddress, peerPrivateAddress: event.peerResolvablePrivateAddress,
                 parameters: parameters))
-        connectionInterval = parameters.intervalTime
-        return change
     }
 
     private mutating func connected(_ event: HCIEvents.ConnectionComplete) throws(PDUError) -> ConnectionChange? {
@@ -152,7 +127,6 @@ public struct ConnectionTracker: Sendable {
         let parameters = ConnectionParameters(
             interval: event.connectionInterval, latency: event.peripheralLatency, supervisionTimeout: event.supervisionTimeout)
         connections[handle]?.parameters = parameters
-        connectionInterval = parameters.intervalTime
         return .parametersChanged(handle, parameters)
     }
 

@@ -57,11 +57,12 @@ public final class ACLScheduler {
     public private(set) var excessCredits = 0
     public private(set) var fragmentsSent = 0
     private var buffers: PacketPool
-    private let transmit: (HCIPacket) -> Void
+    /// Sends a fragment to the controller.
+    public var transmit: (HCIPacket) -> Void
     /// Called with a slot and a lane that has free space again.
     public var onWritable: (_ slot: Int, _ lane: Int) -> Void = { _, _ in }
 
-    public init(limit: Int = 64, transmit: @escaping (HCIPacket) -> Void) {
+    public init(limit: Int = 64, transmit: @escaping (HCIPacket) -> Void = { _ in }) {
         self.limit = limit
         buffers = PacketPool(2 * limit)
         self.transmit = transmit

@@ -39,8 +39,6 @@ public struct ControllerInformation: Sendable, Equatable {
 
     /// Company identifier of Qualcomm, formerly CSR.
     static let csr: UInt16 = 0x000A
-    /// Core 4.0, the first version with LE.
-    static let firstLEVersion: UInt8 = 6
 
     /// True if the controller reports support of a command, or does not report its commands.
     func mayHave<Command: HCICommand>(_ command: Command.Type) -> Bool {

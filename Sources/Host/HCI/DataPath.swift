@@ -25,17 +25,11 @@ final class DataPath: HCITransportSink {
 
     init(loop: RunLoop, transport: any HCITransport, server: GATTServer) {
         self.transport = transport
-        // The scheduler must not retain the path that owns it.
-        let outlet = Outlet()
-        context = HostContext(loop: loop, scheduler: ACLScheduler { outlet.path?.send($0) }, server: server)
-        outlet.path = self
+        context = HostContext(loop: loop, scheduler: ACLScheduler(), server: server)
+        context.scheduler.transmit = { [unowned self] in send($0) }
         context.scheduler.onWritable = { [unowned self] slot, lane in
             link(at: slot)?.acl.multiplexer.becameWritable(lane: lane)
         }
-    }
-
-    private final class Outlet {
-        unowned var path: DataPath?
     }
 
     /// Number of packets dropped because their connection was never reported.

@@ -2,7 +2,7 @@ import L2CAP
 import Packets
 
 /// The dynamic channels of the BR/EDR links of one end.
-struct LinkChannels {
+struct BREDRChannels {
     /// By connection handle.
     private var links: [UInt16: ChannelTracker] = [:]
 
