@@ -41,7 +41,7 @@ public struct HTMLPage {
         page["hasAttention"] = !attention.isEmpty
         addCases(to: &page)
         page.merge(ThroughputSection(throughput).fields) { $1 }
-        if let commands = result.scorecard.map(CommandTable.init) {
+        if let commands = result.scorecard.map(CommandSheet.init) {
             page["hasCommands"] = true
             page["commandsLine"] = commands.line
             page["commandsCount"] = commands.scorecard.rows.count

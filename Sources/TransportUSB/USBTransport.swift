@@ -184,7 +184,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     /// Voice state, with the reason if voice is not available. The alternate setting of the voice interface follows the existing links.
     public var voice: VoiceState { voiceControl.state }
     /// Alternate settings of the voice interface.
-    public var voiceSettings: [VoiceSetting] { voiceControl.offered }
+    public var voiceSettings: [VoiceAlternate] { voiceControl.offered }
     /// Number of voice packets not sent because there was no setting or the queue was full.
     public var droppedVoice: Int { voiceControl.dropped }
 
@@ -194,7 +194,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     /// The setting that carries the voice of the existing links.
     ///
     /// - Throws: the reason why there is none: no link, or a limitation of the dongle or system.
-    public func voiceSetting() throws(VoiceProblem) -> VoiceSetting { try voiceControl.setting() }
+    public func voiceSetting() throws(VoiceProblem) -> VoiceAlternate { try voiceControl.setting() }
 
     private func passVoice(_ packet: HCIPacket) {
         guard voiceControl.isUsable, device?.sendVoice(packet.bytes) == true else {

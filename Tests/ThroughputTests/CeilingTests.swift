@@ -100,10 +100,4 @@ import Throughput
         #expect(link.fragments(valueOctets: 57) == [27, 27, 10])
         #expect(link.fragments(valueOctets: 100) == [27, 27, 10, 27, 16])
     }
-
-    @Test(arguments: [(7_500, 20, 10.7), (15_000, 20, 5.3), (30_000, 20, 2.7), (30_000, 182, 24.3)])
-    func acknowledged(_ interval: Int, _ octets: Int, _ kbps: Double) {
-        let link = LinkParameters(phy: .le1M, interval: Microseconds(interval), octets: 251, mtu: 247)
-        #expect(abs(AcknowledgedCeiling(link, valueOctets: octets).perInterval - kbps) < 0.06)
-    }
 }

@@ -8,7 +8,7 @@ import Timing
 @Suite struct VoiceTests {
     // MARK: Alternate settings
 
-    static let all = [(1, 9), (2, 17), (3, 25), (4, 33), (5, 49), (6, 63)].map { VoiceSetting(number: UInt8($0.0), frameSize: $0.1) }
+    static let all = [(1, 9), (2, 17), (3, 25), (4, 33), (5, 49), (6, 63)].map { VoiceAlternate(number: UInt8($0.0), frameSize: $0.1) }
 
     @Test(arguments: [
         (1, VoiceNeed.Coding.bits8, 1), (2, .bits8, 2), (3, .bits8, 3), (1, .bits16, 2), (2, .bits16, 4), (3, .bits16, 5),

@@ -33,7 +33,7 @@ public struct DongleNumbers: Sendable, Hashable {
 
     /// Firmware version. Realtek uses both fields for it. Nil if the numbers contain none.
     public var firmware: String? {
-        company == Self.realtek && !RealtekROM.subversions.contains(lmpSubversion)
+        company == Self.realtek && !RealtekROMVersions.subversions.contains(lmpSubversion)
             ? hexadecimal(hciRevision) + hexadecimal(lmpSubversion) : nil
     }
 
@@ -89,7 +89,7 @@ extension DongleNumbers: Codable {
 func hexadecimal(_ number: UInt16) -> String { Hex.number(number).dropFirst(2).lowercased() }
 
 /// Version information of Realtek chips without firmware; firmware changes the LMP subversion.
-public enum RealtekROM {
+public enum RealtekROMVersions {
     public static let subversions: Set<UInt16> = [
         0x1200, 0x8703, 0x8723, 0x8761, 0x8821, 0x8822, 0x8851, 0x8852, 0x8922,
     ]

@@ -5,7 +5,7 @@ import Timing
 /// The isochronous pipes. The alternate setting changes only while none of their transfers is pending.
 extension USBDevice {
     /// Sets the alternate setting of the voice interface; nil for no voice. `News.voice` reports the result.
-    func setVoice(_ setting: VoiceSetting?, handles: Set<UInt16>) {
+    func setVoice(_ setting: VoiceAlternate?, handles: Set<UInt16>) {
         locked {
             voice.reassembly.handles = handles
             voice.wanted = setting

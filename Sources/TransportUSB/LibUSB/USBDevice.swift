@@ -22,7 +22,7 @@ final class USBDevice: @unchecked Sendable {
         /// The IN transfers are submitted; data can arrive.
         case listening
         /// The voice interface has been set, or setting it has failed.
-        case voice(Result<VoiceSetting?, VoiceProblem>)
+        case voice(Result<VoiceAlternate?, VoiceProblem>)
         /// An endpoint halts again each time it is cleared; its pipe is unusable.
         case haltedForGood(UInt8)
     }

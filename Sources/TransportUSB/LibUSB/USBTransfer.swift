@@ -92,7 +92,7 @@ final class USBTransfer: @unchecked Sendable {
     }
 
     /// Describes the isochronous packets, one per frame, stored contiguously in the buffer.
-    func prepareVoice(_ setting: VoiceSetting, frames: [Int]) {
+    func prepareVoice(_ setting: VoiceAlternate, frames: [Int]) {
         transfer.pointee.endpoint = role == .voiceIn ? setting.input : setting.output
         transfer.pointee.type = UInt8(LIBUSB_TRANSFER_TYPE_ISOCHRONOUS.rawValue)
         transfer.pointee.num_iso_packets = Int32(frames.count)

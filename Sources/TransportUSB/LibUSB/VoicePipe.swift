@@ -11,8 +11,8 @@ struct VoicePipe {
     static let longestPacket = 3 + 255
 
     /// The requested alternate setting; nil is setting 0, without endpoints.
-    var wanted: VoiceSetting?
-    private(set) var current: VoiceSetting?
+    var wanted: VoiceAlternate?
+    private(set) var current: VoiceAlternate?
     var reassembly = VoiceReassembly()
     private(set) var transfers: [USBTransfer] = []
     private var queue = Deque<[UInt8]>()
@@ -23,7 +23,7 @@ struct VoicePipe {
     var inFlight: [USBTransfer] { transfers.filter(\.isInFlight) }
 
     /// Called after a change of the alternate setting: creates transfers of the right size and sends queued packets.
-    mutating func changed(to setting: VoiceSetting?, of device: USBDevice) {
+    mutating func changed(to setting: VoiceAlternate?, of device: USBDevice) {
         current = setting
         transfers = []
         trouble = 0
@@ -58,7 +58,7 @@ struct VoicePipe {
         return free
     }
 
-    private mutating func freeOutput(_ setting: VoiceSetting, _ device: USBDevice) -> USBTransfer? {
+    private mutating func freeOutput(_ setting: VoiceAlternate, _ device: USBDevice) -> USBTransfer? {
         if let free = transfers.first(where: { $0.role == .voiceOut && !$0.isInFlight }) { return free }
         guard transfers.count(where: { $0.role == .voiceOut }) < Self.mostOutputs else { return nil }
         let frames = (Self.longestPacket + setting.frameSize - 1) / setting.frameSize

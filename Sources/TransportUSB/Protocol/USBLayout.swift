@@ -13,7 +13,7 @@ struct USBLayout: Equatable {
     var dataOutSize: Int
     var voiceInterface: UInt8?
     /// Alternate settings of the voice interface that have endpoints.
-    var voiceSettings: [VoiceSetting]
+    var voiceSettings: [VoiceAlternate]
 
     /// Returns nil if the interface lacks an endpoint that HCI needs.
     init?(_ device: USBInterfaces, control: USBInterfaces.Interface) {
@@ -45,11 +45,11 @@ struct USBLayout: Equatable {
         }
     }
 
-    private static func voiceSetting(_ setting: USBInterfaces.Setting) -> VoiceSetting? {
+    private static func voiceSetting(_ setting: USBInterfaces.Setting) -> VoiceAlternate? {
         let ends = setting.endpoints.filter { $0.transfer == .isochronous }
         guard let input = ends.first(where: \.isIn), let output = ends.first(where: { !$0.isIn }) else { return nil }
         let size = min(input.size, output.size)
         return size > 0
-            ? VoiceSetting(number: setting.alternate, frameSize: size, input: input.address, output: output.address) : nil
+            ? VoiceAlternate(number: setting.alternate, frameSize: size, input: input.address, output: output.address) : nil
     }
 }

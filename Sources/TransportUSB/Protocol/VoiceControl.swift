@@ -5,8 +5,8 @@ public enum VoiceState: Sendable, Hashable {
     /// No synchronous link exists; the voice interface is in alternate setting 0, which uses no bandwidth.
     case off
     /// The alternate setting is being changed; voice data is queued.
-    case changing(to: VoiceSetting)
-    case on(VoiceSetting)
+    case changing(to: VoiceAlternate)
+    case on(VoiceAlternate)
     /// A link exists whose voice this dongle or system cannot carry.
     case unavailable(VoiceProblem)
 }
@@ -15,11 +15,11 @@ public enum VoiceState: Sendable, Hashable {
 struct VoiceControl {
     /// A change of the pipes: the setting, or none, and the handles of expected packets.
     struct Change: Equatable {
-        var setting: VoiceSetting?
+        var setting: VoiceAlternate?
         var handles: Set<UInt16>
     }
 
-    let offered: [VoiceSetting]
+    let offered: [VoiceAlternate]
     private var links = VoiceLinks()
     private(set) var state = VoiceState.off
     /// Number of voice packets that could not be sent.
@@ -29,7 +29,7 @@ struct VoiceControl {
     private(set) var unpadded = 0
     private let workarounds: USBWorkarounds
 
-    init(offered: [VoiceSetting], _ workarounds: USBWorkarounds = USBWorkarounds()) {
+    init(offered: [VoiceAlternate], _ workarounds: USBWorkarounds = USBWorkarounds()) {
         self.offered = offered
         self.workarounds = workarounds
     }
@@ -40,7 +40,7 @@ struct VoiceControl {
     /// The setting in use or being set.
     ///
     /// - Throws: the reason why there is none.
-    func setting() throws(VoiceProblem) -> VoiceSetting {
+    func setting() throws(VoiceProblem) -> VoiceAlternate {
         switch state {
         case .off: throw .noLink
         case .changing(let setting), .on(let setting): return setting
@@ -81,7 +81,7 @@ struct VoiceControl {
     private static let frame = 60
 
     /// Records the result of a change; the result of an outdated change is ignored.
-    mutating func settled(_ result: Result<VoiceSetting?, VoiceProblem>) {
+    mutating func settled(_ result: Result<VoiceAlternate?, VoiceProblem>) {
         switch (result, state) {
         case (.success(let setting?), .changing(let wanted)) where setting == wanted: state = .on(setting)
         case (.failure(let problem), .changing), (.failure(let problem), .on): state = .unavailable(problem)

@@ -99,9 +99,6 @@ public struct DongleConduct: Sendable, Equatable {
         settings.filter { DongleQuirk.byName[$0.quirk]?.isDefectInProcess($0.value) != false }.map(\.quirk)
     }
 
-    /// True if a quirk affects USB requests.
-    public var isAboutUSB: Bool { settings.contains { DongleQuirk.byName[$0.quirk]?.declaration.part == .usb } }
-
     /// True if a quirk acts on packets between the controller and its host.
     public var isAboutPackets: Bool { !makeRules().isEmpty }
 

@@ -22,7 +22,7 @@ public final class USBDongle {
 
     private let loop: RunLoop
     private let pipe: any HCITransport
-    private let voice: VoicePipe
+    private let voice: VoiceInterface
     private var conduct: USBConduct
     private var control = USBControl()
     private var events = InboundEndpoint()
@@ -46,7 +46,7 @@ public final class USBDongle {
         self.pipe = pipe
         self.loop = loop
         self.conduct = conduct
-        voice = VoicePipe(packetSizes: descriptors.voicePacketSizes, on: loop)
+        voice = VoiceInterface(packetSizes: descriptors.voicePacketSizes, on: loop)
         prepareEndpoints()
         prepareVoice()
         try pipe.open(self)

@@ -18,11 +18,11 @@ struct ExplainCommand: ParsableCommand {
 
     func run() throws {
         let catalogue = try CaseFolder.load(cases, matching: [id])
-        guard let text = Explanation.text(of: id, in: catalogue) else {
-            throw CommandFailure(.usage, "there is no case '\(id)'\(Explanation.suggestion(for: id, in: catalogue))")
+        guard let text = CaseExplanation.text(of: id, in: catalogue) else {
+            throw CommandFailure(.usage, "there is no case '\(id)'\(CaseExplanation.suggestion(for: id, in: catalogue))")
         }
         guard sequence || mermaid else { return Console.line(text) }
-        guard let chart = Explanation.sequence(of: id, in: catalogue) else {
+        guard let chart = CaseExplanation.sequence(of: id, in: catalogue) else {
             throw CommandFailure(.usage, "'\(id)' is several cases, and a sequence shows one")
         }
         Console.line(mermaid ? chart.mermaid : chart.text)

@@ -15,7 +15,7 @@ struct GATTCommand: ParsableCommand {
 
     @Argument(help: .device) var device: String
     @Option(help: "Peer: its address, C0:B1:BE:00:00:01/random, its name, or the UUID of a service that it advertises.") var peer: String
-    @Option(help: "Transport: le or bredr.") var transport = LinkTransport.le
+    @Option(help: "Transport: le or bredr.") var transport = TransportOption.le
     @Option(help: "Connection interval in ms.", transform: Arguments.interval) var interval: Double?
     @Option(help: "Client Rx MTU, 23 to 517.", transform: Arguments.whole(23...517)) var mtu: Int?
     @Option(help: "PHY to request: 1m, 2m or coded.") var phy: String?

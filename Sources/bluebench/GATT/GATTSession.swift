@@ -35,10 +35,10 @@ struct GATTSession {
         switch link {
         case .le(let connection):
             let interval = Double(connection.parameters.interval) * 1.25
-            report = GATTReport(peer: peer.description, transport: LinkTransport.le.rawValue, interval: interval)
+            report = GATTReport(peer: peer.description, transport: TransportOption.le.rawValue, interval: interval)
             say("connected to \(peer), interval \(interval) ms")
         case .classic:
-            report = GATTReport(peer: peer.description, transport: LinkTransport.bredr.rawValue)
+            report = GATTReport(peer: peer.description, transport: TransportOption.bredr.rawValue)
             say("connected to \(peer) over BR/EDR")
         }
     }

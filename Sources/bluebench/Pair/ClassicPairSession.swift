@@ -29,7 +29,7 @@ final class ClassicPairSession {
         let token = link.events.add { [unowned self] change in told(change, keys) }
         defer { link.events.remove(token) }
         var result = try await link.isInitiator ? asInitiator(link) : asAcceptor(link, until: end)
-        result.transport = LinkTransport.bredr.rawValue
+        result.transport = TransportOption.bredr.rawValue
         result.cipher = link.encryptionKeySize == 0 ? nil : link.usesAESCCM ? "aes_ccm" : "e0"
         result.isDowngraded = link.isDowngraded
         wait.end()
@@ -123,7 +123,7 @@ final class ClassicPairSession {
 extension PairEvent {
     fileprivate init(_ name: String, _ link: ClassicConnection) {
         self.init(name)
-        transport = LinkTransport.bredr.rawValue
+        transport = TransportOption.bredr.rawValue
         peer = link.peer.address.argument
         guard link.encryptionKeySize > 0 else { return }
         level = link.linkSecurity.name

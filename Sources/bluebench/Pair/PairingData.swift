@@ -32,7 +32,7 @@ struct PairingData: Codable {
     }
 
     /// - Throws: a usage error with the mistake in the file.
-    init(file: String, for transport: LinkTransport) throws {
+    init(file: String, for transport: TransportOption) throws {
         guard let data = FileManager.default.contents(atPath: file) else { throw CommandFailure(.usage, "cannot read \(file)") }
         do { self = try JSONDecoder().decode(Self.self, from: data) } catch {
             throw CommandFailure(

@@ -54,7 +54,7 @@ extension CheckUp {
         report.numbers = numbers
         report.known = plan.table.find(numbers).map(\.id)
         if let reason = CSRClone.reason(numbers) { link.note("csr-clone", "no genuine CSR dongle: \(reason)") }
-        if RealtekROM.runs(numbers) { link.note("deaf-rom", "its LMP subversion is that of the ROM: its firmware is not loaded") }
+        if RealtekROMVersions.runs(numbers) { link.note("deaf-rom", "its LMP subversion is that of the ROM: its firmware is not loaded") }
     }
 
     private func judgeAddress() {

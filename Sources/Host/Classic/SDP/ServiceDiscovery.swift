@@ -12,9 +12,6 @@ extension Host {
     /// Removes a service record.
     public func removeServiceRecord(_ handle: UInt32) { context.discovery.remove(handle) }
 
-    /// The published service records.
-    public var serviceRecords: [SDPRecord] { context.discovery.records }
-
     func listenForDiscovery() {
         listen(psm: PSM.sdp) { channel, connection in
             let context = connection.context

@@ -125,8 +125,6 @@ final class LegacyReports: ConductRule {
 
 /// Sends LE_Advertising_Set_Terminated when the host disables a set.
 final class TerminatedAfterDisable: ConductRule {
-    private var isDisabling = false
-
     func fromHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
         if let command = packet.roleCommand, command.opcode == HCICommands.LESetExtendedAdvertisingEnable.opcode, !command.isOn {
             let count: UInt8 = 0x44

@@ -1,7 +1,7 @@
 import Cases
 
 /// Readable descriptions of cases.
-public enum Explanation {
+public enum CaseExplanation {
     public static func suggestion(for id: String, in catalogue: Catalogue) -> String {
         Suggestion.text(for: id, among: catalogue.cases.map(\.id))
     }

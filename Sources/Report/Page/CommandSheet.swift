@@ -1,7 +1,7 @@
 import Conformance
 
 /// Scorecard of a controller's commands: each command with the results of the cases that send it.
-struct CommandTable {
+struct CommandSheet {
     let scorecard: CommandScorecard
 
     /// Counts of the supported commands by grade.

@@ -4,7 +4,7 @@ import Host
 import Packets
 
 /// The transport of a command's connection.
-enum LinkTransport: String, ExpressibleByArgument, CaseIterable {
+enum TransportOption: String, ExpressibleByArgument, CaseIterable {
     case le, bredr
 
     /// Reads a peer: an address, or over LE also a name or a service to search for.

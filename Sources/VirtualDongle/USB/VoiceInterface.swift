@@ -2,7 +2,7 @@ import Packets
 import Timing
 
 /// The voice interface of a dongle: alternate setting and pending isochronous requests.
-final class VoicePipe {
+final class VoiceInterface {
     /// The alternate setting.
     private(set) var alternate: UInt8 = 0
     var complete: ((USBCompletion) -> Void)?

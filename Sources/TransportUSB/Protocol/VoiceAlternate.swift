@@ -18,7 +18,7 @@ extension VoiceNeed: CustomStringConvertible {
 }
 
 /// An alternate setting of the voice interface, from the descriptors.
-public struct VoiceSetting: Sendable, Hashable {
+public struct VoiceAlternate: Sendable, Hashable {
     /// bAlternateSetting.
     public var number: UInt8
     /// wMaxPacketSize: octets of the isochronous packet in each 1 ms frame.
@@ -84,8 +84,8 @@ enum VoiceChoice {
     }
 
     /// The best setting that the dongle has. A setting known not to work is replaced by the next larger one.
-    static func setting(for need: VoiceNeed, of offered: [VoiceSetting], _ workarounds: USBWorkarounds = USBWorkarounds())
-        throws(VoiceProblem) -> VoiceSetting
+    static func setting(for need: VoiceNeed, of offered: [VoiceAlternate], _ workarounds: USBWorkarounds = USBWorkarounds())
+        throws(VoiceProblem) -> VoiceAlternate
     {
         guard !workarounds.hasNoVoice else { throw .knownToFail }
         guard !offered.isEmpty else { throw .noInterface }
