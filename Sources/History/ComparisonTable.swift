@@ -47,7 +47,7 @@ extension ThroughputComparison {
                     row.name, Self.fixed(row.base), Self.fixed(row.now), row.change.map { String(format: "%+.2f %%", $0) } ?? "-",
                     row.band.map { String(format: "%.2f %%", $0) } ?? "-",
                     row.finding.rawValue
-                        + ([.regression, .slower, .broken].contains(row.finding) ? row.reason.map { ": \($0)" } ?? "" : ""),
+                        + ([.regression, .slower, .inconclusive, .broken].contains(row.finding) ? row.reason.map { ": \($0)" } ?? "" : ""),
                 ]
             },
             summary: Self.summary(

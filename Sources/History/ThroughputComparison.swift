@@ -15,6 +15,8 @@ public struct ThroughputComparison: Sendable {
 
     public enum Finding: String, Sendable, CaseIterable, Encodable {
         case same, better, slower, regression
+        /// A drop that the machine's delays in the new measurement can explain.
+        case inconclusive
         /// Only in the new file, or only in the base.
         case new, vanished
         /// A row that has lost its figure, or has one again.
@@ -37,6 +39,9 @@ public struct ThroughputComparison: Sendable {
 
     /// Number of standard errors of a difference that counts as noise.
     static let certainty = 3.0
+
+    /// The effect of the machine's delays on a flow, at most: the time itself, and the same again until the flow is full.
+    static let delayFactor = 2.0
 
     public let rows: [Row]
 
@@ -75,6 +80,10 @@ public struct ThroughputComparison: Sendable {
         guard abs(change) > band else { return row }
         row.finding =
             change <= -thresholds.fail ? .regression : change <= -thresholds.warn ? .slower : change >= thresholds.warn ? .better : .same
+        if [.regression, .slower].contains(row.finding), -change <= delayFactor * now.machineShare {
+            row.finding = .inconclusive
+            row.reason = "the machine did not serve the bench for \(Int(now.machineShare.rounded())) % of the time"
+        }
         return row
     }
 }

@@ -24,9 +24,23 @@ public struct ThroughputResults: Sendable, Decodable {
         public var link: Int?
         public var links: Int?
         public var isBothWays: Bool?
+        /// The sum of the machine's delays in ms; nil in virtual time.
+        public var machineDelay: Double?
+        public var window: Window?
+
+        public struct Window: Sendable, Decodable {
+            public var begin: Int64
+            public var end: Int64
+
+            private enum CodingKeys: String, CodingKey {
+                case begin = "begin_us"
+                case end = "end_us"
+            }
+        }
 
         private enum CodingKeys: String, CodingKey {
-            case over, direction, phy, mtu, limit, explanation, failure, repetitions, link, links
+            case over, direction, phy, mtu, limit, explanation, failure, repetitions, link, links, window
+            case machineDelay = "machine_delay_ms"
             case isBothWays = "both_ways"
             case dataLength = "data_length"
             case interval = "interval_ms"
@@ -70,6 +84,12 @@ extension ThroughputResults.Row {
         let ways = (isEncrypted == true ? " encrypted" : "") + (isBothWays == true ? " both ways" : "")
         let place = links.map { links in link.map { " link \($0)/\(links)" } ?? " sum of \(links)" } ?? ""
         return "\(over) \(direction) \(phy) \(dataLength)/\(mtu)\(time)\(ways)\(place)"
+    }
+
+    /// The percentage of the measurement in which the machine did not serve the bench.
+    var machineShare: Double {
+        guard let machineDelay, let window, window.end > window.begin else { return 0 }
+        return min(100, machineDelay * 1_000 / Double(window.end - window.begin) * 100)
     }
 
     /// Statistics of all measurements of the row.

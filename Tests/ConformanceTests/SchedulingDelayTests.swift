@@ -2,6 +2,7 @@ import Packets
 import Testing
 
 @testable import Conformance
+@testable import Timing
 
 /// A window in wall time that the machine served late is extended by exactly the delay.
 struct SchedulingDelayTests {

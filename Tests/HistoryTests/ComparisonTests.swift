@@ -43,6 +43,18 @@ struct ComparisonTests {
         }
     }
 
+    /// A new goodput against 1,200 kbit/s, the machine's delay in ms of 1 s, and the finding.
+    @Test(arguments: [
+        (330.0, 400.0, ThroughputComparison.Finding.inconclusive), (330, 300, .regression), (1_100, 50, .inconclusive),
+        (1_100, 0, .regression),
+        (1_180, 10, .inconclusive), (1_250, 500, .better), (1_200, 500, .same),
+    ])
+    func aDropThatTheMachineExplainsIsInconclusive(_ goodput: Double, _ delay: Double, _ finding: ThroughputComparison.Finding) throws {
+        let more = #", "machine_delay_ms": \#(delay), "window": {"begin_us": 0, "end_us": 1000000, "events": 66}"#
+        let base = try ThroughputResults(json: Data(Self.row(1_200).utf8), name: "base")
+        #expect(Self.compare(base, try ThroughputResults(json: Data(Self.row(goodput, more: more).utf8), name: "new")) == finding)
+    }
+
     @Test func whatDiffersIsNamed() throws {
         func results(_ json: String) throws -> ThroughputResults { try ThroughputResults(json: Data(json.utf8), name: "made") }
         let base = try results(Self.row(1_200))

@@ -38,6 +38,13 @@ struct RowMeasurement {
         row.ceiling = ceiling
         row.events = events
         let span = setup.parameters.interval * events
+        let delay = SchedulingDelay(loop: bench.loop)
+        delay.start()
+        defer {
+            // A delay before the count does not matter; one after it cannot be told from one at its end.
+            row.machineDelay = bench.loop.mode == .wall ? delay.total(since: row.begin) : nil
+            delay.stop()
+        }
         if bench.product != nil { return try await product(&row, span) }
         switch setup.request.over {
         case .notify: try await notifications(&row, span)

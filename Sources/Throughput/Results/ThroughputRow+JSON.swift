@@ -16,6 +16,7 @@ extension ThroughputRow: Encodable {
         case backToBack = "back_to_back_kbps"
         case packetsPerEvent = "packets_per_event"
         case wall = "wall_ms"
+        case machineDelay = "machine_delay_ms"
     }
 
     private struct Actual: Encodable {
@@ -133,6 +134,7 @@ extension ThroughputRow: Encodable {
         try values.encodeIfPresent(bins.isEmpty ? nil : Bins(bins), forKey: .bins)
         try values.encodeIfPresent(roundTrips, forKey: .roundTrips)
         try values.encode(Self.rounded(wallMilliseconds), forKey: .wall)
+        try values.encodeIfPresent(machineDelay.map { Self.rounded($0.milliseconds) }, forKey: .machineDelay)
         try encodePlace(&values)
     }
 

@@ -127,6 +127,9 @@ public struct ThroughputRow: Sendable, Hashable {
     public var failure: String?
     /// The bench or its environment failed, not the subject.
     public var isEnvironment = false
+    /// The sum of the delays with which the machine served the bench since the count began; nil in virtual time. Of several repetitions,
+    /// the longest.
+    public var machineDelay: Microseconds?
     /// Wall time of the row in milliseconds, in a simulation.
     public var wallMilliseconds: Double = 0
     /// Goodput of each repetition; the row itself is the median one.
@@ -154,6 +157,7 @@ public struct ThroughputRow: Sendable, Hashable {
         guard !sorted.isEmpty else { return nil }
         var row = sorted[(sorted.count - 1) / 2]
         if rows.count > 1 { row.repetitions = rows.map(\.goodput) }
+        row.machineDelay = rows.compactMap(\.machineDelay).max()
         return row
     }
 

@@ -11,7 +11,7 @@ struct CompareCommand: ParsableCommand {
         discussion: """
             BASE and NEW are files that `bluebench throughput --json` or `bluebench run --json` has written, or report folders. A change of a figure counts if it \
             exceeds a threshold and the noise of the repetitions (--repeat). Exit code 1: a regression, a row or a case that fails now, or one that is \
-            missing; 2: the files cannot be compared.
+            missing; 2: the files cannot be compared; 3: only drops that the machine's delays can explain.
             """)
 
     @Argument(help: "Earlier results.", completion: .file()) var base: String
@@ -57,6 +57,7 @@ struct CompareCommand: ParsableCommand {
         try outputs.markdown?.write(findings.table.markdown)
         try outputs.json?.write(ResultsJSON.encode(Findings(hasFailed: findings.hasFailed, rows: findings.rows)))
         if findings.hasFailed { throw ExitCode.fail }
+        if findings.rows.contains(where: { $0.finding == ThroughputComparison.Finding.inconclusive.rawValue }) { throw ExitCode.bench }
     }
 
     private func figures(_ before: Data, _ now: Data) throws -> (ComparisonTable, Bool, [Finding]) {

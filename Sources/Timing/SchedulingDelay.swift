@@ -1,35 +1,34 @@
 import Packets
-import Timing
 
 /// The delays with which the machine runs the bench: a periodic timer is compared with the clock. A late bench cannot attribute
 /// lateness to a subject.
-final class SchedulingDelay {
+public final class SchedulingDelay {
     private static let period = Microseconds.milliseconds(20)
     private let loop: RunLoop
     private var timer: Timer?
     private var due = Microseconds.zero
     /// The longest delay in the case.
-    private(set) var worst = Microseconds.zero
+    public private(set) var worst = Microseconds.zero
     private var delays = SchedulingDelays(period: SchedulingDelay.period)
 
-    init(loop: RunLoop) { self.loop = loop }
+    public init(loop: RunLoop) { self.loop = loop }
 
     /// Starts measuring; there are no delays in virtual time.
-    func start() {
+    public func start() {
         guard loop.mode == .wall, timer == nil else { return }
         plan()
     }
 
-    func stop() {
+    public func stop() {
         if let timer { loop.cancel(timer) }
         timer = nil
     }
 
     /// Returns the longest delay since a time of the loop, including a timer that is overdue now.
-    func worst(since time: Microseconds) -> Microseconds { max(delays.worst(since: time), pending) }
+    public func worst(since time: Microseconds) -> Microseconds { max(delays.worst(since: time), pending) }
 
     /// Returns the sum of all delays since a time of the loop: a packet sent in time arrives at most this much later.
-    func total(since time: Microseconds) -> Microseconds { delays.total(since: time) + pending }
+    public func total(since time: Microseconds) -> Microseconds { delays.total(since: time) + pending }
 
     private var pending: Microseconds { timer == nil ? .zero : max(.zero, clock - due) }
 
