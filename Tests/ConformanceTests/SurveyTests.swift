@@ -35,6 +35,21 @@ struct SurveyTests {
         #expect(isProtected == [.reference, .keyboard].contains(kind))
     }
 
+    /// After pairing, protected values are read, and remain marked as protected.
+    @Test func aSurveyThatPairsReadsWhatIsProtected() throws {
+        var setup = BenchSetup(tester: .virtual, subject: .virtual, seed: 1)
+        setup.accessory = .keyboard
+        setup.pairing = PairingChoice()
+        let plan = try RunPlan(catalogue: try SuiteTests.catalogue(), setup: setup, filters: ["accessory-values", "accessory-pairing"])
+        let runner = Runner(plan, recorder: try Recorder(path: nil))
+        let found = try runner.describeDevice()
+        let values = found.services.flatMap(\.characteristics).filter { $0.protection == 0x05 }
+        #expect(!values.isEmpty && values.allSatisfy { $0.value != nil && $0.error == nil })
+        #expect(found.pairing?.isDeclined == false && found.pairing?.keySize == 16)
+        let bad = try runner.run().cases.filter { $0.verdict != .pass }
+        #expect(bad.isEmpty, "\(bad.map { "\($0.id): \($0.message)" })")
+    }
+
     /// A written description can be read and is identical.
     @Test(arguments: AccessoryKind.allCases) func aDescriptionIsReadAsItWasWritten(_ kind: AccessoryKind) throws {
         var found = try Self.survey(kind)
@@ -44,6 +59,8 @@ struct SurveyTests {
             .init(what: .cases("accessory-*"), because: "because"), .init(what: .characteristic(0x2A37), because: "it moves"),
         ]
         found.remarks = ["first", "second: third"]
+        found.pairing = .init(isDeclined: true, io: "DisplayOnly", requirements: ["Bonding", "SC"], keySize: 16)
+        found.services[0].characteristics[0].protection = 0x05
         #expect(try DeviceDescription.read(found.yaml, file: "device.yaml") == found)
     }
 

@@ -13,12 +13,14 @@ from bumble.pairing import PairingConfig, PairingDelegate
 from peripheral import advertise_again, expect_a_tester, open_controller, run
 
 NAME, ADDRESS = "Lock", "F5:F4:F3:F2:F1:F1"
+PASSKEY = 246_810
 KEYS = PairingDelegate.KeyDistribution
 GIVEN = KEYS.DISTRIBUTE_ENCRYPTION_KEY | KEYS.DISTRIBUTE_IDENTITY_KEY
 
 Session, Reason = smp.Session, smp.ErrorCode
 LEGAL = {"": None, "no-bonding": None, "legacy": None, "declines": Reason.PAIRING_NOT_SUPPORTED, "wants-more": Reason.AUTHENTICATION_REQUIREMENTS,
          "waits": Reason.REPEATED_ATTEMPTS}
+# Also legal: "insists" asks for security and leaves if it is refused, "shows" displays the passkey 246810. "level-187" has a wrong value that is protected.
 """Kinds without a fault, and the reason for which they decline."""
 
 
@@ -146,6 +148,14 @@ FAULTS = {
 }
 
 
+class Display(PairingDelegate):
+    def __init__(self):
+        super().__init__(PairingDelegate.DISPLAY_OUTPUT_ONLY, GIVEN, GIVEN)
+
+    async def generate_passkey(self):
+        return PASSKEY
+
+
 def decline_silently():
     @replace("on_smp_pairing_request_command")
     def received(*_):
@@ -156,20 +166,30 @@ async def serve(target, kind=""):
     transport = await open_controller(target)
     device = Device.from_config_with_hci(DeviceConfiguration(name=NAME, address=Address(ADDRESS)), transport.source, transport.sink)
     device.pairing_config_factory = lambda _: PairingConfig(
-        sc=kind != "legacy", mitm=False, bonding=kind != "no-bonding", delegate=PairingDelegate(PairingDelegate.NO_OUTPUT_NO_INPUT, GIVEN, GIVEN),
+        sc=kind != "legacy", mitm=kind == "shows", bonding=kind != "no-bonding",
+        delegate=Display() if kind == "shows" else PairingDelegate(PairingDelegate.NO_OUTPUT_NO_INPUT, GIVEN, GIVEN),
         identity_address_type=PairingConfig.AddressType.RANDOM)
     if LEGAL.get(kind) is not None:
         decline(LEGAL[kind])
+    level = bytes([187 if kind == "level-187" else 50])
     if kind == "bond-forgotten":
         bond_forgotten(device)
     elif kind in FAULTS:
         FAULTS[kind]()
     device.add_services([Service("180F", [Characteristic(
-        "2A19", Characteristic.Properties.READ, Characteristic.READABLE | Characteristic.READ_REQUIRES_ENCRYPTION, bytes([50]))])])
+        "2A19", Characteristic.Properties.READ, Characteristic.READABLE | Characteristic.READ_REQUIRES_ENCRYPTION, level)])])
     await device.power_on()
     device.keystore = MemoryKeyStore()
     ended = asyncio.Queue()
-    device.on("connection", lambda connection: connection.on("disconnection", ended.put_nowait))
+
+    def connected(connection):
+        connection.on("disconnection", ended.put_nowait)
+        if kind == "insists":
+            connection.on("pairing_failure", lambda _: asyncio.get_running_loop().create_task(connection.disconnect()))
+            connection.request_pairing()
+        if kind == "shows":
+            connection.on("pairing", lambda *_: print("paired", flush=True))
+    device.on("connection", connected)
 
     async def advertise():
         data = bytes([2, 1, 6, 1 + len(NAME), 9]) + NAME.encode()

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from pairing_faults import FAULTS, LEGAL, NAME
-from support import HERE, Process, bluebench
+from pairing_faults import FAULTS, LEGAL, NAME, PASSKEY
+from support import HERE, Process, bluebench, dongles, run_bench
 
 # Faults of Bumble, with the section in docs/design/peers.md.
 OF_BUMBLE = {
@@ -44,6 +44,12 @@ SOAK = "SOAK" in os.environ
 QUICK = {"keys-never-sent", "key-unasked", "size-7-boasted", "debug-key", "random-constant", "leaves-at-key", "any-point", "bond-forgotten"}
 
 
+def survey(kind, *options):
+    with dongles(2, virtual_time=True) as ports, Process(sys.executable, HERE / "pairing_faults.py", f"virtual:127.0.0.1:{ports[1]}", kind) as device:
+        device.wait_for("advertising")
+        return run_bench("survey", f"tcp:127.0.0.1:{ports[0]},virtual-time", "--peer", NAME, "--bonds", "none", *options).stdout
+
+
 def judge(kind, folder, *cases):
     """The exit code, and the verdicts with their messages."""
     results = folder / "results.json"
@@ -74,3 +80,28 @@ def test_a_broken_pairing_fails(fault, case, text, tmp_path):
     code, cases = judge(fault, tmp_path, case)
     verdict, message = cases[case]
     assert code == 1 and verdict == "FAIL" and text in message, (verdict, message)
+
+
+def test_a_device_that_insists_on_security_is_surveyed_and_judged_with_pairing(tmp_path):
+    assert "asked for security, was refused, and left: --pair pairs with it" in survey("insists")
+    told = survey("insists", "--pair")
+    assert 'uuid: "2A19"' in told and "security" in told and "remarks: []" in told, told
+    code, cases = judge("insists", tmp_path, "accessory-values", "accessory-gatt/handles-in-order", CASE, "--pair")
+    assert code == 0 and {verdict for verdict, _ in cases.values()} == {"PASS"}, cases
+
+
+def test_a_protected_value_is_described_and_judged_with_pairing(tmp_path):
+    assert "error: Insufficient_Encryption" in survey("level-187")
+    told = survey("level-187", "--pair")
+    assert 'value: "BB"' in told and "protection: Insufficient_Encryption" in told and "keySize: 16" in told, told
+    code, cases = judge("level-187", tmp_path, "accessory-values/formats", "accessory-security/refused-in-clear", "--pair")
+    assert code == 1 and "the level is 187" in cases["accessory-values/formats"][1], cases
+    assert cases["accessory-security/refused-in-clear"][0] == "PASS", cases
+
+
+def test_a_passkey_is_entered(tmp_path):
+    told = survey("shows", "--pair", "--passkey", PASSKEY, "--io", "keyboard")
+    assert 'value: "32"' in told and "io: DisplayOnly" in told, told
+    code, cases = judge("shows", tmp_path, CASE, "accessory-values/formats", "--pair", "--passkey", str(PASSKEY))
+    assert code == 0 and {verdict for verdict, _ in cases.values()} == {"PASS"}, cases
+    assert "are for --pair" in run_bench("survey", "tcp:127.0.0.1:1", "--peer", NAME, "--passkey", 1, expected=2).stderr

@@ -10,7 +10,8 @@ enum MeetDevice: NamedAction {
     static let interval = TypedArgument.number(
         "interval", HCICommands.LEConnectionUpdate.connectionIntervalMinRange.integers, default: 12, "N x 1.25 ms")
     static let handlesSMP = TypedArgument.flag("handlesSMP", default: true, "0 to leave SMP to the steps of the case")
-    static var arguments: [ActionArgument] { [interval.declaration, handlesSMP.declaration] }
+    static let pairs = TypedArgument.flag("pairs", default: true, "0 to stay unencrypted in a run with --pair")
+    static var arguments: [ActionArgument] { [interval.declaration, handlesSMP.declaration, pairs.declaration] }
     static let results = ["handle", "address", "type"]
     static let needsHost = true
 
@@ -20,13 +21,18 @@ enum MeetDevice: NamedAction {
     static func run(_ context: ActionContext) async throws -> CaseRecord {
         let driver = try context.driver()
         let deadline = context.deadline - .seconds(1)
-        let handles = try context(handlesSMP)
+        // A Security Request waits until the case pairs.
+        let handles = try context(handlesSMP) && !context.bench.isAboutPairing
+        if !(try context(pairs)) { driver.host.pairingSettings = nil }
         let listener = driver.host.newConnections.add { $0.handlesSMP = handles }
         defer { driver.host.newConnections.remove(listener) }
         do {
             let finder = DeviceFinder(host: driver.host)
             let (link, _) = try await finder.connect(context.bench.peer, interval: UInt16(clamping: try context(interval)), until: deadline)
             driver.links[link.handle.rawValue] = link
+            if handles, context.bench.pairsWhenMet, try context(pairs), let pairing = context.bench.pairing {
+                try await pair(link, pairing.settings)
+            }
             let address = link.addresses.peer
             return CaseRecord([
                 ("handle", .number(Int(link.handle.rawValue))), ("address", .text(address.digits)),
@@ -37,6 +43,12 @@ enum MeetDevice: NamedAction {
         } catch HostError.peer(.timedOut(.connection)) {
             throw StepFailure(.subject, "no connection to the device came about")
         }
+    }
+
+    /// Pairs; a device that declines stays unencrypted.
+    private static func pair(_ link: Connection, _ settings: PairingSettings) async throws {
+        guard link.security == .none else { return }
+        do { _ = try await PairWithDevice.pair(link, settings) } catch let failure as StepFailure where failure.blame == .limitation {}
     }
 }
 

@@ -13,6 +13,7 @@ enum Pair: NamedAction {
     static func run(_ context: ActionContext) async throws -> CaseRecord {
         let (driver, link) = (try context.driver(), try context.link())
         let settings = try PairingArguments.prepare(driver, context)
+        link.handlesSMP = true
         let result = try await link.pair(settings)
         return CaseRecord([
             ("model", .text(result.model?.rawValue ?? "none")), ("level", .text("\(result.level)")), ("keySize", .number(result.keySize)),

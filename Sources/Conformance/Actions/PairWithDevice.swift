@@ -25,14 +25,14 @@ enum PairWithDevice: NamedAction {
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {
         let (driver, link) = (try context.driver(), try context.link())
-        var settings = PairingSettings()
+        let choice = context.bench.pairing ?? PairingChoice()
+        var settings = choice.settings
         settings.isBonding = try context(bonding)
         settings.supportsSecureConnections = try context(secureConnections)
         settings.maximumKeySize = try context(mostKeySize)
         settings.localKeys = KeyDistribution(rawValue: UInt8(clamping: try context(keys)))
         settings.peerKeys = settings.localKeys
-        settings.acceptsWeakerBond = true
-        driver.user = PairingUser(passkey: nil)
+        driver.user = PairingUser(passkey: choice.passkey)
         let (result, record) = try await pair(link, settings)
         return CaseRecord([
             ("model", .text(result.model?.rawValue ?? "none")), ("level", .text("\(result.level)")), ("keySize", .number(result.keySize)),
@@ -48,6 +48,7 @@ enum PairWithDevice: NamedAction {
 
     static func pair(_ link: Connection, _ settings: PairingSettings) async throws -> (PairingResult, PairingRecord) {
         let record = PairingRecord()
+        link.handlesSMP = true
         let observer = link.pduObservers.add { direction, channel, payload in
             if channel == CID.smp { record.add(direction, payload.octets) }
         }

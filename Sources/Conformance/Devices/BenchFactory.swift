@@ -26,6 +26,8 @@ public struct BenchSetup: Sendable {
     public var isAlone = false
     /// The bonds with which the tester resolves private addresses. The cases still regard the device as unbonded.
     public var known: [Bond] = []
+    /// Pairing with the device over the air on each connection; nil to stay unencrypted.
+    public var pairing: PairingChoice?
     /// The file name of the accessory profile whose rules are judged.
     public var profile: String?
     public static let usualSlack = Microseconds.milliseconds(100)
@@ -90,6 +92,8 @@ struct BenchFactory {
         bench.accessoryKind = setup.accessory
         bench.device = device
         bench.known = setup.known
+        bench.pairing = setup.pairing
+        bench.isAboutPairing = testCase.pairsItself(catalogue)
         bench.isStranger = isAccessoryOnly && testCase.subject == .accessory && testCase.needs?.names.contains("tester.BR_EDR") != true
         bench.rule = testCase.rule.flatMap { catalogue.rule($0, of: setup.profile) }
         return bench
@@ -161,6 +165,14 @@ extension TestCase {
 }
 
 extension TestCase {
+    /// True if pairing, or a link without it, is the subject of the case.
+    func pairsItself(_ catalogue: Catalogue) -> Bool {
+        anyStep(catalogue) { step in
+            guard case .action(let action) = step.kind else { return false }
+            return action.name == PairWithDevice.name || action.name == Pair.name
+        }
+    }
+
     /// True if the case or its procedures use the results of a survey.
     func needsDevice(_ catalogue: Catalogue) -> Bool {
         subject == .accessory

@@ -27,6 +27,12 @@ final class CaseBench {
     var device: DeviceFacts?
     /// The bonds with which the tester's host resolves private addresses.
     var known: [Bond] = []
+    /// The tester's side of a pairing; nil for the defaults.
+    var pairing: PairingChoice?
+    /// True if the case pairs with the device in a step of its own.
+    var isAboutPairing = false
+    /// True to pair with the device on each connection.
+    var pairsWhenMet: Bool { pairing != nil && !isAboutPairing }
     /// The profile's rule that the case judges.
     var rule: AccessoryProfile.Rule?
     /// The bench's hosts on the endpoints, for cases that use them.
@@ -120,6 +126,10 @@ final class CaseBench {
             on: end, loop: loop, kind: accessoryKind, accessory: isAccessory(end.side) ? accessory : nil,
             faults: isSubject ? fault.host : [],
             rewrites: isSubject ? fault.rewrites : [], keys: keys)
+        if !isSubject, pairsWhenMet, let pairing {
+            driver.host.pairingSettings = pairing.settings
+            driver.user = PairingUser(passkey: pairing.passkey)
+        }
         if isSubject { driver.host.classicChoices = accessory.classic }
         return driver
     }

@@ -45,6 +45,7 @@ public enum DescriptionSchema {
             [
                 "uuid": line, "declaration": handle, "handle": handle, "end": handle,
                 "properties": list(among: DeviceDescription.propertyNames), "value": octets, "error": error,
+                "protection": error,
                 "descriptors": rows(
                     object(["uuid": line, "handle": handle, "value": octets, "error": error], required: ["uuid", "handle"])),
             ], required: ["uuid", "declaration", "handle"])

@@ -128,7 +128,7 @@ private struct DescriptionReader {
 
     private mutating func characteristic(_ node: Node) -> DeviceDescription.Characteristic? {
         var found: DeviceDescription.Characteristic?
-        let names = ["uuid", "declaration", "handle", "end", "properties", "value", "error", "descriptors"]
+        let names = ["uuid", "declaration", "handle", "end", "properties", "value", "protection", "error", "descriptors"]
         part(node, "a characteristic", names) { reader, keys in
             let declaration = reader.handle(keys.take("declaration"), "declaration") ?? 1
             let handle = reader.handle(keys.take("handle"), "handle") ?? 1
@@ -139,6 +139,7 @@ private struct DescriptionReader {
                 end: reader.handle(keys.take("end"), "end") ?? handle, properties: bits)
             found?.value = reader.octets(keys.take("value"), "value")
             found?.error = reader.error(keys.take("error"))
+            found?.protection = reader.error(keys.take("protection"))
             found?.descriptors = reader.rows(keys.take("descriptors"), "descriptors") { $0.descriptor($1) }
         }
         return found

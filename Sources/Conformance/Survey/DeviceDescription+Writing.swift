@@ -81,6 +81,7 @@ extension DeviceDescription {
                 "        end: \(found.end)", "        properties: \(list(properties))",
             ]
             if let value = found.value { lines.append("        value: \(octets(value))\(comment(ValueWords.text(value, of: found.uuid)))") }
+            if let error = found.protection { lines.append("        protection: \(errorName(error))") }
             if let error = found.error { lines.append("        error: \(errorName(error))") }
             guard !found.descriptors.isEmpty else { continue }
             lines.append("        descriptors:")

@@ -89,6 +89,8 @@ public struct DeviceDescription: Sendable, Hashable {
         public var value: [UInt8]?
         /// The error with which reading was refused.
         public var error: UInt8?
+        /// The error with which reading was refused before pairing.
+        public var protection: UInt8?
         public var descriptors: [Descriptor] = []
         /// True if a stored description contains it, or there is no stored description.
         var isDescribed = true

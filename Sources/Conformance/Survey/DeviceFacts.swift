@@ -13,14 +13,14 @@ struct DeviceFacts: Sendable {
     private typealias Found = DeviceDescription.Characteristic
     private static let (read, commands, write, notify, indicate, signed) = (0x02, 0x04, 0x08, 0x10, 0x20, 0x40)
     /// Errors that pairing or a stronger key can resolve. Core Vol 3, Part F, 3.4.1.1.
-    private static let protections: Set<UInt8> = [0x05, 0x08, 0x0C, 0x0F]
+    static let protections: Set<UInt8> = [0x05, 0x08, 0x0C, 0x0F]
 
     /// The condition for the characteristics of each list.
     private static let lists: [String: @Sendable (Found) -> Bool] = [
         "characteristics": { _ in true },
         "readable": { $0.value != nil },
         "unreadable": { $0.properties & read == 0 },
-        "protected": { $0.error.map(protections.contains) ?? false },
+        "protected": { ($0.protection ?? $0.error).map(protections.contains) ?? false },
         "writable": { $0.properties & write != 0 },
         "unwritable": { $0.properties & (write | commands | signed) == 0 && fitsARequest($0) },
         "rewritable": { $0.properties & write != 0 && fitsARequest($0) },

@@ -102,7 +102,7 @@ extension Runner {
             guard let host = bench.hosts[.tester]?.host else {
                 throw StepFailure(.bench, "the tester has no host")
             }
-            let description = try await Surveyor(host, lingers: lingers, asksToPair: asksToPair).survey(bench.peer)
+            let description = try await Surveyor(host, lingers: lingers, asksToPair: asksToPair, pairing: bench.pairing).survey(bench.peer)
             await bench.finish()
             return description
         } catch {

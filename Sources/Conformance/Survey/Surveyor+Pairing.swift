@@ -2,22 +2,27 @@ import Host
 import Packets
 
 extension Surveyor {
-    /// Sends a Pairing Request and ends the pairing after the answer. Core Vol 3, Part H, 3.5.
-    func pairing(on link: Connection) async throws -> DeviceDescription.Pairing {
+    /// Sends a Pairing Request. Core Vol 3, Part H, 3.5.
+    ///
+    /// - Parameter isComplete: false to end the pairing after the answer.
+    func pairing(
+        on link: Connection, _ settings: PairingSettings = PairingSettings(), isComplete: Bool = false
+    ) async throws -> DeviceDescription.Pairing {
         let record = PairingRecord()
         let observer = link.pduObservers.add { [unowned link] direction, channel, payload in
             guard channel == CID.smp else { return }
             let isAnswered = record.response != nil
             record.add(direction, payload.octets)
-            if !isAnswered, record.response != nil { link.cancelPairing() }
+            if !isComplete, !isAnswered, record.response != nil { link.cancelPairing() }
         }
         defer { link.pduObservers.remove(observer) }
         var pairing = DeviceDescription.Pairing()
         do {
-            _ = try await link.pair(PairingSettings())
-        } catch HostError.peer(let fault) where record.response == nil {
-            guard let failure = record.failure(fault) as? StepFailure else { throw HostError.peer(fault) }
-            pairing.isDeclined = failure.blame == .limitation
+            if link.security == .none { _ = try await link.pair(settings) }
+        } catch HostError.peer(let fault) where record.response == nil || isComplete {
+            let failure = record.failure(fault)
+            pairing.isDeclined = (failure as? StepFailure)?.blame == .limitation
+            guard pairing.isDeclined else { throw failure }
         } catch HostError.peer(.pairingRefused) {}
         guard let response = record.response else { return pairing }
         pairing.io = "\(response.ioCapability)"

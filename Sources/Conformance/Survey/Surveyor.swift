@@ -17,13 +17,16 @@ public final class Surveyor {
     private static let unaskedLimit = Microseconds.seconds(6)
     private let lingers: Bool
     private let asksToPair: Bool
+    private let choice: PairingChoice?
     private var isStrict = false
     private var firstError: (any Error)?
 
     /// - Parameters:
     ///   - lingers: true to wait on the connection for requests of the device.
     ///   - asksToPair: true to begin a pairing and end it after the device's answer.
-    public init(_ host: Host, lingers: Bool = false, asksToPair: Bool = false) {
+    ///   - pairing: the pairing after which protected values are read; nil to stay unencrypted.
+    public init(_ host: Host, lingers: Bool = false, asksToPair: Bool = false, pairing: PairingChoice? = nil) {
+        choice = pairing
         self.host = host
         self.lingers = lingers
         self.asksToPair = asksToPair
@@ -45,17 +48,22 @@ public final class Surveyor {
             description.remarks.append("it cannot be connected to")
             return description
         }
+        let asked = Asked()
         do {
-            let asked = Asked()
             // Monitors the connection from its start: some devices send requests immediately.
             let listener = host.newConnections.add { [self] link in watch(link, asked) }
             defer { host.newConnections.remove(listener) }
             let (link, _) = try await finder.connect(peer, until: loop.now + Self.timeout)
             let connected = loop.now
+            // A device that asks for security at once may end an unencrypted connection.
+            if asked.names.contains(Self.security) { await pair(link) }
             await look(at: link)
+            if link.isConnected, link.security == .none { await pair(link) }
+            if link.security > .none { await readProtected(link) }
             if lingers { try await linger(until: connected + Self.unaskedLimit, asked) }
             description.link.asks = asked.names
-            if asksToPair {
+            if choice == nil, asked.names.contains(Self.security), !link.isConnected { description.remarks.append(Self.refusedSecurity) }
+            if asksToPair, choice == nil {
                 // A device that does not answer has not declined.
                 description.pairing = DeviceDescription.Pairing()
                 await attempt("pairing") { description.pairing = try await pairing(on: link) }
@@ -66,7 +74,9 @@ public final class Surveyor {
         } catch let error as DeviceFinder.NotFound {
             description.remarks.append("it does not advertise any more: \(error)")
         } catch HostError.peer(let fault) {
-            description.remarks.append("no connection: \(HostError.peer(fault))")
+            let why =
+                choice == nil && asked.names.contains(Self.security) ? Self.refusedSecurity : "no connection: \(HostError.peer(fault))"
+            description.remarks.append(why)
         }
         return description
     }
@@ -104,6 +114,8 @@ public final class Surveyor {
     }
 
     private static let parameters = "parameters"
+    private static let security = "security"
+    private static let refusedSecurity = "it asked for security, was refused, and left: --pair pairs with it"
 
     private func watch(_ link: Connection, _ asked: Asked) {
         let policy = host.parameterPolicy
@@ -113,7 +125,7 @@ public final class Surveyor {
             return policy(link, request)
         }
         let words = [
-            SMP.SecurityRequest.name: "security", L2CAPSignaling.ConnectionParameterUpdateReq.name: Self.parameters,
+            SMP.SecurityRequest.name: Self.security, L2CAPSignaling.ConnectionParameterUpdateReq.name: Self.parameters,
             ATT.ExchangeMTUReq.name: "mtu", ATT.ReadByGroupTypeReq.name: "services", ATT.FindByTypeValueReq.name: "services",
         ]
         link.pduObservers.add { direction, channel, payload in
@@ -202,6 +214,30 @@ public final class Surveyor {
             entry.descriptors.append(row)
         }
         return entry
+    }
+
+    // MARK: Pairing
+
+    private func pair(_ link: Connection) async {
+        guard let choice, description.pairing == nil else { return }
+        description.pairing = DeviceDescription.Pairing()
+        await attempt("pairing") { description.pairing = try await pairing(on: link, choice.settings, isComplete: true) }
+    }
+
+    /// Reads the values that were refused for lack of security.
+    private func readProtected(_ link: Connection) async {
+        for service in description.services.indices {
+            for index in description.services[service].characteristics.indices {
+                let found = description.services[service].characteristics[index]
+                guard let error = found.error, DeviceFacts.protections.contains(error) else { continue }
+                await attempt("\(found.uuid) after pairing") {
+                    let (value, refusal) = try await read(found.handle, link)
+                    description.services[service].characteristics[index].value = value
+                    description.services[service].characteristics[index].error = refusal
+                    description.services[service].characteristics[index].protection = error
+                }
+            }
+        }
     }
 
     private func read(_ handle: UInt16, _ link: Connection) async throws -> (value: [UInt8]?, error: UInt8?) {

@@ -21,19 +21,25 @@ struct SurveyCommand: ParsableCommand {
             "DUT: its name, its address, or the UUID of a service that it advertises; name:TEXT for a name that looks like one of these."
     )
     var peer: String
+    @OptionGroup(title: "Pairing") var pairing: DevicePairingOptions
     @OptionGroup var store: BondOptions
     @OptionGroup var firmware: FirmwareOptions
 
     func run() throws {
         let peer = PeerSelector(peer)
-        let keys = try store.read()
+        let choice = try pairing.choice()
+        let keys = try choice == nil ? store.read() : KeyStore()
         let prepare = { (host: Host) in
             host.keys = keys
-            host.addressChoice = keys.identityAddress.map { .fixed($0) } ?? .automatic
+            // The device does not take the bench's own bond for this one.
+            host.addressChoice = choice != nil ? .drawn : keys.identityAddress.map { .fixed($0) } ?? .automatic
+            guard let choice else { return }
+            host.pairingSettings = choice.settings
+            host.pairingDialogue = .unattended(accepts: true, passkey: choice.passkey)
         }
         try HostSession.run(on: device, firmware: firmware, prepare: prepare) { host in
             do {
-                Console.write(try await Surveyor(host, lingers: true).survey(peer).yaml)
+                Console.write(try await Surveyor(host, lingers: true, pairing: choice).survey(peer).yaml)
             } catch let failure as SurveyFailure {
                 throw CommandFailure(.bench, failure.description)
             }

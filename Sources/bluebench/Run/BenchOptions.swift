@@ -28,6 +28,7 @@ struct BenchOptions: ParsableArguments {
         help: ArgumentHelp(
             "Also apply the rules of a profile, a file in `profiles` beside the suites: adg-r31, adg-r17.", valueName: "name"))
     var profile: String?
+    @OptionGroup(title: "Pairing") var pairing: DevicePairingOptions
     @OptionGroup var store: BondOptions
     @Option(
         help: ArgumentHelp(
@@ -90,6 +91,7 @@ struct BenchOptions: ParsableArguments {
         setup.peer = peer
         setup.accessory = accessory
         setup.profile = profile
+        setup.pairing = try pairing.choice()
         if peer != nil { setup.known = try store.read().all.compactMap(Self.resolving) }
         setup.ownAddresses = [.tester: testerAddress, .subject: subjectAddress].compactMapValues(\.self)
         guard let slack else { return }
