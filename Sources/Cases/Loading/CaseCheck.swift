@@ -143,6 +143,7 @@ package struct CaseCheck {
         case .record(let entries):
             for entry in entries { visit(entry.value, as: field?.columns.first { $0.name == entry.name }, state) }
         case .filled(_, let times): visit(times, as: .init("times", .number(0...65_535)), state)
+        case .part(let whole, _, _): visit(whole, as: .init("a part", .octets(atMost: nil)), state)
         }
     }
 
@@ -231,7 +232,7 @@ package struct CaseCheck {
         case .each(let list, let name, let steps):
             visit(list, as: .init("each", .list), state)
             var inner = state
-            inner.given[name] = element(of: list, state)
+            inner.given[name] = ValueShape.element(of: list, state.given)
             walk(steps, &inner)
         case .attempts(_, let steps, let between):
             var failed = state
@@ -263,17 +264,6 @@ package struct CaseCheck {
         default: break
         }
         return nil
-    }
-
-    /// Returns the shape of a list's elements.
-    private func element(of list: Operand, _ state: State) -> ValueShape {
-        guard case .reference(let reference) = list, var shape = state.given[reference.name] else { return .any }
-        for part in reference.path {
-            guard case .success(let inner) = shape.part(part, of: reference) else { return .any }
-            shape = inner
-        }
-        if case .list(let element) = shape { return element }
-        return .any
     }
 
     private mutating func visit(_ command: Command, _ step: Step, _ state: State) -> ValueShape? {

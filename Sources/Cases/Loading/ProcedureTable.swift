@@ -72,7 +72,10 @@ package struct ProcedureTable {
             var each = 1
             switch step.kind {
             case .repeated(let times, _, let inner): each = Self.product(count(times, given).most, cost(of: inner, given, &known))
-            case .each(_, _, let inner): each = Self.product(Step.mostElements, cost(of: inner, given, &known))
+            case .each(let list, let name, let inner):
+                var given = given
+                given[name] = ValueShape.element(of: list, given)
+                each = Self.product(Step.mostElements, cost(of: inner, given, &known))
             case .attempts(let most, let inner, let between): each = Self.product(most, cost(of: inner + between, given, &known))
             case .until(_, let atMost, let inner): each = Self.product(atMost, cost(of: inner, given, &known))
             case .parallel(let branches), .either(let branches):

@@ -121,6 +121,7 @@ extension SourceReader {
     private mutating func mappingOperand(_ node: Node, field: Vocabulary.Field?) -> Operand {
         guard var keys = keys(node, of: "a value") else { return .literal(.number(0)) }
         if keys.has("octet"), keys.has("times") { return fill(&keys, node, field) }
+        if keys.has("part"), keys.has("from") { return part(&keys) }
         if keys.entries.count == 1, let text = keys.take("text") {
             let octets = Array((self.text(text, "text") ?? "").utf8)
             if octets == Array(TestCase.referenceName.utf8) { mentionsReference = true }
@@ -140,6 +141,14 @@ extension SourceReader {
         finish(keys, of: "a fill", allowed: ["octet", "times"])
         if case .literal(.number(let count)) = times { check(count, against: field, node) }
         return .filled(octet: UInt8(truncatingIfNeeded: octet), times: times)
+    }
+
+    private mutating func part(_ keys: inout Keys) -> Operand {
+        let whole = keys.take("part").map { operand($0) } ?? .literal(.octets([]))
+        let start = integer(keys.take("from"), "from", in: 0...0xFFFF) ?? 0
+        let length = integer(keys.take("length"), "length", in: 0...0xFFFF)
+        finish(keys, of: "a part", allowed: ["part", "from", "length"])
+        return .part(of: whole, from: start, length: length)
     }
 
     /// Checks the number of octets for a field.

@@ -7,6 +7,8 @@ public indirect enum Operand: Sendable, Hashable {
     case record([Entry])
     /// `{octet: 0xAA, times: 31}`: a repeated octet.
     case filled(octet: UInt8, times: Operand)
+    /// `{part: $value, from: 21, length: 22}`: octets of a value, as far as it has them; without a length, all from there on.
+    case part(of: Operand, from: Int, length: Int?)
 
     public struct Entry: Sendable, Hashable {
         public var name: String
@@ -52,6 +54,11 @@ public struct Variables: Sendable {
                 throw BadReference(text: "a fill needs a count of 0...65535")
             }
             return .octets([UInt8](repeating: octet, count: count))
+        case .part(let whole, let start, let length):
+            let value = try resolve(whole)
+            guard let octets = value.asOctets else { throw BadReference(text: "a part needs octets, not \(value)") }
+            let rest = octets.dropFirst(start)
+            return .octets(Array(length.map { rest.prefix($0) } ?? rest))
         }
     }
 
@@ -90,6 +97,8 @@ extension Operand {
         case .list(let list): "[" + list.map(\.text).joined(separator: ", ") + "]"
         case .record(let entries): "{" + entries.map { "\($0.name): \($0.value.text)" }.joined(separator: ", ") + "}"
         case .filled(let octet, let times): "\(times.text) octets of \(octet)"
+        case .part(let whole, let start, let length):
+            "the octets of \(whole.text) from \(start)" + (length.map { ", \($0) of them" } ?? "")
         }
     }
 }

@@ -31,6 +31,8 @@ public struct Step: Sendable, Hashable {
         case inconclusive
         /// The subject or the tester does not have the tested feature or does not use it.
         case notApplicable = "not applicable"
+        /// The element of the innermost `each` cannot be judged; without a judged element, neither can the subject.
+        case next
     }
 
     public indirect enum Kind: Sendable, Hashable {

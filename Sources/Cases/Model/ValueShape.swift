@@ -52,6 +52,17 @@ package indirect enum ValueShape: Sendable, Hashable {
         }
     }
 
+    /// Returns the shape of the elements of a list.
+    static func element(of list: Operand, _ given: [String: ValueShape]) -> ValueShape {
+        guard case .reference(let reference) = list, var shape = given[reference.name] else { return .any }
+        for part in reference.path {
+            guard case .success(let inner) = shape.part(part, of: reference) else { return .any }
+            shape = inner
+        }
+        if case .list(let element) = shape { return element }
+        return .any
+    }
+
     /// Returns true if a value of this shape is suitable for a field of the kind.
     func suits(_ kind: Vocabulary.Field.Kind) -> Bool {
         switch (self, kind) {

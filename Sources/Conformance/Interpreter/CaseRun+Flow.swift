@@ -22,15 +22,22 @@ extension CaseRun {
     func runEach(_ list: Operand, _ name: String, _ steps: [Step], _ scope: inout Scope) async throws {
         guard case .list(let elements) = try resolve(list, scope) else { throw StepFailure(.precondition, "each needs a list") }
         if elements.count > Step.mostElements { notes.append("of \(elements.count) elements only \(Step.mostElements) were looked at") }
+        var skip: StepFailure?
+        var judged = 0
         for element in elements.prefix(Step.mostElements) {
             scope.frame.variables[name] = element
             do {
                 try await run(steps, &scope)
+                judged += 1
             } catch var failure as StepFailure {
                 failure.message += Self.words(of: element).map { " (\($0))" } ?? ""
-                throw failure
+                guard failure.skipsElement else { throw failure }
+                notes.append("not judged: \(failure.message)")
+                failure.skipsElement = false
+                skip = failure
             }
         }
+        if judged == 0, let skip { throw skip }
     }
 
     /// The name or UUID and the handle of an element, if it has them.

@@ -229,6 +229,7 @@ final class CaseRun {
         var failure = failure
         if let otherwise = step.otherwise, failure.blame == .subject || failure.blame == .precondition {
             failure.blame = otherwise == .inconclusive ? .precondition : .limitation
+            failure.skipsElement = otherwise == .next
         }
         guard failure.step == nil else { return failure }
         failure.lostLink?.isJudged = !scope.isSetup && step.otherwise == nil

@@ -21,7 +21,9 @@ public enum DescriptionSchema {
                 "declined": truth, "io": line, "requirements": ["type": "array", "items": line], "keySize": number(0...255),
             ]),
             "services": rows(service),
-            "declares": object(["servicesChange": truth, "bonds": truth, "readvertisesWithin": line]),
+            "declares": object([
+                "servicesChange": truth, "bonds": truth, "readvertisesWithin": line, "protects": rows(protected), "sends": rows(sender),
+            ]),
             "leaveOut": rows(object(["case": line, "characteristic": line, "because": line], required: ["because"])),
             "remarks": ["type": "array", "items": line],
         ])
@@ -49,6 +51,19 @@ public enum DescriptionSchema {
                 "descriptors": rows(
                     object(["uuid": line, "handle": handle, "value": octets, "error": error], required: ["uuid", "handle"])),
             ], required: ["uuid", "declaration", "handle"])
+    }
+
+    private static var protected: Schema {
+        object(
+            [
+                "characteristic": line, "needs": ["enum": DeviceDescription.Protected.Need.allCases.map(\.rawValue)] as Schema,
+                "value": octets, "access": list(among: DeviceDescription.Protected.Access.allCases.map(\.rawValue)),
+            ], required: ["characteristic"])
+    }
+
+    private static var sender: Schema {
+        let after = object(["characteristic": line, "value": octets], required: ["characteristic", "value"])
+        return object(["characteristic": line, "within": line, "after": after], required: ["characteristic", "within"])
     }
 
     // MARK: Parts

@@ -157,13 +157,56 @@ private struct DescriptionReader {
 
     private mutating func declares(_ node: Node) -> DeviceDescription.Declares {
         var declares = DeviceDescription.Declares()
-        part(node, "declares", ["servicesChange", "bonds", "readvertisesWithin"]) { reader, keys in
+        part(node, "declares", ["servicesChange", "bonds", "readvertisesWithin", "protects", "sends"]) { reader, keys in
             if let node = keys.take("servicesChange") { declares.servicesChange = reader.source.truth(node, "servicesChange") }
             if let node = keys.take("bonds") { declares.bonds = reader.source.truth(node, "bonds") }
             declares.readvertisesWithin = reader.source.duration(
                 keys.take("readvertisesWithin"), "readvertisesWithin", atMost: .seconds(600))
+            declares.protects = reader.rows(keys.take("protects"), "protects") { $0.protected($1) }
+            declares.sends = reader.rows(keys.take("sends"), "sends") { $0.sender($1) }
         }
         return declares
+    }
+
+    private mutating func protected(_ node: Node) -> DeviceDescription.Protected? {
+        typealias Protected = DeviceDescription.Protected
+        var found: Protected?
+        part(node, "what is protected", ["characteristic", "needs", "value", "access"]) { reader, keys in
+            var entry = Protected(characteristic: reader.uuid(keys.take("characteristic"), at: node))
+            if let needs = keys.take("needs") {
+                let words = Protected.Need.allCases.map(\.rawValue)
+                entry.needs =
+                    reader.words(.sequence(.init([needs])), "needs", among: words).first.flatMap(Protected.Need.init) ?? .encryption
+            }
+            entry.value = reader.octets(keys.take("value"), "value")
+            if let access = keys.take("access") {
+                let words = Protected.Access.allCases.map(\.rawValue)
+                entry.access = reader.words(access, "access", among: words).compactMap(Protected.Access.init)
+            }
+            found = entry
+        }
+        return found
+    }
+
+    private mutating func sender(_ node: Node) -> DeviceDescription.Sender? {
+        var found: DeviceDescription.Sender?
+        part(node, "what sends", ["characteristic", "within", "after"]) { reader, keys in
+            let uuid = reader.uuid(keys.take("characteristic"), at: node)
+            let within = reader.source.duration(keys.take("within"), "within", atMost: .seconds(60))
+            if within == nil { reader.source.report(node, "`within:` is the time until it sends: 2 s") }
+            found = DeviceDescription.Sender(characteristic: uuid, within: within ?? .seconds(1))
+            if let after = keys.take("after") { found?.stimulus = reader.stimulus(after) }
+        }
+        return found
+    }
+
+    private mutating func stimulus(_ node: Node) -> DeviceDescription.Stimulus? {
+        var found: DeviceDescription.Stimulus?
+        part(node, "a stimulus", ["characteristic", "value"]) { reader, keys in
+            let uuid = reader.uuid(keys.take("characteristic"), at: node)
+            found = DeviceDescription.Stimulus(characteristic: uuid, value: reader.octets(keys.take("value"), "value") ?? [])
+        }
+        return found
     }
 
     private mutating func leftOut(_ node: Node) -> DeviceDescription.LeftOut? {

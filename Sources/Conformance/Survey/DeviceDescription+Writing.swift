@@ -55,6 +55,8 @@ extension DeviceDescription {
         if let change = declares.servicesChange { pairs.append("servicesChange: \(change)") }
         if let bonds = declares.bonds { pairs.append("bonds: \(bonds)") }
         if let time = declares.readvertisesWithin { pairs.append("readvertisesWithin: \(time.text)") }
+        if !declares.protects.isEmpty { pairs.append("protects: [\(declares.protects.map(Self.text).joined(separator: ", "))]") }
+        if !declares.sends.isEmpty { pairs.append("sends: [\(declares.sends.map(Self.text).joined(separator: ", "))]") }
         var lines = ["declares: {\(pairs.joined(separator: ", "))}", leaveOut.isEmpty ? "leaveOut: []" : "leaveOut:"]
         for entry in leaveOut {
             let what =
@@ -65,6 +67,19 @@ extension DeviceDescription {
             lines.append("  - {\(what), because: \(Self.quoted(entry.because))}")
         }
         return lines
+    }
+
+    private static func text(_ entry: Protected) -> String {
+        let value = entry.value.map { ", value: \(octets($0))" } ?? ""
+        return "{characteristic: \(quoted(entry.characteristic.digits)), needs: \(entry.needs.rawValue)\(value), "
+            + "access: \(list(entry.access.map(\.rawValue)))}"
+    }
+
+    private static func text(_ entry: Sender) -> String {
+        let after = entry.stimulus.map {
+            ", after: {characteristic: \(quoted($0.characteristic.digits)), value: \(octets($0.value))}"
+        }
+        return "{characteristic: \(quoted(entry.characteristic.digits)), within: \(entry.within.text)\(after ?? "")}"
     }
 
     private static func lines(_ service: Service) -> [String] {

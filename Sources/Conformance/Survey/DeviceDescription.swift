@@ -111,6 +111,35 @@ public struct DeviceDescription: Sendable, Hashable {
         public var bonds: Bool?
         /// The time in which it advertises again after a connection.
         public var readvertisesWithin: Microseconds?
+        public var protects: [Protected] = []
+        public var sends: [Sender] = []
+    }
+
+    /// A characteristic whose value needs protection.
+    public struct Protected: Sendable, Hashable {
+        public var characteristic: BluetoothUUID
+        public var needs = Need.encryption
+        /// A value that may be written to show that writing without the protection is refused; nil if nothing is to be written.
+        public var value: [UInt8]?
+        /// The accesses that need it.
+        public var access = Access.allCases
+
+        public enum Need: String, Sendable, Hashable, CaseIterable { case encryption, authentication, longKey }
+        public enum Access: String, Sendable, Hashable, CaseIterable { case read, write, subscribe }
+    }
+
+    /// A characteristic that notifies or indicates a client which has subscribed.
+    public struct Sender: Sendable, Hashable {
+        public var characteristic: BluetoothUUID
+        /// The time until the first value, from the subscription or the stimulus.
+        public var within: Microseconds
+        /// A write that makes it send.
+        public var stimulus: Stimulus?
+    }
+
+    public struct Stimulus: Sendable, Hashable {
+        public var characteristic: BluetoothUUID
+        public var value: [UInt8]
     }
 
     /// An excluded case, suite or characteristic.

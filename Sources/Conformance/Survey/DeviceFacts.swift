@@ -32,6 +32,7 @@ struct DeviceFacts: Sendable {
         "long": { ($0.value?.count ?? 0) > 22 },
         "telling": { $0.properties & (notify | indicate) != 0 },
         "serviceChanged": { $0.uuid == .serviceChanged },
+        "clientFeatures": { $0.uuid == .clientSupportedFeatures && $0.value != nil },
         "short": { $0.value.map { $0.count < 22 } ?? false },
     ]
 
@@ -40,10 +41,10 @@ struct DeviceFacts: Sendable {
 
     private static let characteristicNames = [
         "uuid", "service", "declaration", "declared", "handle", "next", "end", "properties", "cccd", "configurations", "extended",
-        "extensions", "value", "length", "psm",
+        "extensions", "subscription", "value", "length", "past", "psm",
     ]
     private static let otherLists: [String: [String]] = [
-        "services": ["uuid", "start", "end", "octets", "declares"], "descriptors": ["uuid", "handle", "characteristic"],
+        "services": ["uuid", "start", "end", "octets", "extended", "declares"], "descriptors": ["uuid", "handle", "characteristic"],
         "descriptions": ["uuid", "handle", "characteristic"],
     ]
     private static let flags = [
@@ -61,13 +62,14 @@ struct DeviceFacts: Sendable {
     static let shape: Vocabulary.DeviceShape = {
         var parts = scalars
         for name in lists.keys { parts[name] = list(characteristicNames) }
+        for name in DeclaredFacts.names { parts[name] = list(characteristicNames, DeclaredFacts.fields) }
         for (name, fields) in otherLists { parts[name] = list(fields) }
-        let features = Set(lists.keys).union(otherLists.keys).union(flags).union(Features.names)
+        let features = Set(lists.keys).union(DeclaredFacts.names).union(otherLists.keys).union(flags).union(Features.names)
         return Vocabulary.DeviceShape(features: features, variable: .record(parts))
     }()
 
-    private static func list(_ names: [String]) -> ValueShape {
-        .list(.record(Dictionary(uniqueKeysWithValues: names.map { ($0, ValueShape.any) })))
+    private static func list(_ names: [String], _ more: [String: ValueShape] = [:]) -> ValueShape {
+        .list(.record(more.merging(names.map { ($0, .any) }) { first, _ in first }))
     }
 
     init(_ description: DeviceDescription) {
@@ -76,9 +78,10 @@ struct DeviceFacts: Sendable {
             $1.isDescribed && !description.isLeftOut($1.uuid)
         }
         var values: [(String, [CaseValue])] = Self.lists.map { name, belongs in
-            (name, all.filter { belongs($1) }.map { Self.record($1, in: $0) })
+            (name, all.filter { belongs($1) }.map { .record(Self.record($1, in: $0)) })
         }
         values.append(("services", services.filter(\.isPrimary).map(Self.record)))
+        values += DeclaredFacts(description.declares, all).lists
         let rows = all.flatMap { _, found in found.descriptors.map { ($0, found) } }
         values.append(("descriptors", rows.map { Self.record($0, of: $1) }))
         values.append(("descriptions", rows.filter { $0.0.uuid == .userDescription && $0.0.value != nil }.map { Self.record($0, of: $1) }))
@@ -124,25 +127,30 @@ struct DeviceFacts: Sendable {
         description.declares.readvertisesWithin ?? description.link.readvertises.map { _ in Surveyor.timeout }
     }
 
-    private static func record(_ found: Found, in service: DeviceDescription.Service) -> CaseValue {
-        .record(
-            CaseRecord([
-                ("uuid", .text(found.uuid.digits)), ("service", .text(service.uuid.digits)),
-                ("declaration", .number(Int(found.declaration))),
-                ("handle", .number(Int(found.handle))), ("next", .number(min(Int(found.handle) + 1, 0xFFFF))),
-                ("declared", .octets(found.declared)), ("configurations", .number(found.count(of: .clientConfiguration))),
-                ("extended", .number(found.properties >> 7 & 1)), ("extensions", .number(found.count(of: .extendedProperties))),
-                ("end", .number(Int(found.end))), ("properties", .number(found.properties)),
-                ("cccd", .number(Int(found.configuration?.handle ?? 0))), ("value", .octets(found.value ?? [])),
-                ("length", .number(found.value?.count ?? 0)), ("psm", .number(found.value?.leadingNumber ?? 0)),
-            ]))
+    static func record(_ found: DeviceDescription.Characteristic, in service: DeviceDescription.Service) -> CaseRecord {
+        CaseRecord([
+            ("uuid", .text(found.uuid.digits)), ("service", .text(service.uuid.digits)),
+            ("declaration", .number(Int(found.declaration))),
+            ("handle", .number(Int(found.handle))), ("next", .number(min(Int(found.handle) + 1, 0xFFFF))),
+            ("declared", .octets(found.declared)), ("configurations", .number(found.count(of: .clientConfiguration))),
+            ("extended", .number(found.properties >> 7 & 1)), ("extensions", .number(found.count(of: .extendedProperties))),
+            ("end", .number(Int(found.end))), ("properties", .number(found.properties)),
+            ("cccd", .number(Int(found.configuration?.handle ?? 0))),
+            ("subscription", .octets([found.properties & notify != 0 ? 1 : 2, 0])), ("value", .octets(found.value ?? [])),
+            ("length", .number(found.value?.count ?? 0)), ("past", .number((found.value?.count ?? 0) + 1)),
+            ("psm", .number(found.value?.leadingNumber ?? 0)),
+        ])
     }
+
+    /// The first two octets of a service UUID and two others: no UUID has this length.
+    private static func extended(_ octets: [UInt8]) -> [UInt8] { octets.prefix(2) + [0xA5, 0x5A] }
 
     private static func record(_ service: DeviceDescription.Service) -> CaseValue {
         .record(
             CaseRecord([
                 ("uuid", .text(service.uuid.digits)), ("start", .number(Int(service.start))), ("end", .number(Int(service.end))),
-                ("octets", .octets(service.uuid.octets)), ("declares", .number(service.characteristics.count)),
+                ("octets", .octets(service.uuid.octets)), ("extended", .octets(Self.extended(service.uuid.octets))),
+                ("declares", .number(service.characteristics.count)),
             ]))
     }
 

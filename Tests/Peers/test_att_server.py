@@ -1,0 +1,71 @@
+"""Defects and legal behaviour of a foreign attribute server, over the air: each defect has a case whose purpose it is, and no case FAILs a legal product."""
+
+import json
+import os
+import random
+import sys
+
+import pytest
+
+from att_changes import CHANGES, Change, Freedom
+from att_product import DECLARES, NAME
+from support import HERE, Process, bluebench, dongles, run_bench
+
+SOAK = "SOAK" in os.environ
+DEFECTS = {name: change for name, change in CHANGES.items() if isinstance(change, Change)}
+LEGAL = {name: change for name, change in CHANGES.items() if isinstance(change, Freedom)}
+SAMPLE = int(os.environ.get("SAMPLE", "1"))
+"""The seed of the sample that `make test` runs; `make soak` runs all."""
+SUITES = ["accessory-att", "accessory-discovery", "accessory-gatt", "accessory-security", "accessory-subscribe", "accessory-values"]
+
+
+def sample(names, count):
+    return sorted(names) if SOAK else sorted(random.Random(SAMPLE).sample(sorted(names), count))
+
+
+@pytest.fixture(scope="module")
+def description(tmp_path_factory):
+    """The product as a survey describes it, with what its maker declares."""
+    path = tmp_path_factory.mktemp("device") / "tally.yaml"
+    with dongles(2, virtual_time=True) as ports, Process(sys.executable, HERE / "att_product.py", f"virtual:127.0.0.1:{ports[1]}") as product:
+        product.wait_for("advertising")
+        survey = run_bench("survey", f"tcp:127.0.0.1:{ports[0]},virtual-time", "--peer", NAME, "--bonds", "none").stdout
+    assert "declares: {}" in survey, survey
+    path.write_text(survey.replace("declares: {}\n", DECLARES))
+    return path
+
+
+def judge(description, folder, change, *cases):
+    """The verdicts of cases on the product with a change, with their messages."""
+    results = folder / f"{change}.json"
+    arguments = ["--subject-port", "tcp-listen:0", "--virtual-time", "--peer", NAME, "--json", results]
+    arguments += ["--device", description] if description else []
+    with Process(bluebench(), "run", *cases, *arguments) as bench:
+        [port] = bench.wait_for(r"waiting .*127\.0\.0\.1:(\d+)")
+        with Process(sys.executable, HERE / "att_product.py", f"virtual:127.0.0.1:{port.group(1)}", change):
+            code = bench.wait()
+    if description and not results.exists():
+        # A defect that spoils the survey: the device is not the described one.
+        assert code == 3 and "this is not the device of" in bench.text, bench.text
+        return judge(None, folder, change, *cases)
+    assert results.exists(), bench.text
+    return {case["id"]: (case["verdict"], case.get("message", "")) for case in json.loads(results.read_text())["cases"]}
+
+
+@pytest.mark.parametrize("name", sample(DEFECTS, 12))
+def test_a_defect_is_found_by_the_case_whose_purpose_it_is(name, description, tmp_path):
+    case = DEFECTS[name].case
+    verdict, message = judge(description, tmp_path, name, case)[case]
+    assert verdict == "FAIL" and message, (verdict, message)
+
+
+@pytest.mark.parametrize("name", sample(LEGAL, 6))
+def test_a_legal_product_fails_nothing(name, description, tmp_path):
+    cases = judge(description, tmp_path, name, *SUITES)
+    assert not {case: result for case, result in cases.items() if result[0] not in ("PASS", "N/A")}, LEGAL[name].section
+    assert sum(verdict == "PASS" for verdict, _ in cases.values()) >= 40, cases
+
+
+def test_every_defect_has_a_case_that_is_there():
+    listed = run_bench("run", "accessory", "--list").stdout
+    assert not {name for name, change in DEFECTS.items() if change.case not in listed}
