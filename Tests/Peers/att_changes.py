@@ -214,7 +214,7 @@ def busy(self, link, attribute):
 
 
 legal("busy-now-and-then", "Core Vol 3, Part F, 3.4.1.1", check_read=busy)
-legal("writes-refused-by-application", "Core Vol 3, Part F, 3.4.1.1", check_length=lambda self, a, value: (_ for _ in ()).throw(Refusal(0x82, a.handle)))
+legal("writes-refused-by-application", "Core Vol 3, Part F, 3.4.1.1", check_length=lambda self, a, value: (_ for _ in ()).throw(Refusal(0x82, a.handle)) if a in (self.text, self.small) else None)
 legal("own-length-fixed", "Core Vol 3, Part F, 3.4.5.1", finish=lambda self, a: changed(a, least=2, most=2) if a is self.small else None)
 legal("prepares-checked-early", "Core Vol 3, Part F, 3.4.6.1", prepare_write=lambda self, link, body: (
     self.check_prepare(link, self.find(body[0] | body[1] << 8)), self.check_length(self.find(body[0] | body[1] << 8), body[4:]), T.prepare_write(self, link, body))[2])
@@ -229,8 +229,6 @@ legal("configuration-of-one-octet-taken", "Core Vol 3, Part F, 3.4.5.1", check_c
 legal("insufficient-encryption", "Core Vol 3, Part C, 10.3.1", has_key=lambda self, link: True)
 legal("authentication-first", "Core Vol 3, Part F, 3.2.5", has_key=lambda self, link: False)
 legal("authorization", "Core Vol 3, Part F, 3.2.5", security_fault=lambda self, link, level: 8 if level else None)
-legal("no-database-hash", "Core Vol 3, Part G, 7.3", finish=lambda self, a: changed(a, type=b"\x00\xfe") if a.is_of(DATABASE_HASH) else None,
-      hashed=lambda self: b"")
 legal("signed-with-a-key-it-has-not", "Core Vol 3, Part F, 3.4.5.4", signed=nothing)
 legal("features-of-two-octets", "Core Vol 3, Part G, 7.2", finish=lambda self, a: changed(a, most=8) if a.is_of(att.CLIENT_FEATURES) else None)
 legal("refuses-the-whole-queue", "Core Vol 3, Part F, 3.4.6.3", execute=lambda self, link, parts: (_ for _ in ()).throw(Refusal(att.UNLIKELY, parts[0][0])) if parts else None)

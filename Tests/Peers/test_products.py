@@ -15,6 +15,7 @@ OF_BUMBLE = {
     "accessory-att/declaration-not-written", "accessory-att/prepare-not-permitted", "accessory-att/read-not-permitted",
     "accessory-att/unknown-request", "accessory-att/write-not-permitted", "accessory-discovery/find-by-type-value-range",
     "accessory-discovery/read-by-group-type-range", "accessory-link/parameters-asked-of-it",
+    "accessory-gatt/client-features", "accessory-subscribe/configuration-length", "accessory-subscribe/kept-for-a-bond",
 }
 
 SOAK = "SOAK" in os.environ
