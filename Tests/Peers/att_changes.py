@@ -214,7 +214,7 @@ def busy(self, link, attribute):
 
 
 legal("busy-now-and-then", "Core Vol 3, Part F, 3.4.1.1", check_read=busy)
-legal("writes-refused-by-application", "Core Vol 3, Part F, 3.4.1.1", check_length=lambda self, a, value: (_ for _ in ()).throw(Refusal(0x82, a.handle)) if a in (self.text, self.small) else None)
+legal("writes-refused-by-application", "Core Vol 3, Part F, 3.4.1.1", check_length=lambda self, a, value: (_ for _ in ()).throw(Refusal(0x82, a.handle)) if a in (self.text, self.small) else T.check_length(self, a, value))
 legal("own-length-fixed", "Core Vol 3, Part F, 3.4.5.1", finish=lambda self, a: changed(a, least=2, most=2) if a is self.small else None)
 legal("prepares-checked-early", "Core Vol 3, Part F, 3.4.6.1", prepare_write=lambda self, link, body: (
     self.check_prepare(link, self.find(body[0] | body[1] << 8)), self.check_length(self.find(body[0] | body[1] << 8), body[4:]), T.prepare_write(self, link, body))[2])
