@@ -234,4 +234,3 @@ legal("features-of-two-octets", "Core Vol 3, Part G, 7.2", finish=lambda self, a
 legal("refuses-the-whole-queue", "Core Vol 3, Part F, 3.4.6.3", execute=lambda self, link, parts: (_ for _ in ()).throw(Refusal(att.UNLIKELY, parts[0][0])) if parts else None)
 legal("normalises-case", "Core Vol 3, Part G, 4.9.3", written=lambda self, a, value: value.lower() if a is self.text else value)
 legal("error-handle-zero-unsupported", "Core Vol 3, Part F, 3.4.1.1", supports=T.supports - {0x0E, 0x20, 0x16, 0x18}, unsupported_handle=lambda self, body: 0)
-legal("error-handle-of-the-request", "Core Vol 3, Part F, 3.4.1.1", supports=T.supports - {0x0E, 0x20, 0x16, 0x18}, unsupported_handle=lambda self, body: int.from_bytes(body[:2], "little"))
