@@ -57,7 +57,8 @@ let package = Package(
         .executableTarget(
             name: "bluebench",
             dependencies: [
-                "Report", "History", "Conformance", "Cases", "Throughput", "VirtualDongle", "Host", "Simulation", "Capture", "HCI",
+                "Report", "History", "Conformance", "Exploration", "Cases", "Throughput", "VirtualDongle", "Host", "Simulation", "Capture",
+                "HCI",
                 "Dongles",
                 "TransportUSB",
                 "Transport", "Timing", "Misbehaviour", "Packets", arguments,
@@ -72,6 +73,7 @@ let package = Package(
                 "TransportUSB",
                 "Timing", "Misbehaviour", "Packets", yams,
             ]),
+        room("Exploration", ["Simulation", "Capture", "Transport", "Timing", "Packets"]),
         room("Cases", ["Misbehaviour", "Packets", yams]),
         room("Throughput", ["Host", "Simulation", "Capture", "HCI", "Transport", "Timing", "Packets", histogram]),
         room(
@@ -117,6 +119,7 @@ let package = Package(
         tests(
             "TransportUSB",
             ["BenchTesting", "Misbehaviour", "Dongles", "VirtualDongle", "Simulation", "Transport", "Timing", "Packets"]),
+        tests("Exploration", ["Conformance", "Cases", "Simulation", "Timing", "Packets"]),
         tests("Simulation", ["BenchTesting", "BluetoothCrypto", "Capture", "Transport", "Timing", "Misbehaviour", "Packets"]),
         tests("Capture", ["Transport", "Timing", "Packets"]),
         tests("Cases", ["Timing", "Misbehaviour", "Packets"]),

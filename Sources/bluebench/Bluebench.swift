@@ -18,7 +18,7 @@ struct Bluebench: ParsableCommand {
         version: version,
         subcommands: [
             RunCommand.self, MergeCommand.self, NewCommand.self, CheckCommand.self, SchemaCommand.self, ExplainCommand.self,
-            MutantsCommand.self, VariantsCommand.self,
+            MutantsCommand.self, VariantsCommand.self, ExploreCommand.self,
             ScanCommand.self, SurveyCommand.self, AdvertiseCommand.self, GATTCommand.self, L2CAPCommand.self, PairCommand.self,
             BridgeCommand.self, BondsCommand.self, DongleCommand.self, DevicesCommand.self,
             ShowCommand.self, ThroughputCommand.self, CompareCommand.self, HistoryCommand.self, LoopbackCommand.self, StartCommand.self,

@@ -53,9 +53,14 @@ extension CaseRun {
         ).comparing(ExpectationDiff(mismatch, of: step.name, packet: seen.last?.number))
     }
 
-    /// True if a step without a check of errors has lost its connection to a device over the air.
+    /// True if the air may have caused the end of a step's connection: a device over the air was lost, or a connection was not established
+    /// where the step expects no error.
     private func isLost(_ reason: ErrorCode, _ step: Action) -> Bool {
-        testCase.subject == .accessory && LostLink(reason)?.isOfTheAir == true && !step.result.contains { $0.name == "error" }
+        guard let expected = step.result.first(where: { $0.name == "error" })?.predicate else {
+            return testCase.subject == .accessory && LostLink(reason)?.isOfTheAir == true
+        }
+        guard case .equals(.literal(.text(""))) = expected else { return false }
+        return reason == .connectionFailedToBeEstablished
     }
 
     private func places(of arguments: [Operand.Entry], _ scope: Scope) -> [String] {

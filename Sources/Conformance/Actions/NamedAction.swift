@@ -49,7 +49,7 @@ enum NamedActions {
         TellFeatures.self, SendLMP.self,
         ConnectClassic.self, SecureClassic.self, PairClassic.self, PowerCycle.self, LookAtKeys.self, ClaimKeys.self,
         TakeNewIdentity.self,
-        OfferSerialEcho.self, OfferAttributes.self, AcceptBridging.self, BridgeOver.self, LookAtStream.self,
+        LosePacket.self, OfferSerialEcho.self, OfferAttributes.self, AcceptBridging.self, BridgeOver.self, LookAtStream.self,
     ]
 
     static func named(_ name: String) -> (any NamedAction.Type)? { all.first { $0.name == name } }

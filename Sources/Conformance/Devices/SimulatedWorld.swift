@@ -45,6 +45,13 @@ final class SimulatedWorld {
         identifiers[side] = try simulation.addController(configuration, on: conduct.isAboutPackets ? front(end, conduct, side) : end)
     }
 
+    /// The virtual controller of a mutant; nil if it is a host's, or if its fault is in the pipe to the host.
+    static func configuration(of mutant: Mutant) throws -> ControllerConfiguration? {
+        let conduct = try QuirkCatalogue.conduct(mutant.fault.settings)
+        guard mutant.end == .controller, !conduct.isAboutPackets else { return nil }
+        return try configuration(.subject, conduct, mutant.fault.rewrites)
+    }
+
     private static func configuration(_ side: Side, _ conduct: DongleConduct, _ rewrites: [Fault.Rewrite]) throws -> ControllerConfiguration
     {
         var configuration = ControllerConfiguration(address: Self.address(of: side))

@@ -1,5 +1,6 @@
 import Cases
 import Packets
+import Timing
 
 /// The result of a mutant.
 public struct MutantResult: Sendable {

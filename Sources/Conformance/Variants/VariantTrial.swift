@@ -1,5 +1,6 @@
 import Cases
 import Packets
+import Timing
 
 /// The results of a variant with one seed.
 public struct VariantResult: Sendable {

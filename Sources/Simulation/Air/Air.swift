@@ -20,6 +20,8 @@ final class Air {
     var replyForecasts = ReplyForecasts()
     /// Number of transmissions so far.
     private(set) var transmissions = 0
+    /// Number of a transmission that no radio detects.
+    var lostTransmission: Int?
 
     /// Minimum signal-to-interference ratio, in dB, at which a packet survives an overlapping packet on its channel.
     static let captureRatio = 10
@@ -57,6 +59,7 @@ final class Air {
     func begin(_ transmission: Transmission) {
         transmissions &+= 1
         if log != nil || observer != nil || basebandObserver != nil { show(transmission) }
+        if transmissions == lostTransmission { return active.append(transmission) }
         let frequency = transmission.frequency
         if !active.isEmpty { collide(transmission) }
         var index = 0

@@ -154,6 +154,7 @@ final class Connection: RadioActivity {
 
     /// Handles a reply of the host. Returns false if no procedure awaits it.
     func reply(_ reply: LinkLayerControl.HostReply) -> Bool {
+        state.controlBacklog = packets.controlCount
         guard let outputs = engine.hostReplied(reply, at: air.loop.now, &state) else { return false }
         perform(outputs)
         return true
@@ -166,6 +167,7 @@ final class Connection: RadioActivity {
 
     private func run(_ step: (inout Engine, Microseconds, inout LinkState) -> [Engine.Output]) {
         guard !isClosed else { return }
+        state.controlBacklog = packets.controlCount
         perform(step(&engine, air.loop.now, &state))
     }
 

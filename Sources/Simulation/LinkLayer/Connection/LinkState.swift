@@ -17,6 +17,8 @@ struct LinkState {
     private(set) var hasSentVersion = false
     /// Parameters that running procedures may put into use.
     var pendingParameters: [PendingParameters] = [] { didSet { updatePayloadLimit() } }
+    /// Number of control PDUs that are sent before another.
+    var controlBacklog = 0
     /// Maximum payload of a data PDU sent now, in octets.
     private(set) var payloadLimit = 27
 

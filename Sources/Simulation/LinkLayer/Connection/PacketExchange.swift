@@ -13,6 +13,11 @@ struct PacketExchange {
     var isIdle: Bool { queue.isEmpty && outstanding.map { $0.payload.isEmpty } ?? true }
     /// True if no PDU and no part of an ACL packet is left to send.
     var isEmpty: Bool { isIdle && queue.packetCount == 0 }
+    /// Number of control PDUs that are not acknowledged.
+    var controlCount: Int {
+        guard case .control = outstanding?.kind else { return queue.controlCount }
+        return queue.controlCount + 1
+    }
     /// NESN, which acknowledges the previous PDU.
     var nextExpected: UInt8 { numbers.expected }
     /// True while a procedure holds back data PDUs.

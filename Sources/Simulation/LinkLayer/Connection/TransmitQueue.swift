@@ -44,6 +44,7 @@ struct TransmitQueue {
 
     var isEmpty: Bool { control.isEmpty && (packets.isEmpty || isDataHeld) }
     var hasControl: Bool { !control.isEmpty }
+    var controlCount: Int { control.count }
     /// Number of ACL packets not yet fragmented completely.
     var packetCount: Int { packets.count }
 

@@ -139,9 +139,9 @@ extension ProcedureAction where Layer == LinkLayerControl {
 
 /// Values that procedures with an instant derive from the link state.
 extension LinkState {
-    /// Instant for a new PDU: six events to which even a peripheral with latency listens after the first event that can carry the PDU. Core
-    /// Vol 6, Part B, 5.5.
-    var nextInstant: Int { timing.eventCounter + 1 + timing.events(untilHeard: 6) }
+    /// Instant for a new PDU: six events to which even a peripheral with latency listens after the first event that can carry the PDU. A
+    /// control PDU that is sent before it may take one more event. Core Vol 6, Part B, 5.5.
+    var nextInstant: Int { timing.eventCounter + 1 + controlBacklog + timing.events(untilHeard: 6) }
 
     /// Event number of the peer's instant, including the current event; nil if the instant has passed. Core Vol 6, Part B, 5.5.1.
     func event(of instant: UInt16) -> Int? {

@@ -2,7 +2,7 @@ import Dispatch
 import Synchronization
 
 /// Independent work items, processed on several threads.
-enum ParallelWork {
+public enum ParallelWork {
     private struct Progress<Outcome> {
         var next = 0
         var results: [Outcome?]
@@ -28,7 +28,7 @@ enum ParallelWork {
     ///   - make: creates the state of one thread.
     ///   - report: called with each result in the order of the items, one at a time.
     ///   - work: processes one item.
-    static func map<Item: Sendable, Worker, Outcome: Sendable>(
+    public static func map<Item: Sendable, Worker, Outcome: Sendable>(
         _ items: [Item], threads: Int, make: @escaping @Sendable () throws -> Worker, report: @escaping @Sendable (Outcome) -> Void,
         work: @escaping @Sendable (inout Worker, Item) throws -> Outcome
     ) throws -> [Outcome] {

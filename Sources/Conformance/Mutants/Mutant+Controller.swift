@@ -1,0 +1,9 @@
+import Cases
+import Simulation
+
+extension Mutant {
+    /// The virtual controller with this defect; nil if the defect is a host's, or is in the pipe between host and controller.
+    ///
+    /// - Throws: `Problem` for a rule that no controller can follow.
+    public func controllerConfiguration() throws -> ControllerConfiguration? { try SimulatedWorld.configuration(of: self) }
+}

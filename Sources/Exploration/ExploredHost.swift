@@ -1,0 +1,155 @@
+import Packets
+import Timing
+import Transport
+
+/// An event that completes a request of a host.
+struct HostEvent: Hashable, Sendable {
+    enum Kind: String, Sendable {
+        case version = "Read_Remote_Version_Information_Complete"
+        case features = "LE_Read_Remote_Features_Complete"
+        case update = "LE_Connection_Update_Complete"
+        case phy = "LE_PHY_Update_Complete"
+        case encryption = "Encryption_Change"
+        case disconnection = "Disconnection_Complete"
+    }
+
+    var kind: Kind
+    /// The reason of a disconnection, otherwise the status.
+    var status: ErrorCode
+}
+
+/// A host that starts procedures and answers the controller's questions at once.
+final class ExploredHost: HCITransportSink {
+    let role: LinkRole
+    private let transport: any HCITransport
+    private(set) var handle: ConnectionHandle?
+    private(set) var events: [HostEvent] = []
+    /// Requests that the controller has started with Command Status or Command Complete, Success.
+    private(set) var accepted: [LinkRequest] = []
+    /// The first octet of each received data packet.
+    private(set) var received: [UInt8] = []
+    private(set) var sent: [UInt8] = []
+    /// Commands without an answer, in their order.
+    private var pending: [(opcode: UInt16, request: LinkRequest)] = []
+
+    static let key = [UInt8](repeating: 0x5A, count: 16)
+
+    init(_ role: LinkRole, _ transport: any HCITransport) {
+        self.role = role
+        self.transport = transport
+    }
+
+    func open() throws(TransportError) {
+        try transport.open(self)
+        send(HCICommands.SetEventMask(eventMask: .init(rawValue: 0x2000_9FFF_FFFF_FFFF)))
+        send(HCICommands.LESetEventMask(leEventMask: .init(rawValue: 0x09FF)))
+    }
+
+    func close() { transport.close() }
+
+    func send(_ command: some HCICommand) { transport.send(HCIPacket(command: command)) }
+
+    /// Forgets the events so far.
+    func clear() {
+        events.removeAll()
+        accepted.removeAll()
+    }
+
+    // MARK: Requests
+
+    func make(_ request: LinkRequest) {
+        guard let handle else { return }
+        let isCentral = role == .central
+        switch request {
+        case .version: ask(request, HCICommands.ReadRemoteVersionInformation(connectionHandle: handle))
+        case .features: ask(request, HCICommands.LEReadRemoteFeatures(connectionHandle: handle))
+        case .parameters, .update:
+            let interval: UInt16 = isCentral ? 20 : 40
+            ask(
+                request,
+                HCICommands.LEConnectionUpdate(
+                    connectionHandle: handle, connectionIntervalMin: interval, connectionIntervalMax: interval,
+                    supervisionTimeout: ExploredLink.supervisionTimeout))
+        case .channelMap: ask(request, HCICommands.LESetHostChannelClassification(channelMap: 0xFF_FFFF))
+        case .phy:
+            let (tx, rx): (PHYs, PHYs) = isCentral ? (.le2M, .le2M) : (.leCoded, .le1M)
+            ask(request, HCICommands.LESetPHY(connectionHandle: handle, txPHYs: tx, rxPHYs: rx))
+        case .dataLength:
+            ask(request, HCICommands.LESetDataLength(connectionHandle: handle, txOctets: isCentral ? 251 : 100, txTime: 2_120))
+        case .encryption:
+            ask(
+                request,
+                HCICommands.LEEnableEncryption(
+                    connectionHandle: handle, randomNumber: 7, encryptedDiversifier: 9, longTermKey: Self.key))
+        case .data:
+            sent.append(UInt8(truncatingIfNeeded: sent.count + 1))
+            let payload = [23, 0, 4, 0] + [UInt8](repeating: sent[sent.count - 1], count: 23)
+            transport.send(
+                HCIPacket(.acl, [UInt8(handle.rawValue & 0xFF), UInt8(handle.rawValue >> 8), UInt8(payload.count), 0] + payload))
+        case .termination:
+            ask(request, HCICommands.Disconnect(connectionHandle: handle, reason: .remoteUserTerminatedConnection))
+        }
+    }
+
+    private func ask<Command: HCICommand>(_ request: LinkRequest, _ command: Command) {
+        pending.append((Command.opcode, request))
+        send(command)
+    }
+
+    private func answered(_ opcode: UInt16, _ status: ErrorCode) {
+        guard let index = pending.firstIndex(where: { $0.opcode == opcode }) else { return }
+        let request = pending.remove(at: index).request
+        if status == .success { accepted.append(request) }
+    }
+
+    // MARK: Events
+
+    func received(_ packet: HCIPacket, at time: Microseconds) {
+        if packet.kind == .acl { return received.append(packet.bytes.last ?? 0) }
+        if let event = try? packet.event(as: HCIEvents.CommandStatus.self) {
+            answered(event.commandOpcode, event.status)
+        } else if let event = try? packet.event(as: HCIEvents.CommandComplete.self) {
+            answered(event.commandOpcode, ErrorCode(rawValue: event.returnParameters.first ?? 0))
+        } else if let event = try? packet.event(as: HCIEvents.LEConnectionComplete.self) {
+            handle = event.connectionHandle
+        } else if !note(packet) {
+            reply(to: packet)
+        }
+    }
+
+    private func note(_ packet: HCIPacket) -> Bool {
+        let event: HostEvent? =
+            if let event = try? packet.event(as: HCIEvents.ReadRemoteVersionInformationComplete.self) {
+                HostEvent(kind: .version, status: event.status)
+            } else if let event = try? packet.event(as: HCIEvents.LEReadRemoteFeaturesComplete.self) {
+                HostEvent(kind: .features, status: event.status)
+            } else if let event = try? packet.event(as: HCIEvents.LEConnectionUpdateComplete.self) {
+                HostEvent(kind: .update, status: event.status)
+            } else if let event = try? packet.event(as: HCIEvents.LEPHYUpdateComplete.self) {
+                HostEvent(kind: .phy, status: event.status)
+            } else if let event = try? packet.event(as: HCIEvents.EncryptionChange.self) {
+                HostEvent(kind: .encryption, status: event.status)
+            } else if let event = try? packet.event(as: HCIEvents.EncryptionKeyRefreshComplete.self) {
+                HostEvent(kind: .encryption, status: event.status)
+            } else if let event = try? packet.event(as: HCIEvents.DisconnectionComplete.self) {
+                HostEvent(kind: .disconnection, status: event.reason)
+            } else {
+                nil
+            }
+        if let event { events.append(event) }
+        return event != nil
+    }
+
+    private func reply(to packet: HCIPacket) {
+        if let request = try? packet.event(as: HCIEvents.LELongTermKeyRequest.self) {
+            send(HCICommands.LELongTermKeyRequestReply(connectionHandle: request.connectionHandle, longTermKey: Self.key))
+        } else if let request = try? packet.event(as: HCIEvents.LERemoteConnectionParameterRequest.self) {
+            send(
+                HCICommands.LERemoteConnectionParameterRequestReply(
+                    connectionHandle: request.connectionHandle, intervalMin: request.intervalMin, intervalMax: request.intervalMax,
+                    maxLatency: request.maxLatency, timeout: request.timeout))
+        }
+    }
+
+    func closed(_ reason: TransportError) {}
+}
