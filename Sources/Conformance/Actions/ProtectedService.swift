@@ -100,12 +100,14 @@ final class ProtectedService {
     }
 
     private var characteristics: [CharacteristicDefinition] {
+        var encrypted = Self.value(0x11, [.read, .write, .readEncrypted, .writeEncrypted])
+        encrypted.properties.insert(.writeWithoutResponse)
         var long = Self.value(0x14, [.read, .write, .readEncrypted, .writeEncrypted])
         long.minimumKeySize = 16
         var notifier = CharacteristicDefinition(ReferenceAccessory.uuid(0x19), properties: .notify, permissions: [])
         notifier.configurationPermissions = [.read, .write, .writeEncrypted]
         return [
-            Self.value(0x11, [.read, .write, .readEncrypted, .writeEncrypted]),
+            encrypted,
             Self.value(0x12, [.read, .write, .readAuthenticated, .writeAuthenticated]),
             Self.value(0x13, [.read, .write, .readSecureConnections, .writeSecureConnections]), long,
             Self.value(0x15, [.read, .write, .readAuthorized, .writeAuthorized]),

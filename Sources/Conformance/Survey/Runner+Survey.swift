@@ -56,7 +56,11 @@ extension Runner {
 
     private func surveyed() -> Result<DeviceDescription, StepFailure> {
         if let survey { return survey }
-        let result = runSurvey().flatMap(compared)
+        let result = runSurvey().flatMap(compared).map { description in
+            var description = description
+            if description.isReference { description.declares.addReference() }
+            return description
+        }
         survey = result
         if case .success(let description) = result { factory.device = DeviceFacts(description) }
         return result
