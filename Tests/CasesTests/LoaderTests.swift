@@ -83,7 +83,7 @@ struct LoaderTests {
         ),
         (
             "steps:\n  - {wait: 1 s, otherwise: inconclusiv}",
-            "5:28: otherwise is one of inconclusive, not applicable; did you mean inconclusive?"
+            "5:28: otherwise is one of inconclusive, not applicable, next; did you mean inconclusive?"
         ),
         ("steps:\n  - {attempts: 1, steps: [{wait: 1 s}]}", "5:16: attempts is a number from 2 to 100"),
         ("tags: [usbb]\nsteps: []", "4:8: there is no tag 'usbb'; did you mean usb?"),

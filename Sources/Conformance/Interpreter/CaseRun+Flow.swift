@@ -34,7 +34,7 @@ extension CaseRun {
                 guard failure.skipsElement else { throw failure }
                 notes.append("not judged: \(failure.message)")
                 failure.skipsElement = false
-                skip = failure
+                skip = skip ?? failure
             }
         }
         if judged == 0, let skip { throw skip }
