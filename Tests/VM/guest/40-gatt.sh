@@ -16,9 +16,9 @@ code=$?
 echo "$result"; cat /tmp/server.txt
 [ $code = 0 ] && ok "bluebench ends with 0" || bad "bluebench ends with $code"
 check "$result" "^service $service," "the service of BlueZ's server is discovered"
-check "$result" "characteristic $value, handle [0-9]+: 6F6620426C75655A$" "its value is read"
+check "$result" "characteristic $value, handle [0-9]+: 6F6620426C75655A  'of BlueZ'$" "its value is read"
 check "$(cat /tmp/server.txt)" "^written 626c756562656e6368$" "written"
-check "$result" "^read $value: 626C756562656E6368$" "and read back"
+check "$result" "^read $value: 626C756562656E6368  'bluebench'$" "and read back"
 count=$(grep -c "^value of $stream: 0[0-9A-F]626C756562656E6368$\|^value of $stream: 0[0-9A-F]6F6620426C75655A$" <<<"$result")
 [ "$count" = 5 ] && ok "five notifications came" || bad "five notifications came: $count"
 wait_for held_by_kernel $first && ok "btusb has the dongle again: $(basename "$(adapter_of $first)")" || bad "btusb has the dongle again"

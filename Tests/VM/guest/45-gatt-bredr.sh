@@ -39,7 +39,7 @@ cat /tmp/client.txt /tmp/server.txt
 [ $code = 0 ] && ok "bluebench ends with 0" || bad "bluebench ends with $code"
 check /tmp/client.txt "^service $service," "the service of BlueZ's server is discovered on PSM 31"
 check /tmp/server.txt "^written 626c756562656e6368$" "its value is written"
-check /tmp/client.txt "^read $value: 626C756562656E6368$" "and read back"
+check /tmp/client.txt "^read $value: 626C756562656E6368  'bluebench'$" "and read back"
 check /tmp/client.txt "^value of $stream: " "notifications come"
 [ $failed = 0 ] || tail -60 /tmp/bluetoothd.txt
 exit $failed
