@@ -1,6 +1,9 @@
 import Packets
 
 /// The text of a case that takes one path and states the violated invariant.
+///
+/// Instants and the state of both sides cannot be read over HCI: for `sidesAgree`, `nothingLeft`, `instantAhead` and `oneInstant` the case
+/// checks only that data passes and the link lives. It has no host that accepts connection parameters.
 public struct ExploredCase {
     public var path: ExploredPath
     public var violation: Violation
@@ -42,7 +45,7 @@ public struct ExploredCase {
         return text.prefix(1).uppercased() + text.dropFirst()
     }
 
-    /// Without LE_Remote_Connection_Parameter_Request the controllers accept new parameters themselves.
+    /// Without LE_Remote_Connection_Parameter_Request no host has to answer.
     private var maskSteps: String {
         guard path.requests.contains(where: { $0.request == .parameters }) else { return "" }
         let events = [

@@ -84,7 +84,7 @@ import Timing
 
     /// The written case passes with our controller, and fails with the defect at the step that states the invariant.
     static let written = rows.filter {
-        // The case waits longer than the controller that answers by itself.
+        // The written case masks the request for parameters, so no host accepts it, and the PDU with this defect is never sent.
         [.linkLives, .endsOnce, .rejectionRight, .rejectionTold, .dataArrives].contains($0.invariant)
             && $0.mutant != "peripheral-rejects-parameters"
     }
