@@ -17,7 +17,7 @@ STATIC := .build/static
 PYTEST := .venv/bin/python -m pytest -n auto --dist worksteal
 SWIFT_SOURCES := Package.swift Sources Tests Plugins
 
-.PHONY: help setup build release distributed dist run test test-build test-swift test-room test-python lint format bench soak embedded fuzz vm docs clean
+.PHONY: help setup build release distributed dist notice run test test-build test-swift test-room test-python lint format bench soak embedded fuzz vm docs clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -44,6 +44,9 @@ dist: setup $(STATIC) ## build/dist: an archive and a Debian package, tried in a
 	PKG_CONFIG_PATH=$(CURDIR)/$(STATIC) $(DISTRIBUTE) --product bluebench
 	PKG_CONFIG_PATH=$(CURDIR)/$(STATIC) $(DISTRIBUTE) --product generate-manual
 	.ci/dist --try
+
+notice: release ## NOTICE, from the packages and libraries of the optimised build
+	.ci/notice $(BLUEBENCH) --write
 
 run: release ## the suites in the simulation; leaves build/report/{index.html,junit.xml,results.json,capture.pcapng}
 	@mkdir -p $(REPORT)
