@@ -1,3 +1,4 @@
+import Foundation
 import Packets
 import Testing
 import Transport
@@ -65,6 +66,34 @@ struct SuiteTests {
         let coverage = CommandCoverage(try Self.catalogue())
         #expect(coverage.claimed.count >= 90)
         #expect(coverage.unsent.isEmpty, "no case sends \(coverage.unsent)")
+    }
+
+    /// The list of fields that no case checks has exactly these fields: it gets shorter with the cases, and no longer.
+    @Test func everyFieldThatNoCaseChecksIsListed() throws {
+        let coverage = FieldCoverage(try Self.catalogue())
+        let list = try String(contentsOfFile: Self.folder + "/unread-fields.txt", encoding: .utf8)
+        let (missing, stale) = coverage.differences(from: list)
+        #expect(missing.isEmpty, "no case checks \(missing)")
+        #expect(stale.isEmpty, "a case checks \(stale): remove the field from unread-fields.txt")
+        #expect(coverage.counts.declared > 900)
+    }
+
+    /// Without one case, the fields that only it checks are unread; a condition at the tester checks nothing.
+    @Test func aFieldIsReadWhereTheSubjectsPacketIsChecked() throws {
+        var catalogue = try Self.catalogue()
+        let complete = FieldCoverage(catalogue)
+        catalogue.cases.removeAll { !$0.file.hasPrefix("phy/") }
+        let alone = FieldCoverage(catalogue)
+        func unread(_ coverage: FieldCoverage, _ packet: String) -> [String] {
+            coverage.unread.first { $0.packet == packet }?.fields ?? []
+        }
+        #expect(unread(complete, "LE_PHY_Update_Complete").isEmpty && unread(alone, "LE_PHY_Update_Complete").isEmpty)
+        #expect(unread(alone, "answer LE_Read_PHY").isEmpty)
+        #expect(unread(complete, "answer LE_Read_Channel_Map") == ["Connection_Handle"])
+        #expect(unread(alone, "answer LE_Read_Channel_Map") == ["Status", "Connection_Handle", "Channel_Map"])
+        #expect(alone.counts.unread > complete.counts.unread)
+        #expect(complete.differences(from: "# a comment\n").missing.count == complete.counts.unread)
+        #expect(complete.differences(from: "LE_PHY_Update_Complete: TX_PHY").stale == ["LE_PHY_Update_Complete: TX_PHY"])
     }
 
     /// A sample; `Tests/Peers/test_mutants.py` tries all of them in the release build.

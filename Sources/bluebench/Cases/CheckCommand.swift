@@ -14,6 +14,8 @@ struct CheckCommand: ParsableCommand {
     ]
 
     @Flag(help: "Also list the commands of the virtual controller that no case sends.") var commands = false
+    @Flag(help: "Also list the fields of events, answers and control PDUs that no case checks, and compare them with unread-fields.txt.")
+    var fields = false
 
     func run() throws {
         for path in paths {
@@ -35,6 +37,7 @@ struct CheckCommand: ParsableCommand {
             ]
             Console.line("\(path): \(parts.joined(separator: ", ")): no mistakes")
             if commands { tellUnsent(CommandCoverage(catalogue)) }
+            if fields { try tellUnread(FieldCoverage(catalogue), path) }
         }
     }
 }
@@ -43,6 +46,19 @@ extension CheckCommand {
     private func tellUnsent(_ coverage: CommandCoverage) {
         Console.line("\(coverage.claimed.count - coverage.unsent.count) of \(coverage.claimed.count) claimed commands are sent by a case")
         for name in coverage.unsent { Console.line("not sent: \(name)") }
+    }
+
+    private func tellUnread(_ coverage: FieldCoverage, _ path: String) throws {
+        let (declared, unread) = coverage.counts
+        Console.line("\(declared - unread) of \(declared) fields of the subject's packets are checked by a case")
+        for row in coverage.unread { Console.line("not checked: \(row.line)") }
+        let list = path + "/unread-fields.txt"
+        guard FileManager.default.fileExists(atPath: list) else { return }
+        let (missing, stale) = coverage.differences(from: try String(contentsOfFile: list, encoding: .utf8))
+        guard !missing.isEmpty || !stale.isEmpty else { return }
+        for field in missing { Console.problem("\(list): no case checks \(field), which is not listed") }
+        for field in stale { Console.problem("\(list): remove \(field), which a case checks") }
+        throw CommandFailure(.usage, "\(list) differs from the cases in \(Console.count(missing.count + stale.count, "field"))")
     }
 }
 
