@@ -4,8 +4,9 @@ import asyncio
 import signal
 import sys
 
-import virtualtime
 from bumble.transport import open_transport
+
+from support import virtualtime
 
 VIRTUAL = "virtual:"
 

@@ -5,21 +5,21 @@ import collections
 import contextlib
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 
 from bumble.device import Device
 from bumble.hci import Address
 from bumble.transport.tcp_client import open_tcp_client_transport
 
-import virtualtime
-
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+# The package of this checkout, also for programs that a test starts.
+sys.path.insert(0, str(ROOT / "Python"))
+
+from bluebench import Air, process, virtualtime  # noqa: E402
+
 NO_SUITES = {"mutants", "procedures", "profiles", "variants"}
 """Folders beside the suites without cases."""
 TIMEOUT = 60
@@ -73,75 +73,11 @@ async def run_beside(command, port, *arguments, expected=0):
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
-class Process:
-    """A running program whose output can be awaited. It is terminated by its process id and reaped."""
+class Process(process.Process):
+    """A running program in the folder of the checkout whose output can be awaited."""
 
     def __init__(self, *command, **options):
-        self.command = [str(part) for part in command]
-        self.lines = []
-        self._changed = threading.Condition()
-        self._ended = False
-        self._process = subprocess.Popen(
-            self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", cwd=ROOT,
-            **options)
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    @property
-    def pid(self):
-        return self._process.pid
-
-    @property
-    def text(self):
-        return "\n".join(self.lines)
-
-    def _read(self):
-        for line in self._process.stdout:
-            with self._changed:
-                self.lines.append(line.rstrip("\n"))
-                self._changed.notify_all()
-        with self._changed:
-            self._ended = True
-            self._changed.notify_all()
-
-    def wait_for(self, pattern, count=1):
-        """The first `count` matches of `pattern` in the output, waiting for them if necessary."""
-        wanted = re.compile(pattern)
-        deadline = time.monotonic() + TIMEOUT
-        with self._changed:
-            while True:
-                found = [match for line in self.lines if (match := wanted.search(line))]
-                if len(found) >= count:
-                    return found[:count]
-                assert not self._ended, f"{self.command} ended without printing {pattern!r} {count} times:\n{self.text}"
-                left = deadline - time.monotonic()
-                assert left > 0, f"{self.command} did not print {pattern!r} {count} times:\n{self.text}"
-                self._changed.wait(left)
-
-    def wait(self):
-        """The exit code after the program has ended by itself."""
-        code = self._process.wait(TIMEOUT * 5)
-        self._reader.join(TIMEOUT)
-        return code
-
-    def running(self):
-        return self._process.poll() is None
-
-    def stop(self):
-        if self.running():
-            self._process.terminate()
-            try:
-                self._process.wait(TIMEOUT)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-        self._reader.join(TIMEOUT)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.stop()
+        super().__init__(*command, **({"cwd": ROOT} | options))
 
 
 def in_virtual_time(scenario):
@@ -153,11 +89,9 @@ def in_virtual_time(scenario):
 @contextlib.contextmanager
 def dongles(count=2, *options, virtual_time=False):
     """Virtual dongles of one simulated air, in real time, or in virtual time for `in_virtual_time`; yields their TCP ports."""
-    if virtual_time:
-        options += ("--virtual-time", "--client-timeout", str(TIMEOUT))
-    with Process(bluebench(), "dongle", "--tcp", "0", "--count", str(count), *options) as server:
-        yield [int(match.group(1)) for match in server.wait_for(r"\btcp\D*127\.0\.0\.1:(\d+)", count)]
-        assert server.running(), f"the server ended:\n{server.text}"
+    with Air(count, virtual_time=virtual_time, options=options, program=bluebench()) as air:
+        yield [dongle.port for dongle in air.dongles]
+        assert air.process.running(), f"the server ended:\n{air.output}"
 
 
 class FakeUSB:

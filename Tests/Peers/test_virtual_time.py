@@ -18,9 +18,8 @@ from bumble.pairing import PairingDelegate
 import test_bumble_hosts as hosts
 import test_credit_channels as channels
 import test_pairing as pairing
-import virtualtime
-from support import HERE, Inbox, Process, dongles, host, in_virtual_time, run_beside
-from virtualtime.client import FOR_EVER, HELLO, IDLE, Connection, message
+from support import HERE, Inbox, Process, dongles, host, in_virtual_time, run_beside, virtualtime
+from bluebench.virtualtime.client import FOR_EVER, HELLO, IDLE, Connection, message  # support makes it importable
 
 SOAK = "SOAK" in os.environ
 RUNS = 10 if SOAK else 3

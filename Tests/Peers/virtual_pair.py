@@ -6,8 +6,7 @@ import sys
 from bumble.device import Device, Peer
 from bumble.hci import Address
 
-import virtualtime
-from support import Inbox
+from support import Inbox, virtualtime
 
 CENTRAL, PERIPHERAL = "F0:F1:F2:F3:F4:F5", "C0:C1:C2:C3:C4:C5"
 

@@ -1,6 +1,6 @@
 """Foreign hosts in the virtual time of `bluebench dongle --virtual-time`: docs/design/virtual-time.md.
 
-    import virtualtime
+    from bluebench import virtualtime
     virtualtime.run(main())                                        in place of asyncio.run(main())
     async with await virtualtime.open_transport("127.0.0.1:7001") as transport:
         device = Device.with_hci(name, address, transport.source, transport.sink)
