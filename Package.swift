@@ -57,7 +57,8 @@ let package = Package(
         .executableTarget(
             name: "bluebench",
             dependencies: [
-                "Report", "History", "Conformance", "Exploration", "Cases", "Throughput", "VirtualDongle", "Host", "Simulation", "Capture",
+                "Report", "History", "Conformance", "UpperTester", "Exploration", "Cases", "Throughput", "VirtualDongle", "Host",
+                "Simulation", "Capture",
                 "HCI",
                 "Dongles",
                 "TransportUSB",
@@ -73,6 +74,7 @@ let package = Package(
                 "TransportUSB",
                 "Timing", "Misbehaviour", "Packets", yams,
             ]),
+        room("UpperTester", ["BTP", "Host", "Transport", "Timing", "Packets"]),
         room("Exploration", ["Simulation", "Capture", "Transport", "Timing", "Packets"]),
         room("Cases", ["Misbehaviour", "Packets", yams]),
         room("Throughput", ["Host", "Simulation", "Capture", "HCI", "Transport", "Timing", "Packets", histogram]),
@@ -85,6 +87,7 @@ let package = Package(
         room("Capture", ["BluetoothCrypto", "L2CAP", "HCI", "Transport", "Timing", "Packets"]),
         room("Dongles", ["TransportUSB", "HCI", "Transport", "Timing", "Packets", yams], embedding: ["KnownDongles.yaml"]),
         room("TransportUSB", ["CLibUSB", "HCI", "Transport", "Timing", "Packets"]),
+        room("BTP", ["Packets"]),
         room("L2CAP", ["Packets"], settings: quick),
         room("HCI", ["Transport", "Timing", "Packets", deque], settings: quick),
         room("Transport", ["Timing", "Packets", deque], settings: quick),
@@ -106,6 +109,7 @@ let package = Package(
             path: "Tests/BenchTesting",
             swiftSettings: house),
         tests("BluetoothCrypto", ["BenchTesting", "Packets"]),
+        tests("BTP", ["Packets"]),
         tests("L2CAP", ["Packets"]),
         tests("Misbehaviour", ["Packets"]),
         tests(

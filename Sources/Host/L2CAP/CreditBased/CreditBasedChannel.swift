@@ -46,6 +46,8 @@ public final class CreditBasedChannel {
     public var isOpen: Bool { failure == nil }
     /// The longest SDU that the peer accepts.
     public var peerMTU: Int { flow.sendMTU }
+    /// The longest payload of a K-frame that the peer accepts.
+    public var peerMPS: Int { flow.sendMPS }
     /// The number of K-frames that this side may send.
     public var credits: Int { flow.credits }
     /// The number of K-frames that the peer may still send.

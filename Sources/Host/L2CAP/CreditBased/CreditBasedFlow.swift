@@ -15,7 +15,7 @@ struct CreditBasedFlow {
     private static let mostCredits = 65535
 
     private(set) var sendMTU: Int
-    private var sendMPS: Int
+    private(set) var sendMPS: Int
     /// The number of K-frames that this side may send.
     private(set) var credits: Int
     private var waiting = Deque<[UInt8]>()

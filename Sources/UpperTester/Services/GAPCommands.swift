@@ -1,0 +1,121 @@
+import BTP
+import Host
+import Packets
+
+extension BTPHandlers {
+    mutating func addGAP() {
+        on(BTPCommands.GAPReadControllerIndexList.self) { _, _ in BTPResponses.GAPReadControllerIndexList(controllerIndex: [0]) }
+        on(BTPCommands.GAPReadControllerInformation.self) { server, _ in
+            BTPResponses.GAPReadControllerInformation(
+                address: server.host.address.bdADDR, supportedSettings: GAPState.supported, currentSettings: server.gap.settings,
+                name: [UInt8]("Bluebench".utf8), shortName: [UInt8]("Bluebench".utf8))
+        }
+        on(BTPCommands.GAPReset.self) { server, _ in
+            try await server.reset()
+            return BTPResponses.GAPReset(currentSettings: server.gap.settings)
+        }
+        on(BTPCommands.GAPSetPowered.self) { server, command in
+            guard command.powered == 1 else { throw BTPError.fail }
+            return BTPResponses.GAPSetPowered(currentSettings: server.gap.settings)
+        }
+        on(BTPCommands.GAPSetConnectable.self) { server, command in
+            server.gap.set(.connectable, command.connectable)
+            return BTPResponses.GAPSetConnectable(currentSettings: server.gap.settings)
+        }
+        on(BTPCommands.GAPSetDiscoverable.self) { server, command in
+            server.gap.set(.discoverable, command.discoverable)
+            server.gap.isLimited = command.discoverable == 2
+            return BTPResponses.GAPSetDiscoverable(currentSettings: server.gap.settings)
+        }
+        on(BTPCommands.GAPStartAdvertising.self) { server, command in
+            try await server.advertise(command)
+            return BTPResponses.GAPStartAdvertising(currentSettings: server.gap.settings)
+        }
+        on(BTPCommands.GAPStopAdvertising.self) { server, _ in
+            try await server.stopAdvertising()
+            return BTPResponses.GAPStopAdvertising(currentSettings: server.gap.settings)
+        }
+        addConnecting()
+    }
+
+    private mutating func addConnecting() {
+        does(BTPCommands.GAPStartDiscovery.self) { try await $0.startDiscovery($1.flags) }
+        does(BTPCommands.GAPStopDiscovery.self) { server, _ in
+            try await server.gap.scan?.stop()
+            server.gap.scan = nil
+        }
+        does(BTPCommands.GAPConnect.self) { server, command in
+            guard let kind = DeviceAddress.Kind(rawValue: command.addressType) else { throw BTPError.fail }
+            let address = DeviceAddress(command.address, kind: kind)
+            try await server.gap.scan?.stop()
+            server.gap.scan = nil
+            server.start { [unowned host = server.host] in _ = try await host.connect(to: address) }
+        }
+        does(BTPCommands.GAPDisconnect.self) { server, command in
+            let link = try server.connection(command.addressType, command.address)
+            server.start { _ = try await link.disconnect() }
+        }
+        does(BTPCommands.GAPConnectionParameterUpdate.self) { server, command in
+            let link = try server.connection(command.addressType, command.address)
+            let request = ConnectionParameterRequest(
+                intervalMin: command.intervalMin, intervalMax: command.intervalMax, latency: command.latency,
+                supervisionTimeout: command.supervisionTimeout)
+            guard request.isLegal else { throw BTPError.fail }
+            server.start {
+                if link.isCentral { _ = try await link.updateParameters(request) } else { try await link.requestParameters(request) }
+            }
+        }
+    }
+}
+
+extension GAPState {
+    func set(_ setting: BTPSettings, _ value: UInt8) {
+        if value == 0 { settings.remove(setting) } else { settings.insert(setting) }
+    }
+}
+
+extension BTPServer {
+    /// Ends connections, advertising and discovery, and removes all bonds.
+    fileprivate func reset() async throws {
+        try await stopAdvertising()
+        try await gap.scan?.stop()
+        gap.scan = nil
+        for link in host.connections { _ = try? await link.disconnect() }
+        for bond in host.keys.all { host.keys.remove(PeerIdentity(bond.identity)) }
+        for setting in [BTPSettings.connectable, .discoverable] { gap.settings.remove(setting) }
+    }
+
+    fileprivate func advertise(_ command: BTPCommands.GAPStartAdvertising) async throws {
+        guard gap.advertising == nil else { throw BTPError.fail }
+        var settings = AdvertisingSettings()
+        settings.data = gap.flags + (try AdvertisedFields.onAir(command.advertisingData))
+        settings.scanResponse = try AdvertisedFields.onAir(command.scanResponse)
+        if !gap.settings.contains(.connectable) { settings.properties = settings.scanResponse.isEmpty ? [.legacy] : [.legacy, .scannable] }
+        gap.advertising = try await host.advertise(settings)
+        gap.settings.insert(.advertising)
+    }
+
+    fileprivate func stopAdvertising() async throws {
+        if let set = gap.advertising, set.isRunning { try await set.stop() }
+        gap.advertising = nil
+        gap.settings.remove(.advertising)
+    }
+
+    /// Without the flag Observation only discoverable devices are reported. Core Vol 3, Part C, 9.2.5 and 9.2.6.
+    fileprivate func startDiscovery(_ flags: BTPDiscoveryFlags) async throws {
+        guard flags.contains(.le), gap.scan == nil else { throw BTPError.fail }
+        var settings = ScanSettings()
+        settings.isActive = flags.contains(.active)
+        settings.filtersDuplicates = true
+        let discoverable: UInt8 = flags.contains(.limited) ? 0x01 : 0x03
+        gap.scan = try await host.scan(settings) { [weak self] report in
+            guard let self, let address = report.address else { return }
+            let mode = report.data.flags?.rawValue ?? 0
+            guard flags.contains(.observation) || report.isScanResponse || mode & discoverable != 0 else { return }
+            send(
+                BTPEvents.GAPDeviceFound(
+                    addressType: address.kind.rawValue, address: address.bdADDR, rssi: report.rssi,
+                    flags: report.isScanResponse ? [.rssi, .scanResponse] : [.rssi, .advertisingData], data: report.octets))
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import BTP
+import Host
+import Packets
+
+/// The state of the GAP service.
+final class GAPState {
+    var settings: BTPSettings = [.powered, .le, .bondable, .secureConnections]
+    var isLimited = false
+    var pairing = PairingSettings()
+    var advertising: AdvertisingSet?
+    var scan: Scan?
+    /// The user's pending answers.
+    var passkey: ((UInt32?) -> Void)?
+    var comparison: ((Bool) -> Void)?
+    var consent: ((Bool) -> Void)?
+
+    static let supported: BTPSettings = [
+        .powered, .connectable, .discoverable, .bondable, .le, .advertising, .secureConnections, .secureConnectionsOnly, .staticAddress,
+    ]
+
+    func attach(to server: BTPServer) {
+        if server.host.address.kind == .random { settings.insert(.staticAddress) }
+        server.host.pairingSettings = pairing
+        server.host.pairingDialogue = PairingDialogue(
+            showPasskey: { [weak server] link, number in
+                server?.send(link) { BTPEvents.GAPPasskeyDisplay(addressType: $0, address: $1, passkey: number) }
+            },
+            enterPasskey: { [weak self, weak server] link, answer in
+                self?.passkey = answer
+                server?.send(link) { BTPEvents.GAPPasskeyEntryRequest(addressType: $0, address: $1) }
+            },
+            compare: { [weak self, weak server] link, number, answer in
+                self?.comparison = answer
+                server?.send(link) { BTPEvents.GAPPasskeyConfirmRequest(addressType: $0, address: $1, passkey: number) }
+            },
+            consent: { _, answer in answer(true) })
+    }
+
+    /// Flags in advertising data. Supplement to the Core Specification, Part A, 1.3.
+    var flags: [UInt8] {
+        let mode: UInt8 = settings.contains(.discoverable) ? (isLimited ? 0x01 : 0x02) : 0
+        return [2, ADType.flags, mode | 0x04]
+    }
+}
+
+/// AD structures in a Start Advertising command: type, length, data. On the air the length, which includes the type, is first.
+enum AdvertisedFields {
+    static func onAir(_ octets: [UInt8]) throws -> [UInt8] {
+        var result: [UInt8] = []
+        var rest = octets[...]
+        while let type = rest.popFirst() {
+            guard let length = rest.popFirst(), rest.count >= Int(length) else { throw BTPError.fail }
+            let data = rest.prefix(Int(length))
+            rest = rest.dropFirst(Int(length))
+            if type != ADType.flags { result += [length + 1, type] + data }
+        }
+        return result
+    }
+}
+
+extension BTPServer {
+    /// Sends an event about a link with the address of its peer.
+    func send(_ link: any SecuredLink, _ event: (UInt8, BDADDR) -> some PDU) {
+        let address = link.peer.address
+        send(event(address.kind.rawValue, address.bdADDR))
+    }
+
+    func connected(_ link: Connection) {
+        let parameters = link.parameters
+        if link.role == .peripheral, gap.settings.contains(.advertising) {
+            gap.advertising = nil
+            gap.settings.remove(.advertising)
+            send(BTPEvents.GAPNewSettings(currentSettings: gap.settings))
+        }
+        link.gatt.otherValues.add { [weak self, weak link] kind, handle, value in
+            guard let self, let link else { return }
+            let data = value.withUnsafeBytes { [UInt8]($0) }
+            send(link) {
+                BTPEvents.GATTNotificationReceived(
+                    addressType: $0, address: $1, type: kind == .notification ? 1 : 2, handle: handle, data: data)
+            }
+        }
+        send(link) {
+            BTPEvents.GAPDeviceConnected(
+                addressType: $0, address: $1, connectionInterval: parameters.interval, latency: parameters.latency,
+                supervisionTimeout: parameters.supervisionTimeout)
+        }
+        link.events.add { [weak self, weak link] event in if let link { self?.report(event, of: link) } }
+    }
+
+    private func report(_ event: ConnectionEvent, of link: Connection) {
+        switch event {
+        case .disconnected: send(link) { BTPEvents.GAPDeviceDisconnected(addressType: $0, address: $1) }
+        case .parametersUpdated(let parameters):
+            send(link) {
+                BTPEvents.GAPConnectionParametersUpdated(
+                    addressType: $0, address: $1, connectionInterval: parameters.interval, latency: parameters.latency,
+                    supervisionTimeout: parameters.supervisionTimeout)
+            }
+        case .encryptionChanged(let isOn):
+            send(link) {
+                BTPEvents.GAPEncryptionChanged(
+                    addressType: $0, address: $1, enabled: isOn ? 1 : 0, keySize: UInt8(clamping: link.encryptionKeySize))
+            }
+            if isOn { reportLevel(of: link) }
+        case .paired(let result):
+            let identity = result.peer.address
+            if identity != link.addresses.peer {
+                send(link) {
+                    BTPEvents.GAPIdentityResolved(
+                        addressType: $0, address: $1, identityAddressType: identity.kind.rawValue, identityAddress: identity.bdADDR)
+                }
+            }
+        case .pairingFailed(let error):
+            send(link) { BTPEvents.GAPPairingFailed(addressType: $0, address: $1, reason: Self.reason(error)) }
+        case .phyUpdated, .dataLengthChanged, .mtuChanged: break
+        }
+    }
+
+    /// Reports the level: 1 unauthenticated, 2 authenticated, 3 authenticated with LE Secure Connections.
+    private func reportLevel(of link: Connection) {
+        let level: UInt8 =
+            switch link.security {
+            case .none: 0
+            case .encrypted: 1
+            case .authenticated: 2
+            case .secureConnections: 3
+            }
+        send(link) { BTPEvents.GAPSecurityLevelChanged(addressType: $0, address: $1, securityLevel: level) }
+    }
+
+    /// Reason of Pairing_Failed; Unspecified Reason for other failures. Core Vol 3, Part H, 3.5.5.
+    private static func reason(_ error: HostError) -> UInt8 {
+        switch error {
+        case .peer(.pairingFailed(let reason)), .peer(.pairingRefused(let reason)): reason.rawValue
+        default: PairingFailedReason.unspecifiedReason.rawValue
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import BTP
+import Host
+import Packets
+
+extension BTPHandlers {
+    mutating func addGATTClient() {
+        does(BTPCommands.GATTExchangeMTU.self) { server, command in
+            _ = try await server.client(command.addressType, command.address).exchangeMTU()
+        }
+        addDiscovery()
+        addReading()
+        addWriting()
+    }
+
+    private mutating func addDiscovery() {
+        on(BTPCommands.GATTDiscoverAllPrimaryServices.self) { server, command in
+            let found = try await server.client(command.addressType, command.address).discoverServices()
+            return BTPResponses.GATTDiscoverAllPrimaryServices(
+                services: found.map { .init(startHandle: $0.handle, endHandle: $0.endHandle, uuid: $0.uuid) })
+        }
+        on(BTPCommands.GATTDiscoverPrimaryServicesByUUID.self) { server, command in
+            let found = try await server.client(command.addressType, command.address).discoverServices(uuid: command.uuid)
+            return BTPResponses.GATTDiscoverPrimaryServicesByUUID(
+                services: found.map { .init(startHandle: $0.handle, endHandle: $0.endHandle, uuid: $0.uuid) })
+        }
+        on(BTPCommands.GATTFindIncludedServices.self) { server, command in
+            let client = try server.client(command.addressType, command.address)
+            var includes: [BTPResponses.GATTFindIncludedServices.Include] = []
+            for row in try await client.read(uuid: .include, from: command.startHandle, to: command.endHandle) where row.value.count >= 4 {
+                let start = UInt16(row.value[0]) | UInt16(row.value[1]) << 8
+                let end = UInt16(row.value[2]) | UInt16(row.value[3]) << 8
+                let octets = row.value.count > 4 ? Array(row.value[4...]) : try await client.read(start)
+                guard let uuid = BluetoothUUID(octets: octets) else { throw BTPError.fail }
+                includes.append(.init(handle: row.handle, startHandle: start, endHandle: end, uuid: uuid))
+            }
+            return BTPResponses.GATTFindIncludedServices(includes: includes)
+        }
+        on(BTPCommands.GATTDiscoverAllCharacteristics.self) { server, command in
+            let found = try await server.client(command.addressType, command.address)
+                .discoverCharacteristics(in: Self.range(command.startHandle, command.endHandle))
+            return BTPResponses.GATTDiscoverAllCharacteristics(
+                characteristics: found.map {
+                    .init(handle: $0.declaration, valueHandle: $0.value, properties: $0.properties.rawValue, uuid: $0.uuid)
+                })
+        }
+        on(BTPCommands.GATTDiscoverCharacteristicsByUUID.self) { server, command in
+            let found = try await server.client(command.addressType, command.address)
+                .discoverCharacteristics(in: Self.range(command.startHandle, command.endHandle), uuid: command.uuid)
+            return BTPResponses.GATTDiscoverCharacteristicsByUUID(
+                characteristics: found.map {
+                    .init(handle: $0.declaration, valueHandle: $0.value, properties: $0.properties.rawValue, uuid: $0.uuid)
+                })
+        }
+        on(BTPCommands.GATTDiscoverAllDescriptors.self) { server, command in
+            let found = try await server.client(command.addressType, command.address)
+                .discoverDescriptors(from: command.startHandle, to: command.endHandle)
+            return BTPResponses.GATTDiscoverAllDescriptors(descriptors: found.map { .init(handle: $0.handle, uuid: $0.uuid) })
+        }
+    }
+
+    private mutating func addReading() {
+        on(BTPCommands.GATTRead.self) { server, command in
+            let client = try server.client(command.addressType, command.address)
+            let (code, value) = try await ATTOutcome.of { try await client.read(command.handle) }
+            return BTPResponses.GATTRead(attErrorCode: code, data: value ?? [])
+        }
+        on(BTPCommands.GATTReadByUUID.self) { server, command in
+            let client = try server.client(command.addressType, command.address)
+            let (code, rows) = try await ATTOutcome.of {
+                try await client.read(uuid: command.uuid, from: command.startHandle, to: command.endHandle)
+            }
+            return BTPResponses.GATTReadByUUID(
+                attErrorCode: code, values: (rows ?? []).map { .init(handle: $0.handle, data: $0.value) })
+        }
+        on(BTPCommands.GATTReadLong.self) { server, command in
+            let client = try server.client(command.addressType, command.address)
+            let (code, value) = try await ATTOutcome.of {
+                command.offset == 0
+                    ? try await client.readLong(command.handle) : try await client.readBlob(command.handle, offset: Int(command.offset))
+            }
+            return BTPResponses.GATTReadLong(attErrorCode: code, data: value ?? [])
+        }
+        on(BTPCommands.GATTReadMultiple.self) { server, command in
+            let client = try server.client(command.addressType, command.address)
+            let (code, value) = try await ATTOutcome.of { try await client.readMultiple(command.handles) }
+            return BTPResponses.GATTReadMultiple(attErrorCode: code, data: value ?? [])
+        }
+    }
+
+    private mutating func addWriting() {
+        does(BTPCommands.GATTWriteWithoutResponse.self) { server, command in
+            try await server.client(command.addressType, command.address).writeCommand(command.handle, command.data)
+        }
+        on(BTPCommands.GATTWrite.self) { server, command in
+            let client = try server.client(command.addressType, command.address)
+            let (code, _) = try await ATTOutcome.of { try await client.write(command.handle, command.data) }
+            return BTPResponses.GATTWrite(attErrorCode: code)
+        }
+        on(BTPCommands.GATTWriteLong.self) { server, command in
+            let client = try server.client(command.addressType, command.address)
+            guard command.offset == 0 else { throw BTPError.fail }
+            let (code, _) = try await ATTOutcome.of { try await client.writeLong(command.handle, command.data) }
+            return BTPResponses.GATTWriteLong(attErrorCode: code)
+        }
+        on(BTPCommands.GATTWriteReliable.self) { server, command in
+            let client = try server.client(command.addressType, command.address)
+            guard command.offset == 0 else { throw BTPError.fail }
+            let (code, _) = try await ATTOutcome.of { try await client.reliableWrite([(handle: command.handle, value: command.data)]) }
+            return BTPResponses.GATTWriteReliable(attErrorCode: code)
+        }
+        does(BTPCommands.GATTConfigureNotifications.self) { server, command in
+            try await server.client(command.addressType, command.address).write(command.cccHandle, [command.enable != 0 ? 1 : 0, 0])
+        }
+        does(BTPCommands.GATTConfigureIndications.self) { server, command in
+            try await server.client(command.addressType, command.address).write(command.cccHandle, [command.enable != 0 ? 2 : 0, 0])
+        }
+    }
+
+    private static func range(_ start: UInt16, _ end: UInt16) -> RemoteService {
+        RemoteService(uuid: BluetoothUUID(0), handle: start, endHandle: end)
+    }
+}
+
+extension BTPServer {
+    fileprivate func client(_ type: UInt8, _ address: BDADDR) throws -> GATTClient { try connection(type, address).gatt }
+}
+
+/// The result of a GATT procedure: an error of the server is part of a normal response.
+private enum ATTOutcome {
+    static func of<Value>(_ body: () async throws -> Value) async throws -> (ATTErrorCode, Value?) {
+        do {
+            return (ATTErrorCode(rawValue: 0), try await body())
+        } catch HostError.peer(.att(_, _, let code)) {
+            return (code, nil)
+        }
+    }
+}
