@@ -129,6 +129,9 @@ struct SurveyTests {
             (0x2A29, [0xFF], "is no UTF-8"), (0x2A2B, [0xEA, 0x07, 13, 1, 0, 0, 0, 0, 0, 0], "the month is 13"),
             (0x2A2B, [0xEA, 0x07, 11, 22, 23, 59, 59, 7, 0, 1], ""), (0x2A4B, [0x05, 0x01, 0xC0], ""),
             (0x2A4B, [0x05, 0x01, 0x26], "cut short in the item at octet 2"), (0x2A50, [3, 0, 0, 0, 0, 0, 0], "the vendor's source is 3"),
+            (0x2901, [0x54, 0xC3, 0xA9], ""), (0x2901, [0xC3, 0x28], "is no UTF-8"), (0x2900, [1], "the properties"),
+            (0x2904, [4, 0, 0xAD, 0x27, 1, 0, 0], ""), (0x2904, [4, 0, 0xAD, 0x27, 1, 0], "the format"),
+            (0x2908, [0, 4], "the report type is 4"),
             (0x2A04, [6, 0, 5, 0, 0, 0, 10, 0], "the greatest interval is 5"), (0xFFFF, [1, 2, 3], ""),
         ] as [(UInt16, [UInt8], String)])
     func valuesHaveTheFormatOfTheirCharacteristic(_ uuid: UInt16, _ value: [UInt8], _ fault: String) {

@@ -16,14 +16,17 @@ CHANGES = {}
 
 
 def defect(name, case, **methods):
-    CHANGES[name] = Change(f"accessory-{case}", methods)
+    assert name not in CHANGES, name
+    CHANGES[name] = Change(case if case.startswith("smp-") else f"accessory-{case}", methods)
 
 
 def legal(name, section, **methods):
+    assert name not in CHANGES, name
     CHANGES[name] = Freedom(section, methods)
 
 
 def product(name):
+    import product_changes  # noqa: F401 - it adds its rows to CHANGES
     return type("Changed", (T,), CHANGES[name].methods if name else {})()
 
 
@@ -106,11 +109,11 @@ defect("prepares-anything", "att/prepare-not-permitted", check_prepare=nothing)
 
 # Discovery
 
-defect("end-of-range-ignored", "discovery/nothing-beyond-the-range", within=lambda self, first, last: T.within(self, first, 0xFFFF if first < last else last))
+defect("end-of-range-ignored", "discovery/everything", within=lambda self, first, last: T.within(self, first, 0xFFFF if first < last else last))
 defect("search-beyond-the-range", "discovery/search-within-the-range", find_by_type_value=lambda self, link, body: T.find_by_type_value(self, link, body[:2] + (body[2:4] if body[:2] >= body[2:4] else b"\xff\xff") + body[4:]))
 defect("search-by-two-octets", "discovery/whole-value", equals=lambda self, mine, theirs: mine[:2] == theirs[:2])
 defect("search-by-prefix", "discovery/whole-value", equals=lambda self, mine, theirs: mine.startswith(theirs))
-defect("long-form-unknown", "discovery/uuid-forms", type_of=lambda self, octets: octets)
+defect("long-form-unknown", "discovery/uuid-forms", type_of=lambda self, octets: T.type_of(self, bytes(16) if octets.startswith(att.BASE) else octets))
 defect("long-form-is-bad", "discovery/uuid-forms", type_of=lambda self, octets: T.type_of(self, octets if len(octets) == 2 else b""))
 defect("services-end-at-their-start", "discovery/service-by-uuid", find_by_type_value=lambda self, link, body: (answer := T.find_by_type_value(self, link, body), answer[:3] + answer[1:3] + answer[5:])[1])
 defect("error-by-wrong-handle", "discovery/unknown-type", error=lambda self, opcode, handle, code: T.error(self, opcode, handle + 1, code))

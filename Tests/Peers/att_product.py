@@ -6,6 +6,7 @@ CHANGE is a row of att_changes.py: one defect, or one legal behaviour.
 import asyncio
 import sys
 
+from bumble import smp
 from bumble.core import AdvertisingData
 from bumble.device import Device, DeviceConfiguration
 from bumble.hci import Address, OwnAddressType
@@ -73,7 +74,26 @@ class Database:
         return self.rows
 
 
+DECLARES = f"""declares:
+  bonds: true
+  readvertisesWithin: 10 s
+  protects:
+    - {{characteristic: "{text(own(SECRET))}", value: "31 32 33"}}
+    - {{characteristic: "{text(own(LONG_SECRET))}"}}
+    - {{characteristic: "{text(own(LOCK))}", value: "01"}}
+    - {{characteristic: "{text(own(OPERATOR))}", needs: authentication}}
+    - {{characteristic: "{text(own(STRONG))}", needs: longKey}}
+    - {{characteristic: "{text(own(PRIVATE))}"}}
+  sends:
+    - {{characteristic: "2A19", within: 2 s}}
+    - {{characteristic: "{text(own(COUNTER))}", within: 2 s}}
+    - {{characteristic: "{text(own(CONTROL))}", within: 1 s, after: {{characteristic: "{text(own(CONTROL))}", value: "01"}}}}
+"""
+
+
 class Tally(Server):
+    declares = DECLARES
+    """What its maker declares."""
     tick = 1.0
     """Seconds between two values of what it sends."""
     pause = 0.01
@@ -81,6 +101,12 @@ class Tally(Server):
     gap = 0
     """Handles that are left free before each service."""
     distribution = GIVEN
+    interval = 20
+    """The advertising interval in ms."""
+    own_address_type = OwnAddressType.RANDOM
+    address = ADDRESS
+    largest_key = 16
+    bonds_are_kept = True
 
     def __init__(self):
         self.database = Database()
@@ -132,6 +158,35 @@ class Tally(Server):
         db.characteristic(own(STRONG), READ, b"\x62", reads=LONG_KEY)
         self.private = db.characteristic(own(PRIVATE), NOTIFY, b"\x0f", guard=ENCRYPTED)
 
+    # Below ATT
+
+    def data(self):
+        return structures((AdvertisingData.FLAGS, b"\x06"), (AdvertisingData.COMPLETE_LOCAL_NAME, NAME.encode()))
+
+    def response(self):
+        return b""
+
+    def pause_before_advertising(self, connections):
+        """Seconds from the end of a connection; None for ever."""
+        return 0
+
+    def prepare(self, device):
+        """The product's own rule, before power on."""
+
+    def met(self, device, connection, link):
+        """The product's own rule, on a new connection."""
+
+    async def advertise(self, device):
+        await device.start_advertising(
+            own_address_type=self.own_address_type, advertising_data=self.data(), scan_response_data=self.response(),
+            advertising_interval_min=self.interval, advertising_interval_max=self.interval)
+
+    def pairing(self):
+        return PairingConfig(
+            sc=True, mitm=False, bonding=self.bonds_are_kept,
+            delegate=PairingDelegate(PairingDelegate.NO_OUTPUT_NO_INPUT, self.distribution, self.distribution, self.largest_key),
+            identity_address_type=PairingConfig.AddressType.RANDOM)
+
     # What it sends
 
     def act(self, link, value):
@@ -151,55 +206,54 @@ class Tally(Server):
         return [self.level, self.private, self.counter]
 
 
-DECLARES = f"""declares:
-  bonds: true
-  protects:
-    - {{characteristic: "{text(own(SECRET))}", value: "31 32 33"}}
-    - {{characteristic: "{text(own(LONG_SECRET))}"}}
-    - {{characteristic: "{text(own(LOCK))}", value: "01"}}
-    - {{characteristic: "{text(own(OPERATOR))}", needs: authentication}}
-    - {{characteristic: "{text(own(STRONG))}", needs: longKey}}
-    - {{characteristic: "{text(own(PRIVATE))}"}}
-  sends:
-    - {{characteristic: "2A19", within: 2 s}}
-    - {{characteristic: "{text(own(COUNTER))}", within: 2 s}}
-    - {{characteristic: "{text(own(CONTROL))}", within: 1 s, after: {{characteristic: "{text(own(CONTROL))}", value: "01"}}}}
-"""
-"""What its maker declares."""
+def structures(*rows):
+    return bytes(AdvertisingData(list(rows)))
 
 
-def data():
-    return bytes(AdvertisingData([(AdvertisingData.FLAGS, b"\x06"), (AdvertisingData.COMPLETE_LOCAL_NAME, NAME.encode())]))
+def shorten_keys():
+    """Bumble uses 16 octets of a key whatever was agreed; a key has the shorter of both sizes. Core Vol 3, Part H, 2.3.4."""
+    def size(session):
+        features = getattr(session, "preq", None), getattr(session, "pres", None)
+        return min(octets[4] for octets in features) if all(features) else 16
+
+    def shortened(name):
+        def get(session):
+            key = session.__dict__.get(name)
+            return key if key is None else key[:size(session)].ljust(16, b"\0")
+        return property(get, lambda session, key: session.__dict__.__setitem__(name, key))
+    for name in ("ltk", "stk"):
+        setattr(smp.Session, name, shortened(name))
+    smp.Session.agreed_size = property(size)
 
 
 async def serve(target, change=""):
     from att_changes import product
     server = product(change)
     transport = await open_controller(target)
-    device = Device.from_config_with_hci(DeviceConfiguration(name=NAME, address=Address(ADDRESS)), transport.source, transport.sink)
-    device.pairing_config_factory = lambda _: PairingConfig(
-        sc=True, mitm=False, bonding=True, delegate=PairingDelegate(PairingDelegate.NO_OUTPUT_NO_INPUT, server.distribution, server.distribution),
-        identity_address_type=PairingConfig.AddressType.RANDOM)
+    device = Device.from_config_with_hci(DeviceConfiguration(name=NAME, address=Address(server.address)), transport.source, transport.sink)
+    device.pairing_config_factory = lambda _: server.pairing()
+    shorten_keys()
+    server.prepare(device)
     await device.power_on()
     device.keystore = MemoryKeyStore()
-    links, bonded, ended, loop = {}, set(), asyncio.Queue(), asyncio.get_running_loop()
+    links, sizes, ended, loop = {}, {}, asyncio.Queue(), asyncio.get_running_loop()
 
     def connected(connection):
         peer = str(connection.peer_address)
         link = Link(
             send=lambda pdu: connection.handle in links and device.send_l2cap_pdu(connection.handle, CID, pdu), later=loop.call_later,
-            client=peer if peer in bonded else None)
+            client=peer if peer in sizes else None)
         links[connection.handle] = link
 
         def encrypted():
-            if connection.encryption:
-                link.level, link.key_size = ENCRYPTED, connection.encryption_key_size or 16
-            else:
-                link.level = 0
+            session = device.smp_manager.sessions.get(connection.handle)
+            link.level = ENCRYPTED if connection.encryption else 0
+            link.key_size = session.agreed_size if session else sizes.get(peer, 16)
 
         def paired(_):
-            bonded.add(peer)
-            link.client = peer
+            if server.bonds_are_kept:
+                sizes[peer] = link.key_size
+                link.client = peer
 
         def disconnected(reason):
             server.closed(links.pop(connection.handle))
@@ -208,13 +262,22 @@ async def serve(target, change=""):
         connection.on("pairing", paired)
         connection.on("disconnection", disconnected)
         server.opened(link)
+        server.met(device, connection, link)
 
     device.on(Device.EVENT_CONNECTION, connected)
     device.l2cap_channel_manager.register_fixed_channel(CID, lambda handle, pdu: handle in links and server.received(links[handle], bytes(pdu)))
+    connections = 0
 
     async def advertise():
-        await device.start_advertising(
-            own_address_type=OwnAddressType.RANDOM, advertising_data=data(), advertising_interval_min=20, advertising_interval_max=20)
+        nonlocal connections
+        pause = server.pause_before_advertising(connections)
+        connections += 1
+        if pause is None:
+            return
+        over = asyncio.Event()
+        loop.call_later(pause, over.set)
+        await over.wait()
+        await server.advertise(device)
     await advertise()
     expect_a_tester()
     print("advertising", flush=True)

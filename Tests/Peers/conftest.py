@@ -1,6 +1,7 @@
 """Coroutine tests run on their own event loop, those marked `virtual_time` on the simulation's clock; every test has a guard against hanging."""
 
 import asyncio
+import collections
 import inspect
 
 import pytest
@@ -10,6 +11,28 @@ import support
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "virtual_time: the dongles' time is virtual, and all hosts are Bumble's in the test's process")
+    config.addinivalue_line("markers", "corpus(kind): a product with a defect that must be found, or a legal one that must fail nothing; counted at the end")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        for marker in item.iter_markers("corpus"):
+            # It reaches the process that prints the summary.
+            item.user_properties.append(("corpus", marker.args[0]))
+
+
+def pytest_terminal_summary(terminalreporter):
+    counts = collections.defaultdict(collections.Counter)
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.stats.get(outcome, []):
+            for key, kind in report.user_properties:
+                if key == "corpus" and report.when == "call":
+                    counts[kind][outcome] += 1
+    if counts:
+        terminalreporter.section("products")
+        terminalreporter.write_line(f"{'kind':<28}{'tried':>7}{'right':>7}{'wrong':>7}")
+        for kind, count in sorted(counts.items()):
+            terminalreporter.write_line(f"{kind:<28}{count.total():>7}{count['passed']:>7}{count['failed']:>7}")
 
 
 def is_virtual(item):

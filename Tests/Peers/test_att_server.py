@@ -7,16 +7,21 @@ import sys
 
 import pytest
 
+import product_changes  # noqa: F401 - it adds its rows to CHANGES
 from att_changes import CHANGES, Change, Freedom
 from att_product import DECLARES, NAME
 from support import HERE, Process, bluebench, dongles, run_bench
+from test_pairing_faults import OF_BUMBLE
 
 SOAK = "SOAK" in os.environ
 DEFECTS = {name: change for name, change in CHANGES.items() if isinstance(change, Change)}
 LEGAL = {name: change for name, change in CHANGES.items() if isinstance(change, Freedom)}
 SAMPLE = int(os.environ.get("SAMPLE", "1"))
 """The seed of the sample that `make test` runs; `make soak` runs all."""
-SUITES = ["accessory-att", "accessory-discovery", "accessory-gatt", "accessory-security", "accessory-subscribe", "accessory-values"]
+SUITES = ["accessory"] if SOAK else [
+    "accessory-att", "accessory-discovery", "accessory-gatt", "accessory-security", "accessory-subscribe", "accessory-values"]
+# Below the attribute server is Bumble; docs/design/peers.md has its faults with their sections.
+BELOW = OF_BUMBLE | {"accessory-link/parameters-asked-of-it"}
 
 
 def sample(names, count):
@@ -32,6 +37,15 @@ def description(tmp_path_factory):
         survey = run_bench("survey", f"tcp:127.0.0.1:{ports[0]},virtual-time", "--peer", NAME, "--bonds", "none").stdout
     assert "declares: {}" in survey, survey
     path.write_text(survey.replace("declares: {}\n", DECLARES))
+    return path
+
+
+def declared(description, folder, name):
+    """The description with what the maker of a product declares otherwise."""
+    if "declares" not in CHANGES[name].methods:
+        return description
+    path = folder / "declared.yaml"
+    path.write_text(description.read_text().replace(DECLARES, CHANGES[name].methods["declares"]))
     return path
 
 
@@ -52,20 +66,24 @@ def judge(description, folder, change, *cases):
     return {case["id"]: (case["verdict"], case.get("message", "")) for case in json.loads(results.read_text())["cases"]}
 
 
-@pytest.mark.parametrize("name", sample(DEFECTS, 12))
+@pytest.mark.corpus("defects, own server")
+@pytest.mark.parametrize("name", sample(DEFECTS, 20))
 def test_a_defect_is_found_by_the_case_whose_purpose_it_is(name, description, tmp_path):
     case = DEFECTS[name].case
     verdict, message = judge(description, tmp_path, name, case)[case]
     assert verdict == "FAIL" and message, (verdict, message)
 
 
+@pytest.mark.corpus("legal, own server")
 @pytest.mark.parametrize("name", sample(LEGAL, 6))
 def test_a_legal_product_fails_nothing(name, description, tmp_path):
-    cases = judge(description, tmp_path, name, *SUITES)
-    assert not {case: result for case, result in cases.items() if result[0] not in ("PASS", "N/A")}, LEGAL[name].section
+    cases = judge(declared(description, tmp_path, name), tmp_path, name, *SUITES)
+    wrong = {case: result for case, result in cases.items() if result[0] not in ("PASS", "N/A") and case.split("[")[0] not in BELOW}
+    assert not wrong, LEGAL[name].section
     assert sum(verdict == "PASS" for verdict, _ in cases.values()) >= 40, cases
 
 
-def test_every_defect_has_a_case_that_is_there():
+def test_the_corpus_is_large_and_every_defect_has_a_case_that_is_there():
+    assert len(DEFECTS) >= 120 and len(LEGAL) >= 60, (len(DEFECTS), len(LEGAL))
     listed = run_bench("run", "accessory", "--list").stdout
     assert not {name for name, change in DEFECTS.items() if change.case not in listed}

@@ -66,6 +66,7 @@ def test_every_fault_has_a_rule():
     assert {fault for fault, _, _ in PLANTED} == set(FAULTS)
 
 
+@pytest.mark.corpus("legal, pairing")
 @pytest.mark.parametrize("kind", LEGAL, ids=lambda kind: kind or "plain")
 def test_a_legal_accessory_fails_nothing(kind, tmp_path):
     _, cases = judge(kind, tmp_path, "accessory-pairing", "accessory-security", "smp-negative")
@@ -76,6 +77,7 @@ def test_a_legal_accessory_fails_nothing(kind, tmp_path):
     assert passed >= (15 if LEGAL[kind] is None else 1), cases
 
 
+@pytest.mark.corpus("defects, pairing")
 @pytest.mark.parametrize("fault, case, text", [row for row in PLANTED if SOAK or row[0] in QUICK], ids=lambda value: value)
 def test_a_broken_pairing_fails(fault, case, text, tmp_path):
     code, cases = judge(fault, tmp_path, case)

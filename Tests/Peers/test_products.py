@@ -103,6 +103,7 @@ def judge(kind, folder, *cases, fault=(), options=()):
     return {case["id"]: (case["verdict"], case.get("message", "")) for case in json.loads(results.read_text())["cases"]}
 
 
+@pytest.mark.corpus("legal, Bumble's server")
 @pytest.mark.parametrize("kind", NAMES)
 def test_a_product_without_a_fault_fails_nothing(kind, tmp_path):
     suites = ["accessory"] if SOAK else ["accessory-advertising", "accessory-gatt", "accessory-subscribe", "accessory-values"]
@@ -111,12 +112,14 @@ def test_a_product_without_a_fault_fails_nothing(kind, tmp_path):
     assert sum(verdict == "PASS" for verdict, _ in cases.values()) >= (70 if SOAK else 8)
 
 
+@pytest.mark.corpus("defects, Bumble's server")
 @pytest.mark.parametrize("fault, kind, case, text", [row for row in PLANTED if SOAK or row[0] in QUICK], ids=lambda value: value)
 def test_a_planted_fault_is_found_by_its_rule(fault, kind, case, text, tmp_path):
     verdict, message = judge(kind, tmp_path, case, fault=[fault])[case]
     assert verdict == "FAIL" and text in message, (verdict, message)
 
 
+@pytest.mark.corpus("defects, profile rules")
 @pytest.mark.parametrize(
     "fault, kind, case, text", [row for row in PLANTED_FOR_PROFILES if SOAK or row[0] in QUICK_FOR_PROFILES], ids=lambda value: value)
 def test_a_planted_fault_is_found_by_the_rule_of_a_profile(fault, kind, case, text, tmp_path):

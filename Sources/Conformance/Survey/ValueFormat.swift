@@ -2,7 +2,7 @@ import Cases
 import Host
 import Packets
 
-/// The format of a characteristic's value, from the GATT Specification Supplement and the services.
+/// The format of the value of a characteristic or descriptor, from the GATT Specification Supplement and the services.
 struct ValueFormat: Sendable {
     /// The parts of a value in order.
     enum Part: Sendable {
@@ -115,6 +115,10 @@ extension ValueFormat {
 
     /// The formats by UUID from the Assigned Numbers.
     static let all: [BluetoothUUID: ValueFormat] = [
+        0x2900: ValueFormat(name: "Characteristic Extended Properties", parts: [.octets("the properties", 2...2)]),
+        0x2901: text("Characteristic User Description"),
+        0x2904: ValueFormat(name: "Characteristic Presentation Format", parts: [.octets("the format", 7...7)]),
+        0x2908: ValueFormat(name: "Report Reference", parts: [byte("the report ID"), byte("the report type", 1...3)]),
         0x2A00: text("Device Name", atMost: 248),
         0x2A01: one("Appearance", "the category", octets: 2, 0...0xFFFF),
         0x2A04: ValueFormat(
