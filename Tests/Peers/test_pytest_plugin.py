@@ -1,0 +1,156 @@
+"""The pytest plugin of the Python package, as a user runs it: pytest in a folder of its own, in another process."""
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from support import ROOT, TIMEOUT, bluebench
+
+PAGE = ROOT / "docs" / "guide" / "pytest.md"
+HEAD = "import asyncio\nimport pytest\nimport bluebench\nfrom bluebench import virtualtime\nfrom bumble.device import Peer\n"
+PHONE = "F0:F1:F2:F3:F4:F5"
+
+
+@pytest.fixture
+def user(tmp_path):
+    """Runs a user's tests; returns the output of pytest and its exit code."""
+
+    def run(text, *options):
+        (tmp_path / "test_app.py").write_text(text)
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "bluebench.pytest_plugin", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), *options, "."]
+        environment = os.environ | {"BLUEBENCH": bluebench(), "PYTHONPATH": str(ROOT / "Python")}
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=TIMEOUT * 3)
+        return done.stdout + done.stderr, done.returncode
+
+    run.folder = tmp_path
+    return run
+
+
+def blocks():
+    return re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.M | re.S)
+
+
+def test_the_first_example_passes(user):
+    output, code = user(blocks()[0])
+    assert code == 0 and "1 passed" in output, output
+    assert not (user.folder / "bluebench-failures").exists()
+
+
+def test_the_other_examples(user):
+    """The second lacks a body's rest only; the third is a script."""
+    output, code = user(HEAD + blocks()[1])
+    assert code == 0, output
+    script = subprocess.run(
+        [sys.executable, "-c", blocks()[2]], cwd=ROOT, env=os.environ | {"BLUEBENCH": bluebench(), "PYTHONPATH": "Python"}, capture_output=True, text=True)
+    assert script.returncode == 0, script.stderr
+
+
+def test_a_failure_shows_what_happened(user):
+    output, code = user(blocks()[0].replace("bytes([1])", "bytes([2])"))
+    assert code == 1 and "1 failed" in output
+    assert "assert b'\\x01' == b'\\x02'" in output
+    assert "last 25 packets" in output and "ATT_READ_RSP Attribute_Value=01" in output
+    [folder] = (user.folder / "bluebench-failures").iterdir()
+    assert "test_a_phone_reads_the_sensor_location" in folder.name and f"bluebench show bluebench-failures/{folder.name}/hci.pcapng" in output
+    assert (folder / "air.pcapng").stat().st_size > 1000 and (folder / "hci.pcapng").stat().st_size > 1000
+    assert "Bluebench Heart Rate" in (folder / "output.txt").read_text()
+
+
+MISTAKES = {
+    "unknown argument": (
+        "@pytest.mark.bluebench(los=0.1)\nasync def test_it(dongle):\n    pass\n", "@pytest.mark.bluebench got an unexpected keyword argument 'los'"),
+    "unknown chip": ("@pytest.mark.bluebench(chip='nrf')\ndef test_it(dongle):\n    pass\n", "nrf"),
+    "too many dongles": ("@pytest.mark.bluebench(count=1)\ndef test_it(dongles):\n    dongles(2)\n", "1 dongles are left, not 2"),
+    "no coroutine": ("def test_it(accessory):\n    accessory()\n", "a test with an accessory is a coroutine"),
+    "never ends": (
+        "@pytest.mark.bluebench(timeout=600)\nasync def test_it(dongle):\n    await asyncio.get_running_loop().create_future()\n",
+        "the test did not end within 600 s of virtual time"),
+    "host left open": (
+        f"async def test_it(dongle):\n    async with dongle.host('p', '{PHONE}'):\n        raise ValueError('its own error')\n", "its own error"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_explained_without_our_code(user, name):
+    text, expected = MISTAKES[name]
+    output, code = user(HEAD + text)
+    assert code == 1 and expected in output, output
+    assert "__tracebackhide__" not in output and "self._in_world" not in output
+
+
+SEEDS = """
+@pytest.mark.bluebench(loss=0.2)
+async def test_it(air, dongle, accessory):
+    sensor = accessory("heart-rate")
+    async with dongle.host("phone", "F0:F1:F2:F3:F4:F5") as phone:
+        await phone.connect(sensor.address + "/P")
+        await virtualtime.sleep(5)
+        {leave}
+        assert False, "keep the capture"
+"""
+
+
+def test_one_seed_gives_one_air(user):
+    """An accessory and a host; the ports differ each time."""
+
+    def air(seed):
+        user(HEAD + SEEDS.format(leave=""), "--bluebench-seed", seed)
+        return hashlib.sha256((user.folder / "bluebench-failures/test_app.py-test_it/air.pcapng").read_bytes()).hexdigest()
+
+    assert air("1") == air("1") == air("1") != air("2")
+
+
+WORLD = """
+async def test_a_command_beside_a_host(air, dongles):
+    near, far = dongles(2)
+    async with far.host("lamp", "F0:F1:F2:F3:F4:F5") as lamp:
+        await lamp.start_advertising(auto_restart=True)
+        for _ in range(2):
+            output = await air.run("gatt", near, "--peer", "F0:F1:F2:F3:F4:F5/random", "--bonds", "none")
+            assert "Generic Access" in output
+        with pytest.raises(bluebench.BluebenchError, match="exit code 2"):
+            await air.run("gatt", near, "--nonsense")
+
+
+async def test_two_accessories(dongle, accessory):
+    sensor, keyboard = accessory("heart-rate"), accessory("keyboard")
+    async with dongle.host("phone", "F0:F1:F2:F3:F4:F5") as phone:
+        for one in (sensor, keyboard):
+            link = await phone.connect(one.address + "/P")
+            async with Peer(link) as peer:
+                assert peer.services
+            await link.disconnect()
+
+
+@pytest.mark.bluebench(real_time=True)
+async def test_in_real_time(dongle, accessory):
+    sensor = accessory("heart-rate")
+    assert dongle.bumble.startswith("tcp-client:127.0.0.1:")
+    async with dongle.host("phone", "F0:F1:F2:F3:F4:F5") as phone:
+        await phone.connect(sensor.address + "/P")
+
+
+@pytest.mark.bluebench(chip="csr8510", quirks="credit-zero", seed=5)
+def test_without_a_coroutine(air, dongle):
+    assert air.seed == 5 and dongle.selector.endswith(",virtual-time")
+
+
+@pytest.mark.bluebench(dual=True)
+class TestMarked:
+    async def test_an_hour(self, dongle):
+        loop = asyncio.get_running_loop()
+        async with dongle.host("phone", "F0:F1:F2:F3:F4:F5") as phone:
+            then = loop.time()
+            await virtualtime.sleep(1700)
+            assert loop.time() - then == pytest.approx(1700)
+            assert phone.host.local_lmp_features
+"""
+
+
+def test_what_the_fixtures_offer(user):
+    output, code = user(HEAD + WORLD)
+    assert code == 0 and "5 passed" in output, output
