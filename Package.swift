@@ -57,14 +57,16 @@ let package = Package(
         .executableTarget(
             name: "bluebench",
             dependencies: [
-                "Report", "History", "Conformance", "UpperTester", "Exploration", "Cases", "Throughput", "VirtualDongle", "Host",
-                "Simulation", "Capture",
+                "Report", "History", "Diagnosis", "Conformance", "UpperTester", "Exploration", "Cases", "Throughput", "VirtualDongle",
+                "Host", "Simulation", "Capture",
                 "HCI",
                 "Dongles",
                 "TransportUSB",
                 "Transport", "Timing", "Misbehaviour", "Packets", arguments,
             ],
             swiftSettings: house),
+        room(
+            "Diagnosis", ["Conformance", "Cases", "Throughput", "Capture", "HCI", "Packets", yams], embedding: ["Rules/Rules.yaml"]),
         room("Report", ["Conformance", "Throughput", "Dongles", "Transport", "Packets", mustache], embedding: ["Page/Files"]),
         room("History", ["CSQLite", "Throughput", "Packets", mustache], embedding: ["Pages/Files"]),
         room(
@@ -128,6 +130,7 @@ let package = Package(
         tests("Capture", ["Transport", "Timing", "Packets"]),
         tests("Cases", ["Timing", "Misbehaviour", "Packets"]),
         tests("Conformance", ["BenchTesting", "Cases", "VirtualDongle", "HCI", "Host", "Transport", "Timing", "Misbehaviour", "Packets"]),
+        tests("Diagnosis", ["BenchTesting", "Conformance", "Cases", "Capture", "Transport", "Timing", "Packets"]),
         tests("Report", ["Conformance", "Cases", "Capture", "Packets"]),
         tests("History", ["Throughput", "Timing"]),
         tests("Throughput", ["BenchTesting", "Host", "Simulation", "Transport", "Timing", "Packets"]),
@@ -144,8 +147,9 @@ if fuzzing != nil {
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "Conformance", "Cases", "VirtualDongle", "Host", "Simulation", "Capture", "BluetoothCrypto", "L2CAP", "Transport", "Timing",
-                "Packets",
+                "Diagnosis", "Conformance", "Cases", "VirtualDongle", "Host", "Simulation", "Capture", "BluetoothCrypto", "L2CAP",
+                "Transport",
+                "Timing", "Packets",
             ],
             path: "Tests/Fuzz", swiftSettings: house + [.unsafeFlags(["-parse-as-library"])],
             linkerSettings: [.unsafeFlags(sanitizers)]))

@@ -15,7 +15,7 @@ struct FuzzTarget: Sendable {
 
     static let all = [
         codec, h4, commands, events, channels, classicChannels, retransmission, credits, data, attributes, pairing, linkLayer, linkManager,
-        captures, usbip, cases, bonds, serviceDiscovery, serialPorts, streaming, remoteControl, handsFree,
+        captures, rules, usbip, cases, bonds, serviceDiscovery, serialPorts, streaming, remoteControl, handsFree,
     ]
 }
 

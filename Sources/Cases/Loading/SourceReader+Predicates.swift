@@ -15,7 +15,9 @@ extension SourceReader {
     static let conditionNames = predicateNames + integerNames.keys.sorted()
 
     /// Reads predicates on the fields of a PDU or a result.
-    mutating func fieldPredicates(_ node: Node?, of what: String, fields: [Vocabulary.Field], isOpen: Bool = false) -> [FieldPredicate] {
+    package mutating func fieldPredicates(
+        _ node: Node?, of what: String, fields: [Vocabulary.Field], isOpen: Bool = false
+    ) -> [FieldPredicate] {
         guard let node, let keys = keys(node, of: "the fields of \(what)") else { return [] }
         return keys.entries.map { entry in
             let field = fields.first { $0.name == entry.name }

@@ -4,7 +4,7 @@ import Yams
 /// Reads YAML nodes and collects mistakes with their positions.
 package struct SourceReader {
     let file: String
-    let vocabulary: Vocabulary
+    package let vocabulary: Vocabulary
     package var problems: [Problem] = []
     /// The parameters of procedures by name; nil if they are unknown.
     var signatures: [String: [Parameter]]?
@@ -43,7 +43,7 @@ package struct SourceReader {
         func has(_ name: String) -> Bool { entries.contains { $0.name == name } }
     }
 
-    func position(_ node: Node) -> Position {
+    package func position(_ node: Node) -> Position {
         let mark: Mark? =
             switch node {
             case .scalar(let scalar): scalar.mark

@@ -94,7 +94,7 @@ enum PDUCodec {
     /// A whole PDU of a layer whose PDUs begin with their code.
     static func record(layer: Layer, bytes: [UInt8]) -> CaseRecord { record(DecodedLayer(layer: layer, bytes, 0..<bytes.count)) }
 
-    private static func record(_ pdu: DecodedLayer) -> CaseRecord {
+    fileprivate static func record(_ pdu: DecodedLayer) -> CaseRecord {
         var record = record(pdu.fields)
         if !pdu.trailing.isEmpty { record["trailing"] = .octets(pdu.trailingOctets) }
         return record
@@ -198,4 +198,9 @@ enum PDUCodec {
             return .octets(octets)
         }
     }
+}
+
+extension DecodedLayer {
+    /// The fields as values for predicates.
+    package var caseRecord: CaseRecord { PDUCodec.record(self) }
 }

@@ -1,29 +1,89 @@
 import ArgumentParser
+import Capture
+import Cases
 import Conformance
+import Diagnosis
+import Foundation
 
-/// `bluebench explain`: describes a case.
+/// `bluebench explain`: describes a case, or says what went wrong in a capture.
 struct ExplainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "explain", abstract: "Describe a case: what it checks, what it needs and its steps.")
+        commandName: "explain", abstract: "Describe a case, or say what happened in a capture and what went wrong.",
+        discussion: """
+            A capture is any file that `show` opens. The explanation names each finding with its rule, section and packets, and describes each \
+            connection. Addresses, names and keys are left out without --keys.
+            """)
 
-    @Argument(help: "Case: phy/central-asks-2m.", completion: Completions.cases) var id: String
+    @Argument(
+        help: ArgumentHelp("Case, as phy/central-asks-2m, or capture file.", valueName: "case or capture"), completion: Completions.cases)
+    var subject: String
     @Option(help: ArgumentHelp("Folder of the cases.", valueName: "folder"), completion: .directory) var cases = CaseFolder.standard
 
-    @Flag(help: "Print a message sequence chart.") var sequence = false
-    @Flag(help: "Print the chart for Mermaid, which GitHub and many wikis draw.") var mermaid = false
+    @Flag(help: "Case: print a message sequence chart.") var sequence = false
+    @Flag(help: "Case: print the chart for Mermaid, which GitHub and many wikis draw.") var mermaid = false
+
+    @Option(
+        help: ArgumentHelp("Capture: rules besides the built-in ones; may be repeated.", valueName: "file"), completion: .file())
+    var rules: [String] = []
+    @Flag(help: "Capture: print JSON.") var json = false
+    @Flag(help: "Capture: print addresses, names and keys.") var keys = false
 
     func validate() throws {
         if sequence, mermaid { throw ValidationError("--sequence and --mermaid exclude each other") }
     }
 
     func run() throws {
-        let catalogue = try CaseFolder.load(cases, matching: [id])
-        guard let text = CaseExplanation.text(of: id, in: catalogue) else {
-            throw CommandFailure(.usage, "there is no case '\(id)'\(CaseExplanation.suggestion(for: id, in: catalogue))")
+        var isFolder: ObjCBool = false
+        if FileManager.default.fileExists(atPath: subject, isDirectory: &isFolder), !isFolder.boolValue, !subject.hasSuffix(".yaml") {
+            return try explainCapture()
+        }
+        if json || keys || !rules.isEmpty {
+            throw CommandFailure(.usage, "cannot open \(subject); --rules, --json and --keys need a capture")
+        }
+        try explainCase()
+    }
+
+    private func explainCapture() throws {
+        if sequence || mermaid { throw CommandFailure(.usage, "--sequence and --mermaid need a case, and \(subject) is a file") }
+        let reader: CaptureReader
+        do { reader = try CaptureReader(path: subject) } catch { throw CommandFailure(.usage, "\(error)") }
+        var examiner = Examiner(rules: try allRules(), showsSecrets: keys)
+        var failure: CaptureError?
+        do {
+            while let record = try reader.next() { examiner.examine(record) }
+        } catch {
+            failure = error
+        }
+        let diagnosis = examiner.finish(failure)
+        if diagnosis.packets == 0 { throw CommandFailure(.usage, failure.map { "\($0)" } ?? "\(subject) is a capture without packets") }
+        Console.write(try (json ? diagnosis.json() : diagnosis.text) + "\n")
+        if let failure { throw CommandFailure(.bench, "\(failure)") }
+    }
+
+    private func allRules() throws -> [DiagnosisRule] {
+        do {
+            var all = try DiagnosisRule.builtIn()
+            for file in rules {
+                let own = try DiagnosisRule.load(file)
+                // A rule with the id of a built-in one replaces it.
+                all.removeAll { rule in own.contains { $0.id == rule.id } }
+                all += own
+            }
+            return all
+        } catch {
+            throw CaseFolder.refusal(error)
+        }
+    }
+
+    private func explainCase() throws {
+        let catalogue = try CaseFolder.load(cases, matching: [subject])
+        guard let text = CaseExplanation.text(of: subject, in: catalogue) else {
+            throw CommandFailure(
+                .usage, "there is no case '\(subject)' and no file\(CaseExplanation.suggestion(for: subject, in: catalogue))")
         }
         guard sequence || mermaid else { return Console.line(text) }
-        guard let chart = CaseExplanation.sequence(of: id, in: catalogue) else {
-            throw CommandFailure(.usage, "'\(id)' is several cases, and a sequence shows one")
+        guard let chart = CaseExplanation.sequence(of: subject, in: catalogue) else {
+            throw CommandFailure(.usage, "'\(subject)' is several cases, and a sequence shows one")
         }
         Console.line(mermaid ? chart.mermaid : chart.text)
     }

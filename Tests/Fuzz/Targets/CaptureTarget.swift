@@ -1,8 +1,9 @@
 import Capture
+import Diagnosis
 import Foundation
 
 extension FuzzTarget {
-    /// A file of any or no format: reading ends, and every record can be displayed.
+    /// A file of any or no format: reading ends, every record can be displayed, and the whole can be explained.
     static let captures = FuzzTarget(
         name: "captures", layer: nil,
         seeds: {
@@ -22,12 +23,18 @@ extension FuzzTarget {
             try Data(input).write(to: file)
             guard let reader = try? CaptureReader(path: file.path) else { return }
             var decoder = PacketDecoder()
+            var examiner = Examiner(rules: try DiagnosisRule.builtIn())
             var count = 0
             while let record = try? reader.next() {
                 _ = decoder.decode(record).description
+                examiner.examine(record)
                 count += 1
                 try promise(count <= input.count, "more records than octets")
             }
+            let diagnosis = examiner.finish()
+            try promise(diagnosis.packets == count, "packets that were not counted")
+            _ = diagnosis.text
+            _ = try diagnosis.json()
         })
 
     private static let file = FileManager.default.temporaryDirectory.appendingPathComponent(

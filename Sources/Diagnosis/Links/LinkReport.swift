@@ -1,0 +1,113 @@
+import Cases
+import Packets
+
+/// The description of one connection.
+public struct LinkReport: Sendable {
+    public enum Kind: String, Sendable {
+        case le = "LE"
+        case classic = "BR/EDR"
+    }
+
+    /// Parameters in force from a packet on.
+    public struct Parameters: Sendable {
+        public var packet: Int
+        public var time: Int64
+        /// N x 1.25 ms.
+        public var interval: Int
+        public var latency: Int
+        /// N x 10 ms.
+        public var timeout: Int
+    }
+
+    /// A change of a property, as text.
+    public struct Change: Sendable {
+        public var packet: Int
+        public var text: String
+    }
+
+    public var number: Int
+    public var kind = Kind.le
+    /// True if the capture contains the start of the connection.
+    public var isComplete = false
+    /// Role of the local device on an HCI: `central` or `peripheral`; nil on the air and if unknown.
+    public var localRole: String?
+    public var device: Int?
+    public var opened: (packet: Int, time: Int64)
+    public var lastPacket: (packet: Int, time: Int64)
+    public var end: Change?
+    public var parameters: [Parameters] = []
+    public var mtu: (packet: Int, octets: Int)?
+    public var dataLengths: [Change] = []
+    public var phys: [Change] = []
+    public var security: [Change] = []
+    public var services: [String] = []
+    public var isEncrypted = false
+    public var isPaired = false
+    /// Maximum data octets of a packet from the central and from the peripheral.
+    var octets = (central: 27, peripheral: 27)
+    var phy = (central: 1, peripheral: 1)
+    /// Data from the central, or from the local device if the role is unknown, and from the other side.
+    public var flows = (forth: Flow(), back: Flow())
+
+    /// Limits of the lists, which bound the memory for hostile captures.
+    static let most = (changes: 32, services: 32)
+
+    /// The values for the condition `link:` of rules.
+    static let fields: [Vocabulary.Field] = [
+        .init("Kind"), .init("Role"), .init("Opened", .number(0...1)), .init("Interval", .number(0...65_535)),
+        .init("Latency", .number(0...65_535)), .init("Timeout", .number(0...65_535)), .init("MTU", .number(0...65_535)),
+        .init("Encrypted", .number(0...1)), .init("Paired", .number(0...1)),
+    ]
+
+    var record: CaseRecord {
+        CaseRecord([
+            ("Kind", .text(kind.rawValue)), ("Role", .text(localRole ?? "unknown")), ("Opened", .number(isComplete ? 1 : 0)),
+            ("Interval", .number(parameters.last?.interval ?? 0)), ("Latency", .number(parameters.last?.latency ?? 0)),
+            ("Timeout", .number(parameters.last?.timeout ?? 0)), ("MTU", .number(mtu?.octets ?? 23)),
+            ("Encrypted", .number(isEncrypted ? 1 : 0)), ("Paired", .number(isPaired ? 1 : 0)),
+        ])
+    }
+
+    mutating func set(_ new: Parameters) {
+        if let last = parameters.last, (last.interval, last.latency, last.timeout) == (new.interval, new.latency, new.timeout) { return }
+        // Later changes replace the last entry of a full list.
+        if parameters.count >= Self.most.changes { parameters.removeLast() }
+        parameters.append(new)
+    }
+
+    static func note(_ change: Change, in list: inout [Change]) {
+        if list.last?.text != change.text, list.count < most.changes { list.append(change) }
+    }
+}
+
+/// Application data in one direction of a link.
+public struct Flow: Sendable {
+    public internal(set) var packets = 0
+    public internal(set) var octets = 0
+    /// Microseconds during which data flowed: gaps of more than a second are left out.
+    public internal(set) var active: Int64 = 0
+    /// Packets that the receiver had to answer before the next one.
+    public internal(set) var acknowledged = 0
+    public internal(set) var longest = 0
+    /// Number of packets sent while all buffers of the controller were in use before.
+    public internal(set) var starved = 0
+    private var last: Int64?
+
+    static let longestGap: Int64 = 1_000_000
+
+    mutating func add(_ count: Int, at time: Int64, isAcknowledged: Bool, isStarved: Bool) {
+        if let last, time > last, time - last < Self.longestGap { active += time - last }
+        last = time
+        packets += 1
+        octets += count
+        longest = max(longest, count)
+        if isAcknowledged { acknowledged += 1 }
+        if isStarved { starved += 1 }
+    }
+
+    /// kbit/s while data flowed; nil for too little data.
+    public var rate: Double? {
+        guard packets >= 20, active >= 200_000 else { return nil }
+        return Double(octets * 8) * 1_000 / Double(active)
+    }
+}

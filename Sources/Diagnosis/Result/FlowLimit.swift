@@ -1,0 +1,52 @@
+import Packets
+import Throughput
+
+/// The ceiling of a flow, and the factor that kept it below.
+public struct FlowLimit: Sendable {
+    /// kbit/s that the link's parameters allow.
+    public var ceiling: Double
+    public var limit: Limit
+    public var detail: String
+
+    var text: String { "ceiling \(Int(ceiling.rounded())) kbit/s; limited by \(limit.rawValue): \(detail)" }
+}
+
+extension LinkReport {
+    public var forthLimit: FlowLimit? { limit(of: flows.forth, octets.central, octets.peripheral, phy.central, phy.peripheral) }
+    public var backLimit: FlowLimit? { limit(of: flows.back, octets.peripheral, octets.central, phy.peripheral, phy.central) }
+
+    private func limit(of flow: Flow, _ length: Int, _ reply: Int, _ phy: Int, _ returnPHY: Int) -> FlowLimit? {
+        guard kind == .le, let rate = flow.rate, let parameters = parameters.last, (6...3_200).contains(parameters.interval) else {
+            return nil
+        }
+        var link = LinkParameters(
+            phy: Self.phy(phy), returnPHY: Self.phy(returnPHY), interval: Microseconds(parameters.interval * 1_250),
+            octets: min(251, max(27, length)), mtu: min(517, max(23, mtu?.octets ?? 23)))
+        link.isEncrypted = isEncrypted
+        link.returnOctets = min(251, max(27, reply))
+        let ceiling = Ceiling(link)
+        let perEvent = Double(flow.packets) * Double(parameters.interval * 1_250) / Double(max(1, flow.active))
+        let (limit, detail) = cause(flow, rate, ceiling, link, perEvent)
+        return FlowLimit(ceiling: ceiling.perInterval, limit: limit, detail: detail)
+    }
+
+    private func cause(_ flow: Flow, _ rate: Double, _ ceiling: Ceiling, _ link: LinkParameters, _ perEvent: Double) -> (Limit, String) {
+        let values = "\(Self.tenths(perEvent)) value\(perEvent == 1 ? "" : "s") in a connection event"
+        if flow.acknowledged * 2 > flow.packets { return (.acknowledgement, "each value waits for its response, \(values)") }
+        if rate > 0.85 * ceiling.perInterval { return (.air, "near the ceiling") }
+        if flow.starved * 2 > flow.packets { return (.credits, "the controller's buffers were full, \(values)") }
+        if flow.longest + 3 <= 23, link.mtu <= 23 { return (.product, "an MTU of 23 octets and \(values)") }
+        if flow.longest * 2 < link.valueOctets {
+            return (.product, "values of at most \(flow.longest) octets with an MTU of \(link.mtu), \(values)")
+        }
+        if perEvent < 1.5 { return (.eventLength, "\(values); about \(Self.tenths(ceiling.packetsPerEvent)) would fit") }
+        return (.host, "\(values); about \(Self.tenths(ceiling.packetsPerEvent)) would fit")
+    }
+
+    private static func tenths(_ number: Double) -> String {
+        let tenths = Int((number * 10).rounded())
+        return "\(tenths / 10).\(tenths % 10)"
+    }
+
+    private static func phy(_ value: Int) -> LinkPHY { value == 2 ? .le2M : value == 3 ? .codedS8 : .le1M }
+}

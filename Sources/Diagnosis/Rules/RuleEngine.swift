@@ -1,0 +1,168 @@
+import Cases
+import Packets
+
+/// Matches events against rules. Keeps a bounded state for each rule and link.
+struct RuleEngine {
+    private struct Key: Hashable {
+        var rule: Int
+        var scope: Int
+    }
+
+    /// The progress of one rule on one link.
+    private struct Progress {
+        /// The earlier event that the rule requires.
+        var armed: (packet: Int, time: Int64)?
+        var isExcluded = false
+        var hits: [(packet: Int, time: Int64)] = []
+        var values: [CaseValue?] = []
+    }
+
+    /// A finding that a later event may withdraw.
+    private struct Pending {
+        var finding: Finding
+        var rule: Int
+        var scope: Int
+        /// Nil if the event may come at any time.
+        var deadline: Int64?
+    }
+
+    let rules: [DiagnosisRule]
+    /// The rules that concern an event of a name.
+    private let concerned: [String: [Int]]
+    private var progress: [Key: Progress] = [:]
+    private var pending: [Pending] = []
+    private(set) var findings: [Finding] = []
+    private let variables = Variables()
+
+    private static let most = (progress: 100_000, pending: 1_000, findings: 10_000, packets: 8)
+
+    init(_ rules: [DiagnosisRule]) {
+        self.rules = rules
+        var concerned: [String: [Int]] = [:]
+        for (index, rule) in rules.enumerated() {
+            let patterns = [rule.pattern, rule.after?.pattern, rule.after?.without, rule.unless, rule.unlessThen?.pattern]
+            for name in Set(patterns.compactMap(\.self).flatMap(\.names)) { concerned[name, default: []].append(index) }
+        }
+        self.concerned = concerned
+    }
+
+    func concerns(_ name: String) -> Bool { concerned[name] != nil }
+
+    /// - Parameter link: values of the event's link for the rules' conditions.
+    mutating func receive(_ event: DiagnosisEvent, link: CaseRecord, _ text: (DiagnosisRule, DiagnosisEvent) -> String) {
+        expire(before: event.time)
+        guard let concerned = concerned[event.name] else { return }
+        for index in concerned { receive(event, index, link, text) }
+    }
+
+    private mutating func receive(
+        _ event: DiagnosisEvent, _ index: Int, _ link: CaseRecord, _ text: (DiagnosisRule, DiagnosisEvent) -> String
+    ) {
+        let rule = rules[index]
+        let scope = Self.scope(of: event, rule.scope)
+        let key = Key(rule: index, scope: scope)
+        if let later = rule.unlessThen?.pattern, matches(event, later) {
+            pending.removeAll { $0.rule == index && $0.scope == scope && $0.finding.packets.last != event.packet }
+        }
+        if progress.count >= Self.most.progress { progress.removeAll() }
+        var state = progress[key] ?? Progress()
+        if matches(event, rule.pattern), satisfies(link, rule.link), !state.isExcluded, isArmed(state, rule, event) {
+            hit(event, rule, index, scope, &state, text)
+        }
+        if let unless = rule.unless, matches(event, unless) { state.isExcluded = true }
+        if let after = rule.after {
+            if let without = after.without, matches(event, without) { state.armed = nil }
+            if matches(event, after.pattern) { state.armed = (event.packet, event.time) }
+        }
+        progress[key] = state
+    }
+
+    private func isArmed(_ state: Progress, _ rule: DiagnosisRule, _ event: DiagnosisEvent) -> Bool {
+        guard let after = rule.after else { return true }
+        guard let armed = state.armed, armed.packet != event.packet else { return false }
+        let elapsed = event.time - armed.time
+        return elapsed >= after.atLeast?.rawValue ?? .min && elapsed <= after.within?.rawValue ?? .max
+    }
+
+    private mutating func hit(
+        _ event: DiagnosisEvent, _ rule: DiagnosisRule, _ index: Int, _ scope: Int, _ state: inout Progress,
+        _ text: (DiagnosisRule, DiagnosisEvent) -> String
+    ) {
+        let values = rule.same.map { event.record[$0] }
+        if values != state.values { state.hits = [] }
+        state.values = values
+        state.hits.append((event.packet, event.time))
+        if let within = rule.within { state.hits.removeAll { event.time - $0.time > within.rawValue } }
+        guard state.hits.count >= rule.times else { return }
+        let packets = rule.times > 1 ? state.hits.map(\.packet) : [event.packet]
+        state.hits = []
+        let finding = Finding(
+            rule: rule, link: event.link, device: event.device, packets: Array(packets.prefix(Self.most.packets)), time: event.time,
+            message: text(rule, event))
+        if let later = rule.unlessThen {
+            if pending.count >= Self.most.pending { pending.removeFirst() }
+            let deadline = later.within.map { event.time.addingClamped($0.rawValue) }
+            pending.append(Pending(finding: finding, rule: index, scope: scope, deadline: deadline))
+        } else {
+            add(finding)
+        }
+    }
+
+    /// Merges repeated findings of a rule on a link.
+    private mutating func add(_ finding: Finding) {
+        let known = findings.lastIndex { $0.rule.id == finding.rule.id && $0.link == finding.link && $0.device == finding.device }
+        if let known {
+            findings[known].count += 1
+            let room = Self.most.packets - findings[known].packets.count
+            findings[known].packets += finding.packets.prefix(max(0, room))
+        } else if findings.count < Self.most.findings {
+            findings.append(finding)
+        }
+    }
+
+    private mutating func expire(before time: Int64) {
+        func isExpired(_ entry: Pending) -> Bool { entry.deadline.map { $0 < time } ?? false }
+        guard pending.contains(where: isExpired) else { return }
+        for entry in pending where isExpired(entry) { add(entry.finding) }
+        pending.removeAll(where: isExpired)
+    }
+
+    /// Forgets the progress on a link, and confirms findings that nothing can withdraw any more.
+    mutating func close(link: Int) {
+        for entry in pending where entry.finding.link == link { add(entry.finding) }
+        pending.removeAll { $0.finding.link == link }
+        for index in rules.indices where rules[index].scope == .link { progress[Key(rule: index, scope: link)] = nil }
+    }
+
+    /// Confirms at the end of the capture what could be withdrawn at any time. What waited for a deadline remains open.
+    mutating func finish() {
+        for entry in pending where entry.deadline == nil { add(entry.finding) }
+        pending = []
+    }
+
+    private static func scope(of event: DiagnosisEvent, _ scope: DiagnosisRule.Scope) -> Int {
+        switch scope {
+        case .link: event.link ?? -1
+        case .device: event.device ?? -1
+        case .capture: -1
+        }
+    }
+
+    private func matches(_ event: DiagnosisEvent, _ pattern: DiagnosisRule.Pattern) -> Bool {
+        guard pattern.names.contains(event.name) else { return false }
+        if let sender = pattern.sender, sender != event.sender { return false }
+        return pattern.fields.isEmpty || pattern.fields.contains { satisfies(event.record, $0) }
+    }
+
+    private func satisfies(_ record: CaseRecord, _ predicates: [FieldPredicate]) -> Bool {
+        guard !predicates.isEmpty else { return true }
+        do { return try Predicate.parts(predicates).mismatch(.record(record), variables) == nil } catch { return false }
+    }
+}
+
+extension Int64 {
+    fileprivate func addingClamped(_ other: Int64) -> Int64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
+    }
+}
