@@ -123,7 +123,17 @@ final class ATTBearer {
         perform(requests.received(pdu))
     }
 
+    /// Answers a request that waits for the application.
+    func answer() {
+        guard isOpen, let request = server.waiting else { return }
+        var access = client.access
+        access.isRepeated = true
+        if let response = server.answer(request, access) { channel.transmit(response) }
+    }
+
+    /// A client that sends a request before the response to its last one violates Core Vol 3, Part F, 3.3.2; nobody answers it.
     private func serve(_ pdu: RawSpan) {
+        guard server.waiting == nil else { return }
         let before = server.mtu
         server.quirks = context.quirks
         server.offeredMTU = context.server.offeredMTU

@@ -24,6 +24,7 @@ extension ATTServer {
         switch onRead(access) {
         case .value(let value): return value
         case .error(let code): throw Refusal(handle: handle, code: code)
+        case .later: throw .later
         }
     }
 
@@ -41,6 +42,8 @@ extension ATTServer {
     }
 
     func readBlob(_ request: ATT.ReadBlobReq, _ access: AttributeAccess) throws(Refusal) -> [UInt8] {
+        var access = access
+        access.offset = Int(request.valueOffset)
         let value = try value(request.attributeHandle, access)
         if database.choices.tellsNotLong, isAlwaysShort(request.attributeHandle) {
             throw Refusal(handle: request.attributeHandle, code: .attributeNotLong)
@@ -161,7 +164,7 @@ extension ATTServer {
             guard let attribute = database.attributes[handle - 1], attribute.type == type else { continue }
             let found: [UInt8]
             do throws(Refusal) { found = try value(UInt16(handle), access) } catch {
-                if rowLength > 0 { break }
+                if rowLength > 0, !error.isLater { break }
                 throw error
             }
             let end = groupEnd(attribute)

@@ -8,6 +8,10 @@ final class ATTServer {
     struct Refusal: Error {
         var handle: UInt16
         var code: ATTErrorCode
+        /// No rejection: the application has not answered yet.
+        var isLater = false
+
+        static let later = Refusal(handle: 0, code: .unlikelyError, isLater: true)
     }
 
     private struct Prepared {
@@ -25,6 +29,8 @@ final class ATTServer {
     /// True on LE; ATT_MTU is not exchanged on BR/EDR. Core Vol 3, Part G, 4.3.1.
     var exchangesMTU = true
     var quirks = HostQuirks()
+    /// The request that waits for the application; no other one follows until its response. Core Vol 3, Part F, 3.3.2.
+    private(set) var waiting: [UInt8]?
     private var prepared: [Prepared] = []
     /// Number of ATT_READ_REQ received.
     var reads = 0
@@ -50,7 +56,13 @@ final class ATTServer {
             return nil
         }
         if opcode & 0x40 != 0, !quirks.answersUnknownCommands { return nil }
-        let request = pdu.octets
+        return answer(pdu.octets, access)
+    }
+
+    /// The response to a request; nil if the application answers later.
+    func answer(_ request: [UInt8], _ access: AttributeAccess) -> [UInt8]? {
+        let opcode = request[0]
+        waiting = nil
         do throws(Refusal) {
             // Longer than any valid PDU (3.2.8); its response might not fit either.
             guard request.count <= mtu else { throw Refusal(handle: 0, code: .invalidPDU) }
@@ -59,6 +71,10 @@ final class ATTServer {
             }
             return try respond(opcode, request, access)
         } catch {
+            if error.isLater {
+                waiting = request
+                return nil
+            }
             let code = quirks.errorCode ?? error.code
             return ATT.ErrorRsp(
                 requestOpcodeInError: ATTOpcode(rawValue: opcode), attributeHandleInError: error.handle, errorCode: code
@@ -100,7 +116,11 @@ final class ATTServer {
         guard let attribute = database[attribute: handle] else { return }
         var access = access
         access.handle = handle
+        access.isCommand = true
         guard mayWrite(attribute, access) == nil else { return }
+        if case .value = attribute.role, let decides = database.decides {
+            guard decides(access, [AttributeWrite(handle: handle, value: value.octets)]) == .proceed else { return }
+        }
         _ = store(value, attribute, access)
     }
 
@@ -119,8 +139,23 @@ final class ATTServer {
     private func write(_ request: ATT.WriteReq, _ access: AttributeAccess) throws(Refusal) -> [UInt8] {
         let handle = request.attributeHandle
         let (attribute, access) = try writable(handle, access)
+        try decide(access, [(handle, request.attributeValue)])
         if let code = store(request.attributeValue.span.bytes, attribute, access) { throw Refusal(handle: handle, code: code) }
         return ATT.WriteRsp().bytes
+    }
+
+    /// Asks the application about values, not about configurations and features, which the server keeps itself.
+    private func decide(_ access: AttributeAccess, _ values: [(handle: UInt16, value: [UInt8])]) throws(Refusal) {
+        guard let decides = database.decides else { return }
+        let writes = values.compactMap { row in
+            if case .value? = database[attribute: row.handle]?.role { AttributeWrite(handle: row.handle, value: row.value) } else { nil }
+        }
+        guard !writes.isEmpty else { return }
+        switch decides(access, writes) {
+        case .proceed: return
+        case .refuse(let handle, let code): throw Refusal(handle: handle, code: code)
+        case .later: throw .later
+        }
     }
 
     private func writable(_ handle: UInt16, _ access: AttributeAccess) throws(Refusal) -> (GATTDatabase.Attribute, AttributeAccess) {
@@ -182,7 +217,12 @@ final class ATTServer {
         if quirks.ignoresPartOffsets { parts = Self.shuffled(parts) }
         guard request.flags <= 1 else { throw Refusal(handle: 0, code: .invalidPDU) }
         guard request.flags == 1 else { return ATT.ExecuteWriteRsp().bytes }
-        for (handle, value) in try assemble(parts) {
+        let values = try assemble(parts)
+        do { try decide(access, values) } catch {
+            if error.isLater { prepared = parts }
+            throw error
+        }
+        for (handle, value) in values {
             let (attribute, access) = try writable(handle, access)
             if let code = store(value.span.bytes, attribute, access) { throw Refusal(handle: handle, code: code) }
         }
@@ -199,7 +239,7 @@ final class ATTServer {
     }
 
     /// Complete values assembled from prepared parts; all are checked before the first is written.
-    private func assemble(_ parts: [Prepared]) throws(Refusal) -> [(UInt16, [UInt8])] {
+    private func assemble(_ parts: [Prepared]) throws(Refusal) -> [(handle: UInt16, value: [UInt8])] {
         var values: [(handle: UInt16, value: [UInt8])] = []
         for part in parts {
             let attribute = database[attribute: part.handle]

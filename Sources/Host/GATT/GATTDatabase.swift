@@ -33,6 +33,9 @@ public final class GATTDatabase {
     public private(set) var services: [PublishedService] = []
     /// Authorizes access to attributes that require authorization; by default all access is denied.
     public var authorizes: (AttributeAccess) -> Bool = { _ in false }
+    /// Decides about the values of a write request or command, or of all prepared writes together, before the first one is stored; by
+    /// default they are stored. For a command, `.refuse` and `.later` discard the value.
+    public var decides: ((AttributeAccess, [AttributeWrite]) -> AttributeWriteDecision)?
     /// Server behaviour that the specification leaves open.
     public var choices = ServerChoices()
     /// Called with the handle range of an added or removed service.

@@ -75,6 +75,9 @@ public struct GATTValues {
         bearer.transmit(pdu)
     }
 
+    /// Resumes the request for which the application chose to answer later, if there is one.
+    public func answer() { bearer.answer() }
+
     /// True if the client is change-aware. Core Vol 3, Part G, 2.5.2.1.
     public var isChangeAware: Bool { bearer.client.awareness.isAware }
 }

@@ -48,6 +48,12 @@ public struct AttributeAccess {
     public var keySize: Int
     /// Handle of the attribute.
     public var handle: UInt16
+    /// Offset of a Read Blob request; 0 for others.
+    public internal(set) var offset = 0
+    /// The request is processed again, after `GATTValues.answer()`.
+    public internal(set) var isRepeated = false
+    /// A command, which has no response.
+    public internal(set) var isCommand = false
     private let isBonded: Bool
 
     /// - Parameter isBonded: the devices share a key; with a connection, the host's key store determines it.
@@ -71,6 +77,23 @@ public struct AttributeAccess {
 public enum AttributeReadResult: Sendable {
     case value([UInt8])
     case error(ATTErrorCode)
+    /// The application answers later: the response waits until `answer()` of the link's `GATTValues`, which asks the handler again.
+    case later
+}
+
+/// A value that a client writes.
+public struct AttributeWrite: Sendable, Hashable {
+    public var handle: UInt16
+    public var value: [UInt8]
+}
+
+/// The decision of an application about the values of one request.
+public enum AttributeWriteDecision: Sendable, Hashable {
+    /// Stores the values or gives them to their handlers.
+    case proceed
+    case refuse(handle: UInt16, ATTErrorCode)
+    /// The application answers later: the response waits until `answer()` of the link's `GATTValues`, which asks for a decision again.
+    case later
 }
 
 /// Returns the complete value; the server truncates it as requested.

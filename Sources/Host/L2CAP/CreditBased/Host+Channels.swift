@@ -11,6 +11,14 @@ extension Host {
         _ spsm: UInt16, _ settings: CreditBasedChannelSettings = CreditBasedChannelSettings(),
         opened: @escaping (CreditBasedChannel) -> Void
     ) {
+        listen(spsm, settings) { channel, _ in opened(channel) }
+    }
+
+    /// Accepts credit-based channels to a service, and tells on which connection each was opened.
+    public func listen(
+        _ spsm: UInt16, _ settings: CreditBasedChannelSettings = CreditBasedChannelSettings(),
+        openedOn opened: @escaping (CreditBasedChannel, Connection) -> Void
+    ) {
         context.services[spsm] = ChannelService(settings: settings, opened: opened)
     }
 
@@ -21,7 +29,7 @@ extension Host {
 /// A service that accepts credit-based channels.
 struct ChannelService {
     var settings: CreditBasedChannelSettings
-    var opened: (CreditBasedChannel) -> Void
+    var opened: (CreditBasedChannel, Connection) -> Void
 
     /// Returns the answer to a request on a link with this security. Core Vol 3, Part A, 4.23; Vol 3, Part C, 10.3.1.
     ///
@@ -67,6 +75,6 @@ extension Connection {
             let hasKey = context.keys[peer] != nil
             return service.decision(security: security, keySize: encryptionKeySize, hasKey: hasKey)
         }
-        channels.arrived = { [unowned self] channel in context.services[channel.spsm]?.opened(channel) }
+        channels.arrived = { [unowned self] channel in context.services[channel.spsm]?.opened(channel, self) }
     }
 }
