@@ -45,6 +45,7 @@ let package = Package(
     products: [
         .executable(name: "bluebench", targets: ["bluebench"]),
         .library(name: "Packets", targets: ["Packets"]),
+        .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
@@ -78,6 +79,7 @@ let package = Package(
             ]),
         room("UpperTester", ["BTP", "Host", "Transport", "Timing", "Packets"]),
         room("Exploration", ["Simulation", "Capture", "Transport", "Timing", "Packets"]),
+        room("CoreBluetooth", ["Host", "Simulation", "TransportUSB", "Transport", "Timing", "Packets"]),
         room("Cases", ["Misbehaviour", "Packets", yams]),
         room("Throughput", ["Host", "Simulation", "Capture", "HCI", "Transport", "Timing", "Packets", histogram]),
         room(
@@ -125,6 +127,7 @@ let package = Package(
         tests(
             "TransportUSB",
             ["BenchTesting", "Misbehaviour", "Dongles", "VirtualDongle", "Simulation", "Transport", "Timing", "Packets"]),
+        tests("CoreBluetooth", ["Host", "Packets"]),
         tests("Exploration", ["Conformance", "Cases", "Simulation", "Timing", "Packets"]),
         tests("Simulation", ["BenchTesting", "BluetoothCrypto", "Capture", "Transport", "Timing", "Misbehaviour", "Packets"]),
         tests("Capture", ["Transport", "Timing", "Packets"]),

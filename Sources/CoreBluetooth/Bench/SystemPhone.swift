@@ -1,0 +1,45 @@
+import Foundation
+import Synchronization
+import Timing
+import Transport
+import TransportUSB
+
+/// The phone of a program that has no bench: the device that the environment names, in wall time.
+enum SystemPhone {
+    /// `BLUEBENCH_DEVICE`: a selector such as `usb:1-2` or `tcp:localhost:6402`, as the command line takes it. Without a device that works,
+    /// the state of the managers is unsupported.
+    static let shared: Carried<CBPhone> = {
+        let text = ProcessInfo.processInfo.environment["BLUEBENCH_DEVICE"]
+        let opened = Mutex<Carried<CBPhone>?>(nil)
+        let isOpen = DispatchSemaphore(value: 0)
+        while true {
+            _ = SystemThread {
+                let loop = PhoneLoop(mode: .wall, watchesDescriptors: true)
+                let phone = open(text, on: loop)
+                opened.withLock { $0 = phone }
+                isOpen.signal()
+                _ = try? loop.run { while true { try await loop.sleep(for: .seconds(3_600)) } }
+            }
+            isOpen.wait()
+            if let phone = opened.withLock({ $0 }) { return phone }
+        }
+    }()
+
+    private static func open(_ text: String?, on loop: PhoneLoop) -> Carried<CBPhone> {
+        var reason = "there is no device: set BLUEBENCH_DEVICE=usb:BUS-PORT or tcp:HOST:PORT, or use a CBBench"
+        if let text {
+            let firmware = FirmwareFolders(ProcessInfo.processInfo.environment[FirmwareFolders.variable])
+            do {
+                let transport = try DeviceOpener(firmware: firmware).open(try DeviceSelector(text), on: loop)
+                let phone = CBPhone(name: "bluebench", loop: loop, transport: transport, seed: 0)
+                phone.start()
+                return Carried(phone)
+            } catch {
+                reason = "\(text): \(error)"
+            }
+        }
+        let phone = CBPhone(name: "bluebench", loop: loop, transport: InProcessTransport.pair(on: loop).host, seed: 0)
+        phone.failed(reason)
+        return Carried(phone)
+    }
+}

@@ -1,0 +1,170 @@
+import Foundation
+import Host
+import Timing
+
+/// Discovers peripherals and manages connections to them.
+open class CBCentralManager: CBManager {
+    open weak var delegate: (any CBCentralManagerDelegate)?
+    open internal(set) var isScanning = false
+    /// The peripherals that the program holds, by identifier.
+    private var peripherals: [UUID: Weak<CBPeripheral>] = [:]
+    private let port: CentralPort
+
+    public convenience init() { self.init(delegate: nil, queue: nil) }
+
+    public convenience init(delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue?) {
+        self.init(delegate: delegate, queue: queue, options: nil)
+    }
+
+    /// - Parameter queue: the queue of all calls of the delegates; nil for the main queue, in virtual time for the thread of the bench.
+    public init(delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue?, options: [String: Any]? = nil) {
+        self.delegate = delegate
+        port = CentralPort()
+        super.init(queue: queue)
+        port.manager = self
+        let (phone, port) = (phone, port)
+        phone.enter { phone.attach(port) }
+    }
+
+    deinit {
+        let (phone, port) = (phone, port)
+        phone.enter { phone.detach(port) }
+    }
+
+    // MARK: Scanning
+
+    /// Reports devices until `stopScan()`; a further call replaces services and options.
+    ///
+    /// - Parameter serviceUUIDs: reports only devices that advertise one of them; nil for all.
+    open func scanForPeripherals(withServices serviceUUIDs: [CBUUID]?, options: [String: Any]? = nil) {
+        guard isReady(for: "scanForPeripherals") else { return }
+        isScanning = true
+        var filter = ScanFilter()
+        filter.services = serviceUUIDs?.map(\.uuid) ?? []
+        filter.solicited = (options?[CBCentralManagerScanOptionSolicitedServiceUUIDsKey] as? [CBUUID])?.map(\.uuid) ?? []
+        filter.allowsDuplicates = Self.flag(CBCentralManagerScanOptionAllowDuplicatesKey, options)
+        let (phone, port) = (phone, port)
+        phone.enter { phone.scanning.scan(filter, for: port) }
+    }
+
+    open func stopScan() {
+        guard isReady(for: "stopScan") else { return }
+        isScanning = false
+        let (phone, port) = (phone, port)
+        phone.enter { phone.scanning.scan(nil, for: port) }
+    }
+
+    private static func flag(_ key: String, _ options: [String: Any]?) -> Bool {
+        (options?[key] as? Bool) ?? (options?[key] as? NSNumber)?.boolValue ?? false
+    }
+
+    // MARK: Connections
+
+    /// Connects as soon as the device is in range. The request has no time limit; asking again changes nothing.
+    open func connect(_ peripheral: CBPeripheral, options: [String: Any]? = nil) {
+        guard isReady(for: "connect"), isOwn(peripheral), peripheral.state == .disconnected else { return }
+        peripheral.state = .connecting
+        let (phone, port, identifier) = (phone, port, peripheral.identifier)
+        phone.enter { phone.connecting.connect(identifier, for: port) }
+    }
+
+    /// Ends a connection, or a request for one. The link itself stays while another manager uses it.
+    open func cancelPeripheralConnection(_ peripheral: CBPeripheral) {
+        guard isReady(for: "cancelPeripheralConnection"), isOwn(peripheral), peripheral.state != .disconnected else { return }
+        peripheral.state = .disconnecting
+        let (phone, port, identifier) = (phone, port, peripheral.identifier)
+        phone.enter { phone.connecting.cancel(identifier, for: port) }
+    }
+
+    private func isOwn(_ peripheral: CBPeripheral) -> Bool {
+        if peripheral.manager === self { return true }
+        phone.misuse("CBCentralManager: the peripheral \(peripheral.identifier) is of another manager")
+        return false
+    }
+
+    /// The known peripherals with these identifiers, in this order.
+    open func retrievePeripherals(withIdentifiers identifiers: [UUID]) -> [CBPeripheral] {
+        guard isReady(for: "retrievePeripherals") else { return [] }
+        return identifiers.compactMap { phone.directory.knows($0) ? peripheral($0) : nil }
+    }
+
+    /// The peripherals with one of the services to which this phone has a connection, whichever program asked for it.
+    open func retrieveConnectedPeripherals(withServices serviceUUIDs: [CBUUID]) -> [CBPeripheral] {
+        guard isReady(for: "retrieveConnectedPeripherals") else { return [] }
+        return phone.directory.connected(with: Set(serviceUUIDs.map(\.uuid))).map { peripheral($0) }
+    }
+
+    // MARK: On the queue
+
+    /// The object for a device; there is one at a time.
+    func peripheral(_ identifier: UUID) -> CBPeripheral {
+        if let known = peripherals[identifier]?.object { return known }
+        let made = CBPeripheral(identifier: identifier, manager: self, port: port)
+        made.name = phone.directory.name(of: identifier)
+        peripherals[identifier] = Weak(made)
+        return made
+    }
+
+    /// The object for a device if the program holds it.
+    func held(_ identifier: UUID) -> CBPeripheral? { peripherals[identifier]?.object }
+
+    func update(_ state: CBManagerState) {
+        self.state = state
+        if state != .poweredOn {
+            isScanning = false
+            for peripheral in peripherals.values.compactMap(\.object) { peripheral.disconnected() }
+        }
+        delegate?.centralManagerDidUpdateState(self)
+    }
+
+    func discovered(_ identifier: UUID, _ data: [String: Any], rssi: Int) {
+        guard isScanning else { return }
+        let peripheral = peripheral(identifier)
+        if let name = data[CBAdvertisementDataLocalNameKey] as? String, peripheral.name == nil { peripheral.name = name }
+        delegate?.centralManager(self, didDiscover: peripheral, advertisementData: data, rssi: NSNumber(value: rssi))
+    }
+
+    func connected(_ identifier: UUID, mtu: Int) {
+        guard let peripheral = held(identifier), peripheral.state == .connecting else { return }
+        peripheral.state = .connected
+        peripheral.mtu = mtu
+        delegate?.centralManager(self, didConnect: peripheral)
+    }
+
+    func failed(_ identifier: UUID, _ error: any Error) {
+        guard let peripheral = held(identifier), peripheral.state == .connecting else { return }
+        peripheral.disconnected()
+        delegate?.centralManager(self, didFailToConnect: peripheral, error: error)
+    }
+
+    func disconnected(_ identifier: UUID, at time: CFAbsoluteTime, _ error: (any Error)?) {
+        guard let peripheral = held(identifier), peripheral.state != .disconnected else { return }
+        peripheral.disconnected()
+        delegate?.centralManager(self, didDisconnectPeripheral: peripheral, timestamp: time, isReconnecting: false, error: error)
+    }
+}
+
+/// A manager as the loop of its phone sees it.
+final class CentralPort {
+    weak var manager: CBCentralManager?
+
+    /// Calls the manager on its queue, if the program still has it.
+    func deliver(_ body: @escaping (CBCentralManager) -> Void) {
+        guard let courier = manager?.courier else { return }
+        courier.deliver { [self] in
+            if let manager { body(manager) }
+        }
+    }
+
+    /// Calls the manager with one of its peripherals, if the program still has both.
+    func deliver(to identifier: UUID, _ body: @escaping (CBPeripheral) -> Void) {
+        deliver { manager in
+            if let peripheral = manager.held(identifier) { body(peripheral) }
+        }
+    }
+}
+
+struct Weak<Object: AnyObject> {
+    private(set) weak var object: Object?
+    init(_ object: Object) { self.object = object }
+}

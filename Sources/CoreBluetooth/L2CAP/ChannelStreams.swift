@@ -1,0 +1,85 @@
+import Foundation
+
+/// The input stream of a channel. Its events come on the queue of the manager, whatever run loop it is scheduled in.
+final class ChannelInputStream: InputStream {
+    private let pipe: ChannelPipe
+    private weak var listener: (any StreamDelegate)?
+    private var status = Stream.Status.notOpen
+
+    init(_ pipe: ChannelPipe) {
+        self.pipe = pipe
+        super.init(data: Data())
+    }
+
+    override var delegate: (any StreamDelegate)? {
+        get { listener }
+        set { listener = newValue }
+    }
+    override var streamStatus: Stream.Status { status == .open && pipe.hasEnded ? .atEnd : status }
+    override var streamError: (any Error)? { nil }
+    override var hasBytesAvailable: Bool { pipe.hasOctets }
+
+    override func open() {
+        guard status == .notOpen else { return }
+        status = .open
+        pipe.openInput()
+    }
+
+    override func close() {
+        guard status == .open else { return }
+        status = .closed
+        pipe.closeInput()
+    }
+
+    override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength len: Int) -> Int { status == .open ? pipe.read(buffer, len) : -1 }
+
+    override func getBuffer(_ buffer: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>, length len: UnsafeMutablePointer<Int>) -> Bool {
+        false
+    }
+
+    override func schedule(in aRunLoop: Foundation.RunLoop, forMode mode: Foundation.RunLoop.Mode) {}
+    override func remove(from aRunLoop: Foundation.RunLoop, forMode mode: Foundation.RunLoop.Mode) {}
+    override func property(forKey key: Stream.PropertyKey) -> AnyObject? { nil }
+    override func setProperty(_ property: AnyObject?, forKey key: Stream.PropertyKey) -> Bool { false }
+}
+
+/// The output stream of a channel; it accepts as many octets as it has room for.
+final class ChannelOutputStream: OutputStream {
+    private let pipe: ChannelPipe
+    private weak var listener: (any StreamDelegate)?
+    private var status = Stream.Status.notOpen
+
+    init(_ pipe: ChannelPipe) {
+        self.pipe = pipe
+        super.init(toMemory: ())
+    }
+
+    required init(toMemory: ()) { preconditionFailure("the streams of a channel are made by the channel") }
+
+    override var delegate: (any StreamDelegate)? {
+        get { listener }
+        set { listener = newValue }
+    }
+    override var streamStatus: Stream.Status { status }
+    override var streamError: (any Error)? { nil }
+    override var hasSpaceAvailable: Bool { status == .open && pipe.hasRoom }
+
+    override func open() {
+        guard status == .notOpen else { return }
+        status = .open
+        pipe.openOutput()
+    }
+
+    override func close() {
+        guard status == .open else { return }
+        status = .closed
+        pipe.closeOutput()
+    }
+
+    override func write(_ buffer: UnsafePointer<UInt8>, maxLength len: Int) -> Int { status == .open ? pipe.write(buffer, len) : -1 }
+
+    override func schedule(in aRunLoop: Foundation.RunLoop, forMode mode: Foundation.RunLoop.Mode) {}
+    override func remove(from aRunLoop: Foundation.RunLoop, forMode mode: Foundation.RunLoop.Mode) {}
+    override func property(forKey key: Stream.PropertyKey) -> AnyObject? { nil }
+    override func setProperty(_ property: AnyObject?, forKey key: Stream.PropertyKey) -> Bool { false }
+}

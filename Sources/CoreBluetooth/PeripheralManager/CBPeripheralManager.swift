@@ -1,0 +1,229 @@
+import Foundation
+import Host
+import Packets
+
+public enum CBPeripheralManagerConnectionLatency: Int, Sendable, Hashable {
+    case low = 0
+    case medium = 1
+    case high = 2
+}
+
+/// Publishes services and advertises them.
+open class CBPeripheralManager: CBManager {
+    open weak var delegate: (any CBPeripheralManagerDelegate)?
+    open internal(set) var isAdvertising = false
+    private var centrals: [UUID: CBCentral] = [:]
+    private var services: [CBMutableService] = []
+    /// Updates that have not left this phone.
+    private var updatesUnderWay = 0
+    private let port: ServerPort
+
+    /// Updates that a phone holds for one manager.
+    static let updateLimit = 20
+
+    public convenience init() { self.init(delegate: nil, queue: nil) }
+
+    public convenience init(delegate: (any CBPeripheralManagerDelegate)?, queue: DispatchQueue?) {
+        self.init(delegate: delegate, queue: queue, options: nil)
+    }
+
+    /// - Parameter queue: the queue of all calls of the delegate; nil for the main queue, in virtual time for the thread of the bench.
+    public init(delegate: (any CBPeripheralManagerDelegate)?, queue: DispatchQueue?, options: [String: Any]? = nil) {
+        self.delegate = delegate
+        port = ServerPort()
+        super.init(queue: queue)
+        port.manager = self
+        let (phone, port) = (phone, port)
+        phone.enter { phone.attach(port) }
+    }
+
+    deinit {
+        let (phone, port) = (phone, port)
+        phone.enter { phone.detach(port) }
+    }
+
+    // MARK: Advertising
+
+    /// Advertises a local name and service UUIDs; other keys are ignored.
+    open func startAdvertising(_ advertisementData: [String: Any]?) {
+        guard isReady(for: "startAdvertising") else { return }
+        guard !isAdvertising else {
+            let carried = Carried(self)
+            phone.enter { carried.value.courier.deliver { carried.value.advertised(CBError(.alreadyAdvertising)) } }
+            return
+        }
+        isAdvertising = true
+        let name = advertisementData?[CBAdvertisementDataLocalNameKey] as? String
+        let services = (advertisementData?[CBAdvertisementDataServiceUUIDsKey] as? [CBUUID])?.map(\.uuid) ?? []
+        let (phone, port) = (phone, port)
+        phone.enter { phone.server.advertise(Advertisement(name: name, services: services), for: port) }
+    }
+
+    open func stopAdvertising() {
+        guard isReady(for: "stopAdvertising") else { return }
+        isAdvertising = false
+        let (phone, port) = (phone, port)
+        phone.enter { phone.server.advertise(nil, for: port) }
+    }
+
+    // MARK: Services
+
+    /// Publishes a service; included services must have been added before. It can no longer change.
+    open func add(_ service: CBMutableService) {
+        guard isReady(for: "add") else { return }
+        for case let characteristic as CBMutableCharacteristic in service.characteristics ?? [] {
+            precondition(
+                characteristic.value == nil || (characteristic.properties == .read && characteristic.permissions == .readable),
+                "CBPeripheralManager: characteristics with cached values must be read-only")
+        }
+        let (phone, port, carried) = (phone, port, Carried(service))
+        guard !services.contains(where: { $0 === service }) else { return }
+        let included = (service.includedServices ?? []).compactMap { wanted in services.first { $0 === wanted } }
+        let isComplete = included.count == service.includedServices?.count ?? 0
+        guard isComplete, !PhoneServer.reserved.contains(service.uuid.uuid) else {
+            let error = CBError(isComplete ? .uuidNotAllowed : .invalidParameters)
+            return phone.enter { port.deliver { $0.delegate?.peripheralManager($0, didAdd: carried.value, error: error) } }
+        }
+        service.isPublished = true
+        services.append(service)
+        let draft = ServiceDraft(service)
+        let includedDrafts = included.map { ObjectIdentifier($0) }
+        phone.enter { phone.server.add(draft, including: includedDrafts, for: port) }
+    }
+
+    open func remove(_ service: CBMutableService) {
+        guard isReady(for: "remove") else { return }
+        services.removeAll { $0 === service }
+        service.isPublished = false
+        let (phone, port, identifier) = (phone, port, ObjectIdentifier(service))
+        phone.enter { phone.server.remove([identifier], for: port) }
+    }
+
+    open func removeAllServices() {
+        for service in services { remove(service) }
+    }
+
+    // MARK: Requests and values
+
+    /// Answers a read request, or all write requests of one call by the first of them.
+    open func respond(to request: CBATTRequest, withResult result: CBATTError.Code) {
+        guard isReady(for: "respond") else { return }
+        guard !request.isAnswered else { return phone.misuse("CBPeripheralManager: the request is answered already") }
+        request.isAnswered = true
+        let (phone, token, value) = (phone, request.token, [UInt8](request.value ?? Data()))
+        phone.enter { phone.server.answer(token, value, result) }
+    }
+
+    /// Notifies or indicates a value, cut to what each central takes. Centrals that have not subscribed are skipped.
+    ///
+    /// - Returns: false if the queue is full; `peripheralManagerIsReady(toUpdateSubscribers:)` follows.
+    @discardableResult
+    open func updateValue(_ value: Data, for characteristic: CBMutableCharacteristic, onSubscribedCentrals centrals: [CBCentral]?) -> Bool {
+        guard isReady(for: "updateValue") else { return false }
+        guard updatesUnderWay < Self.updateLimit else {
+            isFull = true
+            return false
+        }
+        updatesUnderWay += 1
+        let (phone, port, identifier, octets) = (phone, port, ObjectIdentifier(characteristic), [UInt8](value))
+        let chosen = centrals.map { Set($0.map(\.identifier)) }
+        phone.enter { phone.server.update(identifier, octets, centrals: chosen, for: port) }
+        return true
+    }
+
+    private var isFull = false
+
+    /// Suggests how soon a central may reach this device: a latency of 0, 2 or 6 connection events at 30 ms.
+    open func setDesiredConnectionLatency(_ latency: CBPeripheralManagerConnectionLatency, for central: CBCentral) {
+        guard isReady(for: "setDesiredConnectionLatency") else { return }
+        let (phone, identifier) = (phone, central.identifier)
+        phone.enter { phone.server.setLatency(latency, of: identifier) }
+    }
+
+    // MARK: Channels
+
+    /// Publishes a channel under a PSM that the phone chooses.
+    open func publishL2CAPChannel(withEncryption encryptionRequired: Bool) {
+        guard isReady(for: "publishL2CAPChannel") else { return }
+        let (phone, port) = (phone, port)
+        phone.enter { phone.server.publish(isEncrypted: encryptionRequired, for: port) }
+    }
+
+    /// Refuses new channels and closes open ones.
+    open func unpublishL2CAPChannel(_ psm: CBL2CAPPSM) {
+        guard isReady(for: "unpublishL2CAPChannel") else { return }
+        let (phone, port) = (phone, port)
+        phone.enter { phone.server.unpublish(psm, for: port) }
+    }
+
+    // MARK: On the queue
+
+    func update(_ state: CBManagerState) {
+        self.state = state
+        if state != .poweredOn {
+            isAdvertising = false
+            updatesUnderWay = 0
+            for service in services { service.isPublished = false }
+            services.removeAll()
+        }
+        delegate?.peripheralManagerDidUpdateState(self)
+    }
+
+    func advertised(_ error: (any Error)?) {
+        delegate?.peripheralManagerDidStartAdvertising(self, error: error)
+    }
+
+    func advertisingFailed(_ error: any Error) {
+        isAdvertising = false
+        advertised(error)
+    }
+
+    func central(_ identifier: UUID, mtu: Int) -> CBCentral {
+        let central = centrals[identifier] ?? CBCentral(identifier: identifier)
+        centrals[identifier] = central
+        central.maximumUpdateValueLength = mtu - 3
+        return central
+    }
+
+    func subscribed(_ identifier: UUID, mtu: Int, to characteristic: CBMutableCharacteristic, isOn: Bool) {
+        let central = central(identifier, mtu: mtu)
+        let isKnown = characteristic.subscribedCentrals?.contains(central) ?? false
+        guard isKnown != isOn else { return }
+        if isOn {
+            characteristic.subscribedCentrals = (characteristic.subscribedCentrals ?? []) + [central]
+            delegate?.peripheralManager(self, central: central, didSubscribeTo: characteristic)
+        } else {
+            characteristic.subscribedCentrals?.removeAll { $0 == central }
+            delegate?.peripheralManager(self, central: central, didUnsubscribeFrom: characteristic)
+        }
+    }
+
+    /// A central has left: its subscriptions end.
+    func left(_ identifier: UUID) {
+        guard let central = centrals.removeValue(forKey: identifier) else { return }
+        for case let characteristic as CBMutableCharacteristic in services.flatMap({ $0.characteristics ?? [] })
+        where characteristic.subscribedCentrals?.contains(central) ?? false {
+            characteristic.subscribedCentrals?.removeAll { $0 == central }
+            delegate?.peripheralManager(self, central: central, didUnsubscribeFrom: characteristic)
+        }
+    }
+
+    func updateLeft() {
+        updatesUnderWay = max(0, updatesUnderWay - 1)
+        guard isFull else { return }
+        isFull = false
+        delegate?.peripheralManagerIsReady(toUpdateSubscribers: self)
+    }
+}
+
+/// A manager as the loop of its phone sees it.
+final class ServerPort {
+    weak var manager: CBPeripheralManager?
+
+    func deliver(_ body: @escaping (CBPeripheralManager) -> Void) {
+        guard let courier = manager?.courier else { return }
+        courier.deliver { [self] in
+            if let manager { body(manager) }
+        }
+    }
+}

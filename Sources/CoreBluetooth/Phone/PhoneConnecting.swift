@@ -1,0 +1,138 @@
+import Foundation
+import Host
+import Packets
+import Timing
+
+/// The connections of a phone as central, shared by its managers.
+final class PhoneConnecting {
+    private var peers: [UUID: PhonePeer] = [:]
+    /// Devices to which a connection is wanted, in the order of the requests.
+    private var wanted: [UUID] = []
+    private var attempt: (identifier: UUID, activity: Activity<Void>)?
+    private unowned let phone: CBPhone
+
+    /// A controller initiates one connection at a time: with several requests each has a turn.
+    private static let turn = Microseconds.seconds(1)
+    private static let wait = Microseconds.milliseconds(50)
+
+    init(_ phone: CBPhone) { self.phone = phone }
+
+    func listen() {}
+
+    func peer(_ identifier: UUID) -> PhonePeer? { peers[identifier] }
+
+    // MARK: Requests
+
+    func connect(_ identifier: UUID, for port: CentralPort) {
+        let peer = peers[identifier] ?? PhonePeer(identifier, phone)
+        peers[identifier] = peer
+        peer.users.removeAll { $0 === port }
+        peer.users.append(port)
+        if peer.isReady { return peer.tellConnected(port) }
+        guard peer.link == nil, !wanted.contains(identifier) else { return }
+        wanted.append(identifier)
+        next()
+    }
+
+    /// Ends the use of a connection by one manager; the last one ends the link.
+    func cancel(_ identifier: UUID, for port: CentralPort) {
+        guard let peer = peers[identifier], peer.users.contains(where: { $0 === port }) else { return }
+        peer.users.removeAll { $0 === port }
+        let time = Self.now
+        port.deliver { $0.disconnected(identifier, at: time, nil) }
+        guard peer.users.isEmpty else { return }
+        forget(identifier)
+        peer.close()
+    }
+
+    /// A manager was released.
+    func leave(_ port: CentralPort) {
+        for identifier in peers.keys { cancel(identifier, for: port) }
+    }
+
+    func stop() {
+        for (identifier, peer) in peers {
+            forget(identifier)
+            peer.users.removeAll()
+            peer.close()
+        }
+        peers.removeAll()
+    }
+
+    private func forget(_ identifier: UUID) {
+        wanted.removeAll { $0 == identifier }
+        if attempt?.identifier == identifier { attempt?.activity.cancel() }
+    }
+
+    // MARK: Initiating
+
+    private func next() {
+        guard attempt == nil, let identifier = wanted.first, let peer = peers[identifier] else { return }
+        let activity = phone.loop.start { [self] in
+            let pause = await connect(peer)
+            attempt = nil
+            // The next device has its turn.
+            if wanted.first == identifier { wanted.append(wanted.removeFirst()) }
+            phone.loop.schedule(after: pause) { [self] in next() }
+        }
+        attempt = (identifier, activity)
+    }
+
+    /// One turn of one device.
+    ///
+    /// - Returns: the time until the next turn.
+    private func connect(_ peer: PhonePeer) async -> Microseconds {
+        guard let identity = phone.directory.identity(of: peer.identifier) else { return .zero }
+        var settings = ConnectSettings()
+        settings.limit = wanted.count > 1 ? Self.turn : .seconds(30)
+        settings.parameters = ConnectionParameterRequest(interval: 24, supervisionTimeout: 72)
+        do {
+            let link = try await phone.host.connect(to: identity.address, settings)
+            guard peers[peer.identifier] === peer, wanted.contains(peer.identifier) else {
+                await phone.loop.cleanUp(within: .seconds(5)) { _ = try await link.disconnect() }
+                return .zero
+            }
+            wanted.removeAll { $0 == peer.identifier }
+            peer.opened(link)
+        } catch HostError.peer(.timedOut) {
+            return .zero
+        } catch is CancellationError {
+            return .zero
+        } catch HostError.environment {
+            failed(peer, CBError(.connectionFailed))
+        } catch {
+            // Busy, or the controller cannot initiate at present: the request stays.
+            return Self.wait
+        }
+        return .zero
+    }
+
+    private func failed(_ peer: PhonePeer, _ error: any Error) {
+        wanted.removeAll { $0 == peer.identifier }
+        peers[peer.identifier] = nil
+        let identifier = peer.identifier
+        for port in peer.users { port.deliver { $0.failed(identifier, error) } }
+    }
+
+    /// The link of a peer has ended.
+    func ended(_ peer: PhonePeer, _ reason: ErrorCode) {
+        guard peers[peer.identifier] === peer else { return }
+        // The device did not answer on the link: the request goes on.
+        if reason == .connectionFailedToBeEstablished, !peer.isReady, !peer.users.isEmpty {
+            peer.link = nil
+            wanted.append(peer.identifier)
+            return next()
+        }
+        peers[peer.identifier] = nil
+        let (identifier, time, error) = (peer.identifier, Self.now, CoreBluetooth.Failure.error(reason))
+        for port in peer.users {
+            if peer.isReady {
+                port.deliver { $0.disconnected(identifier, at: time, error) }
+            } else {
+                port.deliver { $0.failed(identifier, error ?? CBError(.connectionFailed)) }
+            }
+        }
+    }
+
+    private static var now: CFAbsoluteTime { Date().timeIntervalSinceReferenceDate }
+}
