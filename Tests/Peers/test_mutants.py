@@ -19,3 +19,12 @@ def test_every_mutant_is_killed_with_a_message_that_helps(tmp_path):
     assert all(mutant["violates"].startswith(TEXTS) for mutant in mutants)
     poor = [f"{mutant['id']}: {mutant['message']}" for mutant in mutants if mutant["grade"] != "good"]
     assert len(poor) * 15 <= len(mutants), "\n".join(poor)
+
+
+def test_a_sample_of_generated_mutants_is_run(tmp_path):
+    path = tmp_path / "generated.json"
+    run_bench("mutants", "--generated", "--only", "phy", "--only", "hci", "--least", "40", "--json", path)
+    mutants = json.loads(path.read_text())["mutants"]
+    assert len(mutants) == 60
+    assert {mutant["outcome"] for mutant in mutants} <= {"killed", "survived"}
+    assert all(mutant["occasions"] and bool(mutant.get("killed_by")) == (mutant["outcome"] == "killed") for mutant in mutants)

@@ -34,12 +34,11 @@ final class Endpoint: HCITransport, HCITransportSink {
     var extendedFeatures: UInt32?
     private let scheduler = ACLScheduler()
     private var outstanding = OutstandingPackets()
+    private var conduct: HCIConduct
     /// The controller's first violation of the rules that apply to every case.
-    private(set) var violation: HCIViolation?
+    var violation: HCIViolation? { conduct.violation }
     /// The reasons why this side is not reliable enough to judge the other.
     private(set) var reliability = TesterReliability()
-    /// The commands outstanding before the first reset are unknown.
-    private var wasReset = false
     /// The entry of the controller in the table of known dongles; nil if it has none, as for a simulated one.
     var knowledge: ControllerKnowledge?
     /// The address that the device uses; nil while it is unknown.
@@ -56,6 +55,7 @@ final class Endpoint: HCITransport, HCITransportSink {
     /// A command without an answer.
     private struct Pending {
         var opcode: UInt16
+        var packet: HCIPacket
         /// Nil for a command of the host.
         var answer: Promise<Reply>?
         /// Fulfilled when the controller has allowed the command.
@@ -66,6 +66,7 @@ final class Endpoint: HCITransport, HCITransportSink {
 
     init(_ side: Side, on transport: any HCITransport, log: ObservationLog, recorder: Recorder, loop: RunLoop) {
         self.side = side
+        conduct = HCIConduct(of: side)
         self.transport = transport
         self.log = log
         self.recorder = recorder
@@ -214,7 +215,7 @@ final class Endpoint: HCITransport, HCITransportSink {
                 strayData += 1
                 break
             }
-            if violation == nil, tracker[handle]?.kind == .le { violation = HCIViolation(data: packet, number: number, at: side) }
+            if tracker[handle]?.kind == .le { conduct.received(data: packet, number) }
             if let pdu = reassembly.receive(packet) { receivedPDU(pdu.cid, pdu.payload, handle.rawValue, number, at: time) }
             host?.received(packet, at: time)
         case .sco:
@@ -272,25 +273,30 @@ final class Endpoint: HCITransport, HCITransportSink {
     private func receivedEvent(_ packet: HCIPacket, _ number: Int, at time: Microseconds) {
         if packet.eventCode == HCIEvents.NumberOfCompletedPackets.code {
             receivedCredits(packet, number)
-        } else if let change = try? tracker.received(packet) {
-            connectionChanged(change)
+        } else {
+            conduct.received(packet, number) { tracker[$0] != nil }
+            if let change = try? tracker.received(packet) { connectionChanged(change) }
         }
         let answer = try? CommandAnswer(event: packet)
         let actions = answer.map { commands.answered($0) } ?? []
         if let answer { reliability.answered(answer, number: number, at: side) }
         if packet.eventCode == HCIEvents.HardwareError.code { reliability.crashed(number, at: side) }
-        if let answer, !actions.isEmpty, violation == nil { violation = HCIViolation(answer, packet, number: number, at: side) }
+        if let answer { conduct.answered(answer, to: commandFinished(by: actions), packet, number) }
         let isForStep = finish(actions, packet, number, at: time)
         log.add(side, PDUCodec.name(of: packet), .event(fragments.joined(packet).bytes), number: number, at: time)
         host?.received(isForStep ? .credits(answer?.credits ?? 1) : packet, at: time)
         perform(actions)
     }
 
+    private func commandFinished(by actions: [CommandQueue.Action]) -> HCIPacket? {
+        for case .finish(let id, _) in actions { return pending[id]?.packet }
+        return nil
+    }
+
     private func receivedCredits(_ packet: HCIPacket, _ number: Int) {
         _ = HCIEvents.NumberOfCompletedPackets.forEach(in: packet) { handle, count in
             scheduler.completed(handle: handle.rawValue, count: count)
-            guard let excess = outstanding.completed(handle, count), wasReset, violation == nil else { return }
-            violation = HCIViolation(excess, packet, number: number, at: side)
+            if let excess = outstanding.completed(handle, count) { conduct.completed(excess, packet, number) }
         }
     }
 
@@ -307,7 +313,7 @@ final class Endpoint: HCITransport, HCITransportSink {
         case .reset:
             scheduler.closeAll()
             outstanding.reset()
-            wasReset = true
+            conduct.reset()
             reassembly.forgetAll()
             channels.forgetAll()
         case .failed, .parametersChanged, .physChanged, .dataLengthChanged, .encryptionRequested, .encryptionChanged, .keyRefreshed: break
@@ -324,7 +330,7 @@ final class Endpoint: HCITransport, HCITransportSink {
     @discardableResult
     private func submit(_ opcode: UInt16, _ packet: HCIPacket, _ answer: Promise<Reply>?, _ transmission: Promise<Void>? = nil) -> Int {
         lastCommand += 1
-        pending[lastCommand] = Pending(opcode: opcode, answer: answer, transmission: transmission)
+        pending[lastCommand] = Pending(opcode: opcode, packet: packet, answer: answer, transmission: transmission)
         perform(commands.submit(id: lastCommand, opcode: opcode, packet))
         return lastCommand
     }
@@ -353,8 +359,10 @@ final class Endpoint: HCITransport, HCITransportSink {
     }
 
     private func expire(_ id: Int) {
-        if let command = pending[id], let sent = command.sent, loop.now - sent.time >= Self.longTimeout {
-            reliability.leftUnanswered(command.opcode, number: sent.number, at: side)
+        if let command = pending[id], let sent = command.sent {
+            let isOverdue = loop.now - sent.time >= Self.longTimeout
+            if isOverdue { reliability.leftUnanswered(command.opcode, number: sent.number, at: side) }
+            conduct.abandoned(command.packet, sent.number, isOverdue: isOverdue)
         }
         pending[id] = nil
         perform(commands.expire(id: id))

@@ -30,6 +30,8 @@ public final class Runner {
     /// The product's log, if the user has named one.
     public var productLog: ProductLog?
     private weak var observer: (any RunObserver)?
+    /// Called with the packets of each case after its end.
+    var onPackets: (([Observation]) -> Void)?
     /// Raised on any thread to end the run; cases that have not run become INCONC.
     public let stopping = StopFlag()
     /// The reason for stopping, if it is to be reported.
@@ -254,6 +256,7 @@ public final class Runner {
                 onFailure: { [recorder] text, isFail in recorder.mark("case \(testCase.id) \(isFail ? "fails" : "stops")\(text)") })
             let parameters = parameters(of: testCase)
             result = try stopping.run(on: loop) { await run.run(parameters: parameters) }
+            onPackets?(bench.log.observations)
             if claimed == nil, bench.end(.subject) != nil {
                 let names = bench.features.filter { $0.hasPrefix("subject.") }.map { String($0.dropFirst("subject.".count)) }
                 if !names.isEmpty { claimed = Features.commands.intersection(names) }

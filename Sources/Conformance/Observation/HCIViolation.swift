@@ -48,9 +48,9 @@ struct HCIViolation: Sendable {
         evidence = [Self.evidence(packet, number, side)]
     }
 
-    private static func evidence(_ event: HCIPacket, _ number: Int, _ side: Side) -> Evidence {
+    static func evidence(_ packet: HCIPacket, _ number: Int, _ side: Side, _ direction: CaptureDirection = .controllerToHost) -> Evidence {
         var decoder = PacketDecoder()
-        return Evidence(packet: number, side: side.rawValue, text: decoder.decode(event, .controllerToHost).description)
+        return Evidence(packet: number, side: side.rawValue, text: decoder.decode(packet, direction).description)
     }
 }
 

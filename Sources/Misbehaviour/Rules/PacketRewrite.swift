@@ -90,6 +90,15 @@ public struct PacketRewrite: Sendable {
         return condition.allSatisfy { pdu[$0.name] == $0.value }
     }
 
+    /// True if the rule would change, hold back or remove this packet, or send another after it.
+    public func alters(_ bytes: [UInt8]) -> Bool {
+        guard isAbout(bytes) else { return false }
+        switch effect {
+        case .delay, .swap: return true
+        default: return applied(to: bytes) != [bytes]
+        }
+    }
+
     private func matches(_ bytes: [UInt8]) -> Bool {
         switch layer {
         case .hciData: return true

@@ -13,7 +13,13 @@ struct MutantsCommand: ParsableCommand {
     @Argument(help: "Mutants. Default: all.") var ids: [String] = []
     @Option(help: ArgumentHelp("Folder of the cases.", valueName: "folder"), completion: .directory) var cases = CaseFolder.standard
     @Option(help: ArgumentHelp("Seed of every random choice.", valueName: "n")) var seed: UInt64 = 1
-    @Flag(help: "Run every case against every mutant, not only the expected killers.") var all = false
+    @Flag(help: "Run every case against every mutant, not only the expected killers. With --generated: all mutants, not a sample.")
+    var all = false
+    @Flag(help: "Mutants made from the declarations of events, answers and control PDUs. With names: those of these packets.")
+    var generated = false
+    @Option(help: ArgumentHelp("With --generated: only these cases or suites. Repeatable.", valueName: "case")) var only: [String] = []
+    @Option(help: ArgumentHelp("With --generated: exit code 1 if less than this share is killed, in percent.", valueName: "n"))
+    var least = 95
     @Option(help: ArgumentHelp("Write the results as JSON.", valueName: "file"), completion: .file()) var json: String?
 
     private struct Document: Encodable {
@@ -38,7 +44,13 @@ struct MutantsCommand: ParsableCommand {
         var mutants: [Row]
     }
 
+    func validate() throws {
+        if !generated, !only.isEmpty { throw ValidationError("--only needs --generated") }
+        guard (0...100).contains(least) else { throw ValidationError("--least is a share in percent, 0 to 100") }
+    }
+
     func run() throws {
+        guard !generated else { return try GeneratedRun(command: self).run() }
         let (signals, done) = (SignalHandler(), TrialResults<MutantResult>())
         let output = try json.map { try OutputFile($0) }
         let catalogue = try CaseFolder.load(cases)

@@ -1,0 +1,52 @@
+import Cases
+import HCI
+import Packets
+
+/// Judges a controller's packets by the rules that apply in every case, and keeps the first violation.
+struct HCIConduct {
+    private let side: Side
+    private(set) var violation: HCIViolation?
+    /// The commands that were given up: their answers may still come.
+    private var abandoned: Set<UInt16> = []
+    /// The commands and data outstanding before the first reset are unknown.
+    private var wasReset = false
+
+    init(of side: Side) { self.side = side }
+
+    mutating func reset() { wasReset = true }
+
+    /// Judges an event before the connections change with it.
+    mutating func received(_ event: HCIPacket, _ number: Int, isOpen: (ConnectionHandle) -> Bool) {
+        guard wasReset, violation == nil else { return }
+        violation = HCIViolation(event, number: number, at: side, isOpen: isOpen)
+    }
+
+    mutating func received(data: HCIPacket, _ number: Int) {
+        if violation == nil { violation = HCIViolation(data: data, number: number, at: side) }
+    }
+
+    /// - Parameter command: the outstanding command that is answered; nil if there is none.
+    mutating func answered(_ answer: CommandAnswer, to command: HCIPacket?, _ event: HCIPacket, _ number: Int) {
+        guard violation == nil else { return }
+        if let command {
+            violation = HCIViolation(answer, event, number: number, at: side)
+            if violation == nil { violation = HCIViolation(answer, to: command, event, number: number, at: side) }
+        } else if wasReset, abandoned.remove(answer.opcode) == nil {
+            violation = HCIViolation(strayAnswer: answer, event, number: number, at: side)
+        }
+    }
+
+    /// - Parameters:
+    ///   - number: the command's number in the capture.
+    ///   - isOverdue: true if the time for the answer is over.
+    mutating func abandoned(_ command: HCIPacket, _ number: Int, isOverdue: Bool) {
+        if let opcode = command.commandOpcode { abandoned.insert(opcode) }
+        guard isOverdue, wasReset, violation == nil else { return }
+        violation = HCIViolation(unanswered: command, number: number, at: side)
+    }
+
+    mutating func completed(_ excess: OutstandingPackets.Excess, _ event: HCIPacket, _ number: Int) {
+        guard wasReset, violation == nil else { return }
+        violation = HCIViolation(excess, event, number: number, at: side)
+    }
+}

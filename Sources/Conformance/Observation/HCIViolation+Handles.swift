@@ -1,0 +1,91 @@
+import Cases
+import HCI
+import Packets
+
+/// Rules about connections and about the answers to commands.
+extension HCIViolation {
+    /// An answer to a command that is not outstanding. Core Vol 4, Part E, 4.4.
+    init?(strayAnswer answer: CommandAnswer, _ event: HCIPacket, number: Int, at side: Side) {
+        guard let command = PDUCatalog.command(opcode: answer.opcode), command.company == nil else { return nil }
+        rule = "A command is answered once (Core Vol 4, Part E, 4.4)."
+        text = "\(command.name) of the \(side.rawValue): expected no answer, since none is outstanding, got another (packet \(number))"
+        evidence = [Self.evidence(event, number, side)]
+    }
+
+    /// A command without an answer.
+    ///
+    /// - Parameter number: the command's number in the capture.
+    init(unanswered command: HCIPacket, number: Int, at side: Side) {
+        let name = command.commandOpcode.flatMap { PDUCatalog.command(opcode: $0)?.name } ?? "a command"
+        rule = "A controller answers each command (Core Vol 4, Part E, 4.4)."
+        text = "\(name) of the \(side.rawValue): expected an answer, got none (packet \(number))"
+        evidence = [Self.evidence(command, number, side, .hostToController)]
+    }
+
+    /// Checks that the return parameters have the connection or device of the command; nil for a correct answer.
+    init?(_ answer: CommandAnswer, to command: HCIPacket, _ event: HCIPacket, number: Int, at side: Side) {
+        guard answer.kind == .complete, answer.status == .success, let names = Self.echoed[answer.opcode] else { return nil }
+        let (asked, got) = (DynamicPDU(hci: command), DynamicPDU(hci: event))
+        for name in names {
+            guard let wanted = asked[name]?.integer, let found = got[name]?.integer else { continue }
+            let mask: Int128 = name == Self.device ? 0xFFFF_FFFF_FFFF : 0x0FFF
+            guard wanted & mask != found & mask else { continue }
+            // The local clock belongs to no connection. Core Vol 4, Part E, 7.5.6.
+            if answer.opcode == HCICommands.ReadClock.opcode, asked["Which_Clock"]?.integer == 0 { return nil }
+            rule = "An answer has the \(name) of its command (Core Vol 4, Part E, \(asked.declaration?.section ?? "7"))."
+            text = "\(asked.name) of the \(side.rawValue): expected \(name) \(wanted), got \(found) (packet \(number))"
+            evidence = [Self.evidence(event, number, side)]
+            return
+        }
+        return nil
+    }
+
+    /// Checks that an event is about a connection that exists, and that a new connection has a handle of its own; nil for a correct event.
+    ///
+    /// - Parameter isOpen: returns true for the handle of a connection.
+    init?(_ event: HCIPacket, number: Int, at side: Side, isOpen: (ConnectionHandle) -> Bool) {
+        guard let code = event.eventCode, let kind = Self.aboutConnections[Self.key(code, event.leSubevent)] else { return nil }
+        let pdu = DynamicPDU(hci: event)
+        guard let found = pdu[Self.handle]?.int, pdu["Status"]?.int ?? 0 == 0 else { return nil }
+        let handle = ConnectionHandle(UInt16(truncatingIfNeeded: found) & 0x0FFF)
+        guard isOpen(handle) == kind.opens else { return nil }
+        rule =
+            kind.opens
+            ? "A new connection has a handle of its own (Core Vol 4, Part E, 5.3)."
+            : "Events are about connections that exist (Core Vol 4, Part E, 5.3)."
+        let wanted = kind.opens ? "a handle that is free" : "the handle of a connection"
+        text = "\(pdu.name) of the \(side.rawValue): expected \(wanted), got \(handle.rawValue) (packet \(number))"
+        evidence = [Self.evidence(event, number, side)]
+    }
+
+    private static let handle = "Connection_Handle"
+    private static let device = "BD_ADDR"
+
+    private static func key(_ code: UInt8, _ subevent: UInt8?) -> Int { Int(code) << 8 | Int(subevent ?? 0) }
+
+    /// The events with a connection handle of LE or BR/EDR; some open the connection.
+    private static let aboutConnections: [Int: (opens: Bool, name: String)] = {
+        let opening = AlternativeEvents.all[AlternativeEvents.connectionComplete] ?? []
+        let others = [HCIEvents.ConnectionComplete.name, HCIEvents.SynchronousConnectionComplete.name]
+        var events: [Int: (opens: Bool, name: String)] = [:]
+        for event in PDUCatalog.all where event.layer == .hciEvents && event.fields.contains(where: { $0.name == handle }) {
+            // Streams have handles of their own.
+            guard !event.name.contains("CIS") else { continue }
+            let opens = opening.contains(event.name) || others.contains(event.name)
+            events[key(UInt8(truncatingIfNeeded: event.code), event.subevent.map { UInt8(truncatingIfNeeded: $0) })] = (opens, event.name)
+        }
+        return events
+    }()
+
+    /// The fields that a command and its return parameters share, by opcode.
+    private static let echoed: [UInt16: [String]] = {
+        var fields: [UInt16: [String]] = [:]
+        for command in PDUCatalog.all where command.layer == .hciCommands {
+            let names = [handle, "Handle", device].filter { name in
+                command.fields.contains { $0.name == name } && command.returns?.contains { $0.name == name } == true
+            }
+            if !names.isEmpty { fields[UInt16(truncatingIfNeeded: command.code)] = names }
+        }
+        return fields
+    }()
+}
