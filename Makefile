@@ -11,8 +11,11 @@ TESTED := BLUEBENCH_TESTING=1 swift test -c release --skip-build
 # The program as it is distributed is built apart: without both, and on Linux with Swift's libraries inside.
 DISTRIBUTED := .build/dist
 DISTRIBUTE := swift build -c release --scratch-path $(DISTRIBUTED) $(if $(filter Linux,$(shell uname)),--static-swift-stdlib)
-# The packages also contain libusb, SQLite and libcrypto: pkg-config first finds a libusb in a folder that holds archives only.
+# The packages also contain SQLite and libcrypto: pkg-config first finds a libusb in a folder that holds their archives. libusb stays
+# a shared library that can be replaced, as its licence (LGPL) requires: a copy is in lib/bluebench. Its own libudev is named, too, so
+# that a copy of that is found as well.
 STATIC := .build/static
+BESIDE := -Xlinker -rpath -Xlinker '$$ORIGIN/../lib/bluebench'
 # The tests are independent of one another: one worker for each core, which takes over what another has not begun yet.
 PYTEST := .venv/bin/python -m pytest -n auto --dist worksteal
 SWIFT_SOURCES := Package.swift Sources Tests Plugins
@@ -36,12 +39,12 @@ distributed: setup ## the program as make dist packs it and make bench measures 
 
 $(STATIC): Makefile
 	@mkdir -p $@
-	@for library in libusb-1.0 sqlite3 libcrypto; do ln -sf "$$(pkg-config --variable=libdir $$library)/lib$${library#lib}.a" $@/; done
-	@printf '%s\n' 'Name: libusb-1.0' 'Description: libusb as an archive' "Version: $$(pkg-config --modversion libusb-1.0)" \
+	@rm -f $@/*.a; for library in sqlite3 libcrypto; do ln -sf "$$(pkg-config --variable=libdir $$library)/lib$${library#lib}.a" $@/; done
+	@printf '%s\n' 'Name: libusb-1.0' 'Description: libusb, and a folder of archives' "Version: $$(pkg-config --modversion libusb-1.0)" \
 		'Libs: -L$(CURDIR)/$(STATIC) -lusb-1.0 -l:libudev.so.1' "Cflags: $$(pkg-config --cflags libusb-1.0)" >$@/libusb-1.0.pc
 
-dist: setup $(STATIC) ## build/dist: an archive and a Debian package, tried in an empty Debian 12
-	PKG_CONFIG_PATH=$(CURDIR)/$(STATIC) $(DISTRIBUTE) --product bluebench
+dist: setup $(STATIC) ## build/dist: an archive, a Debian package and a Python wheel, tried in an empty Debian 12 and a new environment
+	PKG_CONFIG_PATH=$(CURDIR)/$(STATIC) $(DISTRIBUTE) $(BESIDE) --product bluebench
 	PKG_CONFIG_PATH=$(CURDIR)/$(STATIC) $(DISTRIBUTE) --product generate-manual
 	.ci/dist --try
 
