@@ -55,6 +55,14 @@ struct SurveyTests {
         var found = try Self.survey(kind)
         found.device.name = "a \"b\" \\ \u{7}c: #d"
         found.declares = .init(servicesChange: true, bonds: false, readvertisesWithin: .seconds(3))
+        found.declares.protects = [
+            .init(characteristic: 0x2A52, needs: .longKey, value: [1, 1], access: [.write]), .init(characteristic: 0x2A37),
+        ]
+        found.declares.sends = [
+            .init(characteristic: 0x2A37, within: .seconds(2)),
+            .init(characteristic: 0x2A52, within: .milliseconds(300), stimulus: .init(characteristic: 0x2A52, value: [4, 1])),
+        ]
+        found.declares.changes = .init(characteristic: 0x2A55, value: [6, 1], undo: [6, 0])
         found.leaveOut = [
             .init(what: .cases("accessory-*"), because: "because"), .init(what: .characteristic(0x2A37), because: "it moves"),
         ]

@@ -26,7 +26,7 @@ KEYS = PairingDelegate.KeyDistribution
 GIVEN = KEYS.DISTRIBUTE_ENCRYPTION_KEY | KEYS.DISTRIBUTE_IDENTITY_KEY
 
 # The product's own characteristics: 128-bit UUIDs that differ in two octets.
-TEXT, TABLE, SMALL, CONTROL, SECRET, LONG_SECRET, LOCK, OPERATOR, STRONG, PRIVATE, COUNTER, SIGNED_VALUE, HIDDEN, COMMANDED, COMMON = range(1, 16)
+TEXT, TABLE, SMALL, CONTROL, SECRET, LONG_SECRET, LOCK, OPERATOR, STRONG, PRIVATE, COUNTER, SIGNED_VALUE, HIDDEN, COMMANDED, COMMON, MODULE = range(1, 17)
 
 
 def own(number):
@@ -84,6 +84,7 @@ DECLARES = f"""declares:
     - {{characteristic: "{text(own(OPERATOR))}", needs: authentication}}
     - {{characteristic: "{text(own(STRONG))}", needs: longKey}}
     - {{characteristic: "{text(own(PRIVATE))}"}}
+  changes: {{characteristic: "{text(own(MODULE))}", value: "01", undo: "00"}}
   sends:
     - {{characteristic: "2A19", within: 2 s}}
     - {{characteristic: "{text(own(COUNTER))}", within: 2 s}}
@@ -110,7 +111,9 @@ class Tally(Server):
 
     def __init__(self):
         self.database = Database()
-        super().__init__(self.layout(self.database).close())
+        super().__init__([])
+        self.attributes = self.layout(self.database).close()
+        self.free = self.database.next
         for row in self.attributes:
             self.finish(row)
 
@@ -148,6 +151,7 @@ class Tally(Server):
         self.common = db.characteristic(own(COMMON), READ, octets(40, 9))
         db.characteristic(own(SIGNED_VALUE), READ | SIGNED, b"\x05")
         db.characteristic(own(HIDDEN), WRITE, writes=0, most=8)
+        db.characteristic(own(MODULE), WRITE, writes=0, least=1, most=1, on_write=lambda link, value: link.later(0.1, lambda: self.plug(value[0])))
         self.commanded = db.characteristic(own(COMMANDED), READ | COMMAND, b"\x07\x08", writes=0, most=8)
 
     def guarded_values(self, db):
@@ -157,6 +161,23 @@ class Tally(Server):
         db.characteristic(own(OPERATOR), READ, b"\x61", reads=AUTHENTICATED)
         db.characteristic(own(STRONG), READ, b"\x62", reads=LONG_KEY)
         self.private = db.characteristic(own(PRIVATE), NOTIFY, b"\x0f", guard=ENCRYPTED)
+
+    # A module with a service of its own
+
+    def plug(self, is_there):
+        plugged = [row for row in self.attributes if row.handle >= self.free]
+        if is_there == bool(plugged):
+            return
+        if is_there:
+            module = Database()
+            module.next = self.free
+            module.service(own(60))
+            module.characteristic(own(61), READ, b"plugged in")
+            plugged = module.close()
+            self.attributes += plugged
+        else:
+            self.attributes = self.attributes[:-len(plugged)]
+        self.database_changed(plugged[0].handle, plugged[-1].handle)
 
     # Below ATT
 
@@ -249,6 +270,8 @@ async def serve(target, change=""):
             session = device.smp_manager.sessions.get(connection.handle)
             link.level = ENCRYPTED if connection.encryption else 0
             link.key_size = session.agreed_size if session else sizes.get(peer, 16)
+            if link.level and link.client:
+                server.secured(link)
 
         def paired(_):
             if server.bonds_are_kept:

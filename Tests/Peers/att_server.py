@@ -79,6 +79,8 @@ class Link:
     is_open: bool = True
     is_aware: bool = True
     was_refused: bool = False
+    is_told: bool = False
+    """True while an indication of Service Changed waits for its confirmation."""
 
 
 class Server:
@@ -90,6 +92,8 @@ class Server:
         self.attributes = attributes
         self.bonds = {}
         self.links = []
+        self.changed = None
+        """The value of Service Changed."""
 
     # Attributes
 
@@ -227,6 +231,8 @@ class Server:
         return self.configuration(link, attribute.configuration)
 
     def may_send(self, link, attribute):
+        if attribute is not self.changed and self.is_out_of_sync(link):
+            return False
         return not self.security_fault(link, attribute.configuration.writes)
 
     def tell(self, link, attribute, value):
@@ -253,6 +259,8 @@ class Server:
         link.send(b"\x1d" + short(attribute.handle) + self.told(link, value))
 
     def confirmed(self, link):
+        if link.is_told:
+            link.is_told, link.is_aware = False, True
         link.is_waiting = False
         if link.indications:
             self.indicate(link, *link.indications.pop(0))
@@ -282,7 +290,9 @@ class Server:
         try:
             if opcode not in self.supports:
                 raise Refusal(NOT_SUPPORTED, self.unsupported_handle(body))
-            if opcode != 0x02 and (fault := self.awareness_fault(link)):
+            if opcode == 0x08 and body[4:] == short(DATABASE_HASH):
+                self.reads_hash(link)
+            elif opcode not in (0x02, 0x18) and (fault := self.awareness_fault(link)):
                 raise Refusal(fault, self.first_handle(body))
             if len(pdu) > link.mtu:
                 raise Refusal(INVALID_PDU)
@@ -302,15 +312,52 @@ class Server:
     def error(self, opcode, handle, code):
         return bytes([0x01, opcode]) + short(handle) + bytes([code])
 
+    def is_out_of_sync(self, link):
+        return not link.is_aware and self.is_robust(link)
+
+    def is_robust(self, link):
+        return bool(self.store(link)["features"][0] & 1)
+
     def awareness_fault(self, link):
         """Robust caching: a client that does not know of a change is told once. Core Vol 3, Part G, 2.5.2.1."""
-        if link.is_aware or not self.store(link)["features"][0] & 1:
+        if not self.is_out_of_sync(link):
             return None
         if link.was_refused:
             link.is_aware = True
             return None
         link.was_refused = True
         return OUT_OF_SYNC
+
+    def reads_hash(self, link):
+        link.is_aware = True
+
+    def database_changed(self, first, last):
+        """Tells each client that has subscribed, at once or when it is back. Core Vol 3, Part G, 7.1."""
+        value = self.change_value(first, last)
+        present = {link.client for link in self.links if self.keeps(link)}
+        for client in self.bonds:
+            if client not in present:
+                self.changed_while_away(client, value)
+        for link in self.links:
+            link.is_aware, link.was_refused = False, False
+            self.tell_change(link, value)
+
+    def change_value(self, first, last):
+        return short(first) + short(last)
+
+    def changed_while_away(self, client, value):
+        self.bonds[client]["change"] = value
+
+    def tell_change(self, link, value):
+        if self.changed and self.wants(link, self.changed) & 2:
+            link.is_told = True
+            self.indicate(link, self.changed, value)
+
+    def secured(self, link):
+        """The link of a bonded client is encrypted."""
+        if value := self.store(link).pop("change", None):
+            link.is_aware, link.was_refused = False, False
+            self.tell_change(link, value)
 
     def exchange_mtu(self, link, body):
         [theirs] = struct.unpack("<H", body)
@@ -462,6 +509,8 @@ class Server:
         return b"\x13"
 
     def command(self, link, pdu):
+        if self.is_out_of_sync(link):
+            return
         if pdu[0] == 0x52:
             try:
                 attribute = self.find(*struct.unpack("<H", pdu[1:3]))

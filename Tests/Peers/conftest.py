@@ -27,7 +27,8 @@ def pytest_terminal_summary(terminalreporter):
         for report in terminalreporter.stats.get(outcome, []):
             for key, kind in report.user_properties:
                 if key == "corpus" and report.when == "call":
-                    counts[kind][outcome] += 1
+                    name, passed, failed = kind if isinstance(kind, (list, tuple)) else (kind, outcome == "passed", outcome == "failed")
+                    counts[name].update(passed=passed, failed=failed)
     if counts:
         terminalreporter.section("products")
         terminalreporter.write_line(f"{'kind':<28}{'tried':>7}{'right':>7}{'wrong':>7}")

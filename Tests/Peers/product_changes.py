@@ -25,6 +25,13 @@ def finish(condition, **fields):
         name: value(attribute) if callable(value) else value for name, value in fields.items()}) if condition(self, attribute) else None
 
 
+def renamed(number, other):
+    """The characteristic has another UUID."""
+    return finish(
+        lambda self, a: a.is_of(number) or a.is_of(CHARACTERISTIC) and a.value[3:] == short(number),
+        type=lambda a: a.type if a.is_of(CHARACTERISTIC) else other, value=lambda a: a.value[:3] + other if a.is_of(CHARACTERISTIC) else a.value)
+
+
 def is_service(number):
     return lambda self, a: a.is_of(PRIMARY) and a.value == short(number)
 
@@ -118,6 +125,42 @@ defect("indications-not-configured", "subscribe/indications", check_configuratio
     short(self.configuration(link, a) & 1) if a.is_of(CONFIGURATION) else T.value(self, link, a)))
 defect("configuration-refused", "subscribe/indications", check_configuration=lambda self, a, bits: (_ for _ in ()).throw(Refusal(att.NO_WRITE)) if bits & 2 else None)
 
+# Changes of the services, and two clients
+
+defect("hash-of-the-start", "change/hash-follows", database_hash=lambda self: setattr(self, "first", getattr(self, "first", None) or T.database_hash(self)) or self.first)
+defect("hash-counts-changes", "change/hash-follows", database_changed=lambda self, first, last: (
+    setattr(self, "changes", getattr(self, "changes", 0) + 1), T.database_changed(self, first, last))[1],
+    database_hash=lambda self: T.database_hash(self)[:-1] + bytes([getattr(self, "changes", 0) // 2 & 0xFF]))
+defect("change-of-one-handle", "change/service-changed", change_value=lambda self, first, last: short(first) + short(first))
+defect("change-elsewhere", "change/service-changed", change_value=lambda self, first, last: short(1) + short(first - 1))
+defect("change-upside-down", "change/service-changed", change_value=lambda self, first, last: short(last) + short(first))
+defect("change-of-two-octets", "change/service-changed", change_value=lambda self, first, last: short(first))
+defect("change-untold", "change/service-changed", tell_change=nothing)
+defect("change-notified", "change/service-changed", tell_change=lambda self, link, value: self.notify(link, self.changed, value) if self.wants(link, self.changed) else None)
+defect("change-told-to-all", "change/unsubscribed", tell_change=lambda self, link, value: self.indicate(link, self.changed, value))
+defect("change-not-told-later", "change/told-later", changed_while_away=nothing)
+defect("change-told-later-elsewhere", "change/told-later", changed_while_away=lambda self, client, value: T.changed_while_away(self, client, b"\1\0\1\0"))
+defect("never-out-of-sync", "change/out-of-sync", awareness_fault=nothing)
+defect("always-out-of-sync", "change/out-of-sync", awareness_fault=lambda self, link: att.OUT_OF_SYNC if self.is_out_of_sync(link) else None)
+defect("out-of-sync-as-unlikely", "change/out-of-sync", answers=answers(lambda all, link, pdu: [
+    answer[:4] + b"\x0e" if answer[:1] == b"\1" and answer[4:] == b"\x12" else answer for answer in all]))
+defect("hash-leaves-unaware", "change/aware-by-hash", reads_hash=nothing)
+defect("hash-out-of-sync", "change/aware-by-hash", reads_hash=lambda self, link: (_ for _ in ()).throw(Refusal(att.OUT_OF_SYNC)) if self.is_out_of_sync(link) else None)
+defect("everybody-out-of-sync", "change/without-robust-caching", is_robust=lambda self, link: True)
+defect("bonded-client-aware", "change/out-of-sync-later", secured=nothing)
+defect("stranger-out-of-sync", "change/out-of-sync-later", database_changed=lambda self, first, last: (
+    setattr(self, "is_changed", True), T.database_changed(self, first, last))[1], opened=lambda self, link: (
+    T.opened(self, link), setattr(link, "is_aware", not getattr(self, "is_changed", False)))[0])
+defect("features-of-the-last-link", "change/features-kept", set_features=lambda self, link, value: setattr(self, "last", value),
+       value=lambda self, link, a: getattr(self, "last", b"\0") if a.is_of(att.CLIENT_FEATURES) else T.value(self, link, a))
+defect("features-forgotten", "change/features-kept", closed=lambda self, link: (T.closed(self, link), [state.update(features=b"\0") for state in self.bonds.values()])[0])
+legal("change-of-everything", "Core Vol 3, Part G, 7.1", change_value=lambda self, first, last: b"\1\0\xff\xff")
+legal("change-of-more", "Core Vol 3, Part G, 7.1", change_value=lambda self, first, last: short(first - 3) + short(last + 9))
+legal("change-in-two-parts", "Core Vol 3, Part G, 7.1", tell_change=lambda self, link, value: (
+    T.tell_change(self, link, value[:2] + value[:2]), T.tell_change(self, link, short(value[0] + 1) + value[2:]))[0])
+legal("change-told-after-10-s", "Core Vol 3, Part G, 7.1", tell_change=lambda self, link, value: link.later(10, lambda: link.is_open and T.tell_change(self, link, value)) and None)
+legal("no-client-features", "Core Vol 3, Part G, 7.2", finish=renamed(att.CLIENT_FEATURES, own(91)), awareness_fault=nothing)
+
 # Advertising
 
 
@@ -195,9 +238,7 @@ legal("slow-answers", "Core Vol 3, Part F, 3.3.3", received=lambda self, link, p
     None if [link.later(0.7, lambda answer=answer: link.send(answer)) for answer in self.answers(link, pdu)] or True else None)
     if pdu and not pdu[0] & 0x41 and pdu[0] != 0x1E else T.received(self, link, pdu))
 legal("no-device-information", "Core Vol 3, Part G, 3.1", finish=finish(lambda self, a: a.value == short(0x180A), value=short(0x181C)))
-legal("no-service-changed", "Core Vol 3, Part G, 7.1", finish=finish(
-    lambda self, a: a.type == short(SERVICE_CHANGED) or a.is_of(CHARACTERISTIC) and a.value[3:] == short(SERVICE_CHANGED),
-    type=lambda a: a.type if a.is_of(CHARACTERISTIC) else own(90), value=lambda a: a.value[:3] + own(90) if a.is_of(CHARACTERISTIC) else a.value))
+legal("no-service-changed", "Core Vol 3, Part G, 7.1", finish=renamed(SERVICE_CHANGED, own(90)))
 
 
 def arranged(*parts):

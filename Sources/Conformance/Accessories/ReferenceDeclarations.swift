@@ -5,6 +5,7 @@ extension DeviceDescription.Declares {
     mutating func addReference() {
         if protects.isEmpty { protects = Self.referenceProtection }
         if sends.isEmpty { sends = Self.referenceSenders }
+        changes = changes ?? .init(characteristic: ReferenceAccessory.uuid(0x17), value: [6, 1, 0, 0], undo: [6, 0, 0, 0])
     }
 
     private static let referenceProtection: [DeviceDescription.Protected] =

@@ -48,7 +48,7 @@ enum NamedActions {
         OpenEcho.self,
         TellFeatures.self, SendLMP.self,
         ConnectClassic.self, SecureClassic.self, PairClassic.self, PowerCycle.self, LookAtKeys.self, ClaimKeys.self,
-        TakeNewIdentity.self,
+        TakeNewIdentity.self, TakeFirstIdentity.self, RememberDatabase.self, JudgeServiceChange.self,
         LosePacket.self, OfferSerialEcho.self, OfferAttributes.self, AcceptBridging.self, BridgeOver.self, LookAtStream.self,
     ]
 

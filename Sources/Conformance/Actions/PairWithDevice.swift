@@ -19,7 +19,7 @@ enum PairWithDevice: NamedAction {
     }
     static let results = [
         "model", "level", "keySize", "secureConnections", "bonded", "io", "requirements", "size", "keys", "publicKey", "random",
-        "identityFault",
+        "identityFault", "identity", "identityType",
     ]
     static let needsHost = true
 
@@ -42,7 +42,8 @@ enum PairWithDevice: NamedAction {
             ("size", .number(Int(record.response?.maximumEncryptionKeySize ?? 0))),
             ("keys", .number(Int(record.response?.responderKeyDistribution.rawValue ?? 0))),
             ("publicKey", .octets(record.publicKey?.publicKeyX ?? [])), ("random", .octets(record.random ?? [])),
-            ("identityFault", .text(identityFault(of: link))),
+            ("identityFault", .text(identityFault(of: link))), ("identity", .text(result.peer.address.digits)),
+            ("identityType", .number(Int(result.peer.address.kind.rawValue))),
         ])
     }
 

@@ -37,6 +37,11 @@ final class CaseBench {
     var rule: AccessoryProfile.Rule?
     /// The bench's hosts on the endpoints, for cases that use them.
     var hosts: [Side: HostDriver] = [:]
+    /// The attributes of the device under test that a case remembers, and the position in the log since then.
+    var remembered: [ShownAttribute] = []
+    var rememberedSince = 0
+    /// The address and the keys of a side before it took another identity.
+    private var firstIdentity: [Side: (DeviceAddress, KeyStore)] = [:]
     private let hostSides: Set<Side>
     private let kind: SubjectKind
     private let accessory: AccessoryConduct
@@ -146,10 +151,22 @@ final class CaseBench {
     /// Resets a side and starts a new host without bonds under a new static address, so that the other side does not know it.
     func takeNewIdentity(_ side: Side) async throws {
         guard let end = ends[side], let host = hosts[side] else { throw StepFailure(.bench, "there is no host at the \(side.rawValue)") }
+        if firstIdentity[side] == nil, let address = end.address { firstIdentity[side] = (address, host.storedKeys) }
         await host.stop()
         try await ask(end, HCICommands.Reset())
         try await takeAddress(end, .drawn)
         hosts[side] = try await startHost(on: end)
+    }
+
+    /// Resets a side and starts a new host with the address and the bonds that it had before it took another identity.
+    func takeFirstIdentity(_ side: Side) async throws {
+        guard let end = ends[side], let host = hosts[side], let (address, keys) = firstIdentity[side] else {
+            throw StepFailure(.bench, "the \(side.rawValue) has had no other identity")
+        }
+        await host.stop()
+        try await ask(end, HCICommands.Reset())
+        try await takeAddress(end, .fixed(address))
+        hosts[side] = try await startHost(on: end, keys: keys)
     }
 
     private func advertises(_ side: Side) -> Bool {

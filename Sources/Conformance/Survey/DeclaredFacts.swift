@@ -5,11 +5,13 @@ import Packets
 struct DeclaredFacts {
     private(set) var lists: [(String, [CaseValue])]
 
-    static let names = ["guardedReads", "guardedWrites", "guardedCommands", "guardedSubscriptions", "sending", "sendingIndications"]
+    static let names = [
+        "guardedReads", "guardedWrites", "guardedCommands", "guardedSubscriptions", "sending", "sendingIndications", "changing",
+    ]
     /// The fields beside those of a characteristic.
     static let fields: [String: ValueShape] = [
         "needs": .any, "offered": .octets, "other": .octets, "seconds": .number(1...60), "stimuli": .number(0...1),
-        "stimulus": .number(0...0xFFFF), "command": .octets,
+        "stimulus": .number(0...0xFFFF), "command": .octets, "undo": .octets,
     ]
 
     private typealias Found = (service: DeviceDescription.Service, found: DeviceDescription.Characteristic)
@@ -35,6 +37,7 @@ struct DeclaredFacts {
             ("guardedCommands", guards(.write, Self.commands, writes: true)),
             ("guardedSubscriptions", guards(.subscribe, Self.notify | Self.indicate).filter(Self.isConfigurable)),
             ("sending", sends(Self.notify)), ("sendingIndications", sends(Self.indicate)),
+            ("changing", declares.changes.map { Self.records($0, all) } ?? []),
         ]
     }
 
@@ -48,6 +51,18 @@ struct DeclaredFacts {
         record["offered"] = .octets(entry.value ?? [])
         record["other"] = .octets((entry.value ?? []).map { $0 ^ 1 })
         return .record(record)
+    }
+
+    /// The characteristic that changes the services; none if the device does not have it.
+    private static func records(
+        _ change: DeviceDescription.ServiceChange, _ all: [(DeviceDescription.Service, DeviceDescription.Characteristic)]
+    ) -> [CaseValue] {
+        all.filter { $1.uuid == change.characteristic }.prefix(1).map { service, found in
+            var record = DeviceFacts.record(found, in: service)
+            record["command"] = .octets(change.value)
+            record["undo"] = .octets(change.undo)
+            return .record(record)
+        }
     }
 
     /// Returns nil if the device does not have the characteristic of the stimulus.

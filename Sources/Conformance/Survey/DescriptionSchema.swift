@@ -23,6 +23,7 @@ public enum DescriptionSchema {
             "services": rows(service),
             "declares": object([
                 "servicesChange": truth, "bonds": truth, "readvertisesWithin": line, "protects": rows(protected), "sends": rows(sender),
+                "changes": change,
             ]),
             "leaveOut": rows(object(["case": line, "characteristic": line, "because": line], required: ["because"])),
             "remarks": ["type": "array", "items": line],
@@ -64,6 +65,10 @@ public enum DescriptionSchema {
     private static var sender: Schema {
         let after = object(["characteristic": line, "value": octets], required: ["characteristic", "value"])
         return object(["characteristic": line, "within": line, "after": after], required: ["characteristic", "within"])
+    }
+
+    private static var change: Schema {
+        object(["characteristic": line, "value": octets, "undo": octets], required: ["characteristic", "value", "undo"])
     }
 
     // MARK: Parts

@@ -157,13 +157,14 @@ private struct DescriptionReader {
 
     private mutating func declares(_ node: Node) -> DeviceDescription.Declares {
         var declares = DeviceDescription.Declares()
-        part(node, "declares", ["servicesChange", "bonds", "readvertisesWithin", "protects", "sends"]) { reader, keys in
+        part(node, "declares", ["servicesChange", "bonds", "readvertisesWithin", "protects", "sends", "changes"]) { reader, keys in
             if let node = keys.take("servicesChange") { declares.servicesChange = reader.source.truth(node, "servicesChange") }
             if let node = keys.take("bonds") { declares.bonds = reader.source.truth(node, "bonds") }
             declares.readvertisesWithin = reader.source.duration(
                 keys.take("readvertisesWithin"), "readvertisesWithin", atMost: .seconds(600))
             declares.protects = reader.rows(keys.take("protects"), "protects") { $0.protected($1) }
             declares.sends = reader.rows(keys.take("sends"), "sends") { $0.sender($1) }
+            if let node = keys.take("changes") { declares.changes = reader.change(node) }
         }
         return declares
     }
@@ -196,6 +197,18 @@ private struct DescriptionReader {
             if within == nil { reader.source.report(node, "`within:` is the time until it sends: 2 s") }
             found = DeviceDescription.Sender(characteristic: uuid, within: within ?? .seconds(1))
             if let after = keys.take("after") { found?.stimulus = reader.stimulus(after) }
+        }
+        return found
+    }
+
+    private mutating func change(_ node: Node) -> DeviceDescription.ServiceChange? {
+        var found: DeviceDescription.ServiceChange?
+        part(node, "a change of services", ["characteristic", "value", "undo"]) { reader, keys in
+            let uuid = reader.uuid(keys.take("characteristic"), at: node)
+            guard let value = reader.octets(keys.take("value"), "value"), let undo = reader.octets(keys.take("undo"), "undo") else {
+                return reader.source.report(node, "`value:` changes the services, `undo:` is written to change them back")
+            }
+            found = DeviceDescription.ServiceChange(characteristic: uuid, value: value, undo: undo)
         }
         return found
     }

@@ -56,6 +56,7 @@ extension DeviceDescription {
         if let bonds = declares.bonds { pairs.append("bonds: \(bonds)") }
         if let time = declares.readvertisesWithin { pairs.append("readvertisesWithin: \(time.text)") }
         if !declares.protects.isEmpty { pairs.append("protects: [\(declares.protects.map(Self.text).joined(separator: ", "))]") }
+        if let change = declares.changes { pairs.append("changes: \(Self.text(change))") }
         if !declares.sends.isEmpty { pairs.append("sends: [\(declares.sends.map(Self.text).joined(separator: ", "))]") }
         var lines = ["declares: {\(pairs.joined(separator: ", "))}", leaveOut.isEmpty ? "leaveOut: []" : "leaveOut:"]
         for entry in leaveOut {
@@ -73,6 +74,10 @@ extension DeviceDescription {
         let value = entry.value.map { ", value: \(octets($0))" } ?? ""
         return "{characteristic: \(quoted(entry.characteristic.digits)), needs: \(entry.needs.rawValue)\(value), "
             + "access: \(list(entry.access.map(\.rawValue)))}"
+    }
+
+    private static func text(_ change: ServiceChange) -> String {
+        "{characteristic: \(quoted(change.characteristic.digits)), value: \(octets(change.value)), undo: \(octets(change.undo))}"
     }
 
     private static func text(_ entry: Sender) -> String {

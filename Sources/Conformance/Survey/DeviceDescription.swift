@@ -113,6 +113,8 @@ public struct DeviceDescription: Sendable, Hashable {
         public var readvertisesWithin: Microseconds?
         public var protects: [Protected] = []
         public var sends: [Sender] = []
+        /// Nil if no write changes the services.
+        public var changes: ServiceChange?
     }
 
     /// A characteristic whose value needs protection.
@@ -140,6 +142,13 @@ public struct DeviceDescription: Sendable, Hashable {
     public struct Stimulus: Sendable, Hashable {
         public var characteristic: BluetoothUUID
         public var value: [UInt8]
+    }
+
+    /// A write after which the device has other services, and the one after which it has the same as before.
+    public struct ServiceChange: Sendable, Hashable {
+        public var characteristic: BluetoothUUID
+        public var value: [UInt8]
+        public var undo: [UInt8]
     }
 
     /// An excluded case, suite or characteristic.

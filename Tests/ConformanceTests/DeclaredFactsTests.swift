@@ -1,0 +1,82 @@
+import Packets
+import Testing
+import Timing
+
+@testable import Cases
+@testable import Conformance
+
+/// What a device's maker declares, as lists for cases; and the Service Changed ranges, held against two databases.
+struct DeclaredFactsTests {
+    private static let properties = ["read": 0x02, "command": 0x04, "write": 0x08, "notify": 0x10, "indicate": 0x20]
+
+    private static func facts(_ declares: DeviceDescription.Declares) -> [String: [CaseRecord]] {
+        let service = DeviceDescription.Service(uuid: 0x1808, start: 1, end: 20)
+        let rows: [(BluetoothUUID, UInt16, [String])] = [
+            (0x2A18, 3, ["notify"]), (0x2A52, 6, ["write", "indicate"]), (0x2A51, 9, ["read"]), (0x2A00, 11, ["read", "write", "command"]),
+        ]
+        let all = rows.map { uuid, handle, names in
+            var found = DeviceDescription.Characteristic(
+                uuid: uuid, declaration: handle - 1, handle: handle, end: handle + 1,
+                properties: names.reduce(0) { $0 | (properties[$1] ?? 0) })
+            if names.contains("notify") || names.contains("indicate") {
+                found.descriptors = [.init(uuid: .clientConfiguration, handle: handle + 1)]
+            }
+            return (service, found)
+        }
+        return Dictionary(uniqueKeysWithValues: DeclaredFacts(declares, all).lists).mapValues { list in
+            list.compactMap { if case .record(let record) = $0 { record } else { nil } }
+        }
+    }
+
+    /// The lists in which each entry of `protects:` appears, by what the characteristic offers and the entry says.
+    @Test(
+        arguments: [
+            (.init(characteristic: 0x2A51), ["guardedReads"]), (.init(characteristic: 0x2A52), ["guardedSubscriptions"]),
+            (.init(characteristic: 0x2A52, value: [1]), ["guardedSubscriptions", "guardedWrites"]),
+            (.init(characteristic: 0x2A00, value: [1]), ["guardedCommands", "guardedReads", "guardedWrites"]),
+            (.init(characteristic: 0x2A00, value: [1], access: [.read]), ["guardedReads"]),
+            (.init(characteristic: 0x2A18, access: [.write]), []), (.init(characteristic: 0x2AFF), []),
+        ] as [(DeviceDescription.Protected, [String])])
+    func aProtectedValueIsGuardedByAccess(_ entry: DeviceDescription.Protected, _ names: [String]) {
+        var declares = DeviceDescription.Declares()
+        declares.protects = [entry]
+        #expect(Self.facts(declares).filter { !$0.value.isEmpty }.keys.sorted() == names)
+    }
+
+    @Test func aSenderIsListedByItsPropertyWithItsStimulus() throws {
+        var declares = DeviceDescription.Declares()
+        declares.sends = [
+            .init(characteristic: 0x2A18, within: .milliseconds(1_200)),
+            .init(characteristic: 0x2A52, within: .seconds(1), stimulus: .init(characteristic: 0x2A52, value: [4, 1])),
+            .init(characteristic: 0x2A52, within: .seconds(1), stimulus: .init(characteristic: 0x2AFF, value: [4])),
+        ]
+        declares.changes = .init(characteristic: 0x2A00, value: [6, 1], undo: [6, 0])
+        let facts = Self.facts(declares)
+        let sending = try #require(facts["sending"]?.first)
+        #expect(sending["handle"] == .number(3) && sending["seconds"] == .number(2) && sending["stimuli"] == .number(0))
+        let indications = try #require(facts["sendingIndications"])
+        #expect(indications.count == 1 && indications[0]["stimulus"] == .number(6) && indications[0]["command"] == .octets([4, 1]))
+        let changing = try #require(facts["changing"]?.first)
+        #expect(changing["handle"] == .number(11) && changing["command"] == .octets([6, 1]) && changing["undo"] == .octets([6, 0]))
+    }
+
+    @Test(
+        arguments: [
+            ([[1, 0, 0xFF, 0xFF]], [4, 9], nil), ([[4, 0, 4, 0], [9, 0, 9, 0]], [4, 9], nil), ([[4, 0, 8, 0]], [4, 9], "handle 9"),
+            ([], [4], "got nothing"), ([[4, 0]], [4], "the first and the last handle"), ([[9, 0, 4, 0]], [4], "the first and the last"),
+            ([[0, 0, 9, 0]], [4], "the first and the last"),
+        ] as [([[UInt8]], [UInt16], String?)])
+    func serviceChangedHoldsEachChangedHandle(_ ranges: [[UInt8]], _ handles: [UInt16], _ text: String?) {
+        let fault = ShownAttribute.fault(inRanges: ranges, for: handles)
+        #expect(text.map { fault?.contains($0) == true } ?? (fault == nil), "\(fault ?? "")")
+    }
+
+    @Test func databasesDifferWhereAnAttributeWasAddedRemovedOrAltered() {
+        let old = [ShownAttribute(handle: 1, type: 0x2800, value: [0, 24]), ShownAttribute(handle: 2, type: 0x2803, value: [2, 3, 0])]
+        var new = old
+        #expect(ShownAttribute.differences(old, new).isEmpty && ShownAttribute.hash(of: old) == ShownAttribute.hash(of: new))
+        new[1].value[0] = 10
+        new.append(ShownAttribute(handle: 7, type: 0x2A00))
+        #expect(ShownAttribute.differences(old, new) == [2, 7] && ShownAttribute.hash(of: old) != ShownAttribute.hash(of: new))
+    }
+}

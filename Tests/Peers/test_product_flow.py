@@ -1,0 +1,69 @@
+"""The documented flow: a product with a defect is surveyed, its maker declares what it promises, and `run accessory --device` judges it by the file."""
+
+import concurrent.futures
+import json
+import os
+import random
+import sys
+
+import att_product
+import pairing_faults
+import products
+from support import HERE, Process, dongles, run_bench
+from test_att_server import BELOW, CHANGES, DEFECTS
+from test_pairing_faults import PLANTED as PAIRING
+from test_products import OF_BUMBLE, PLANTED
+
+SOAK = "SOAK" in os.environ
+SEED = int(os.environ.get("SAMPLE", "1"))
+TRIED = 20 if SOAK else 2
+ALL = sorted([("own server", name, "") for name in DEFECTS] + [("pairing", fault, "") for fault, _, _ in PAIRING]
+             + [("Bumble's server", fault, kind) for fault, kind, _, _ in PLANTED])
+
+
+def product(server, change, kind):
+    """The program of a product with its arguments, its name, and what its maker declares."""
+    if server == "own server":
+        return ["att_product.py", change], att_product.NAME, CHANGES[change].methods.get("declares", att_product.DECLARES)
+    if server == "pairing":
+        return ["pairing_faults.py", change], pairing_faults.NAME, "declares: {bonds: true}\n"
+    return ["products.py", kind, change], products.ADDRESS, "declares: {}\n"
+
+
+def judge(folder, server, change, kind):
+    """The cases that FAIL and are not about Bumble."""
+    (program, *arguments), peer, declares = product(server, change, kind)
+    description, results = folder / "wire.yaml", folder / "results.json"
+    with dongles(2, virtual_time=True) as ports:
+        tester = f"tcp:127.0.0.1:{ports[0]},virtual-time"
+        with Process(sys.executable, HERE / program, f"virtual:127.0.0.1:{ports[1]}", *arguments) as device:
+            device.wait_for("advertising")
+            survey = run_bench("survey", tester, "--peer", peer, "--bonds", "none").stdout
+    assert "declares: {}\n" in survey, survey
+    description.write_text(survey.replace("declares: {}\n", declares))
+    with dongles(2, virtual_time=True) as ports:
+        tester = f"tcp:127.0.0.1:{ports[0]},virtual-time"
+        with Process(sys.executable, HERE / program, f"virtual:127.0.0.1:{ports[1]}", *arguments) as device:
+            device.wait_for("advertising")
+            done = run_bench(
+                "run", "accessory", "--tester", tester, "--peer", peer, "--device", description, "--bonds", "none", "--json", results, expected=None,
+                timeout=900)
+    assert results.exists(), done.stdout + done.stderr
+    cases = json.loads(results.read_text())["cases"]
+    return {case["id"]: case["message"] for case in cases if case["verdict"] == "FAIL" and case["id"].split("[")[0] not in (
+        BELOW if server == "own server" else BELOW | OF_BUMBLE)}
+
+
+def test_defects_drawn_at_random_are_found_by_the_documented_flow(tmp_path, record_property):
+    drawn = random.Random(SEED).sample(ALL, TRIED)
+
+    def found(row):
+        folder = tmp_path / row[1]
+        folder.mkdir()
+        return judge(folder, *row)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        failed = dict(zip(drawn, pool.map(found, drawn)))
+    missed = [row for row, cases in failed.items() if not cases]
+    record_property("corpus", ["documented flow", TRIED - len(missed), len(missed)])
+    # One of twenty may be missed.
+    assert len(missed) <= TRIED // 20, missed
