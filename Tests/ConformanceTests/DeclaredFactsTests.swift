@@ -5,7 +5,7 @@ import Timing
 @testable import Cases
 @testable import Conformance
 
-/// What a device's maker declares, as lists for cases; and the Service Changed ranges, held against two databases.
+/// The lists for cases that follow from a maker's declarations; and the Service Changed ranges, held against two databases.
 struct DeclaredFactsTests {
     private static let properties = ["read": 0x02, "command": 0x04, "write": 0x08, "notify": 0x10, "indicate": 0x20]
 
