@@ -109,6 +109,7 @@ soak: test-build ## a hundred orders of the cases, each with another seed; the l
 
 vm: release ## a Debian kernel under QEMU uses our virtual dongles: btmgmt, hci-tester, BlueZ's GATT server, bluebench in the guest
 	python3 Tests/VM/vm.py --bluebench $(BLUEBENCH)
+	Tools/vm --bluebench $(BLUEBENCH) --accessory heart-rate --run 'bluetoothctl --timeout 10 scan le' | grep "Bluebench Heart Rate"
 
 docs: setup ## docs/guide/quirks.md and docs/guide/chips; the reference page of all PDUs, and DocC pages of Packets and Host, in build/docs
 	swift build --product PDUTool

@@ -148,8 +148,8 @@ def test_a_minute_of_two_connected_hosts_takes_no_minute(ports_of_a_world):
 
     took = in_virtual_time(minute())
     print(f"60 s of virtual time took {took:.2f} s")
-    # A limit that a broken clock exceeds, and a slow machine does not.
-    assert took < 40
+    # A limit that a broken clock exceeds, and a slow machine does not; the long series holds the figure.
+    assert took < (2 if SOAK else 40)
 
 
 @pytest.fixture

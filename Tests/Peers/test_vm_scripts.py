@@ -1,10 +1,13 @@
 """The virtual machine's scripts: one that is run by itself gets what it needs first. Nothing is booted."""
 
 import importlib.util
+import os
+import subprocess
+import sys
 
 import pytest
 
-from support import ROOT
+from support import ROOT, bluebench
 
 GUEST = ROOT / "Tests" / "VM" / "guest"
 ATTACH = "10-attach.sh"
@@ -39,3 +42,25 @@ def test_a_script_gets_its_dongles_first(vm, capsys, scripts, expected):
     assert found == expected
     said = capsys.readouterr().out
     assert (f"needs {ATTACH}, which runs first" in said) == (len(found) > len(scripts))
+
+
+def tool(*options, cwd=ROOT, **environment):
+    command = [sys.executable, ROOT / "Tools/vm", "--bluebench", bluebench(), *options]
+    return subprocess.run(command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True)
+
+
+def test_the_tool_says_what_to_install(tmp_path):
+    """A machine on which dpkg knows no package."""
+    dpkg = tmp_path / "bin" / "dpkg"
+    dpkg.parent.mkdir()
+    dpkg.write_text("#!/bin/sh\nexit 1\n")
+    dpkg.chmod(0o755)
+    made = tool("--run", "true", cwd=tmp_path, PATH=f"{dpkg.parent}:{os.environ['PATH']}")
+    assert made.returncode == 77 and made.stdout == ""
+    assert "apt-get install" in made.stderr and "qemu-system-x86" in made.stderr and "bluez" in made.stderr
+
+
+def test_the_tool_refuses_wrong_options():
+    assert tool().returncode == 2
+    made = tool("--run", "true", "--dongles", "8")
+    assert made.returncode == 2 and "1...7" in made.stderr

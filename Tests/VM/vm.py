@@ -41,8 +41,12 @@ def apt_get(*arguments):
     subprocess.run([*sudo, "apt-get", *arguments], check=True, stdout=subprocess.DEVNULL, env=environment)
 
 
+def missing_packages():
+    return [p for p in PACKAGES if subprocess.run(["dpkg", "-s", p], capture_output=True).returncode != 0]
+
+
 def install_packages():
-    missing = [p for p in PACKAGES if subprocess.run(["dpkg", "-s", p], capture_output=True).returncode != 0]
+    missing = missing_packages()
     if not missing:
         return
     say("installing " + " ".join(missing))
@@ -141,7 +145,8 @@ def start_dongles(bluebench, arguments, log):
     raise SystemExit("vm: bluebench dongle did not start")
 
 
-def boot(image, initramfs, share, timeout):
+def boot(image, initramfs, share, timeout, folder=None):
+    """Runs the guest to its end. It may write to `share`, and to `folder` if there is one."""
     console = os.path.join(share, "console.txt")
     command = [
         "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-m", "768", "-smp", "2", "-nodefaults", "-display", "none", "-no-reboot",
@@ -151,6 +156,8 @@ def boot(image, initramfs, share, timeout):
         "-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap",
         "-virtfs", f"local,path={share},mount_tag=share,security_model=none",
     ]
+    if folder:
+        command += ["-virtfs", f"local,path={folder},mount_tag=user,security_model=none"]
     began = time.monotonic()
     process = subprocess.Popen(command)
     try:
