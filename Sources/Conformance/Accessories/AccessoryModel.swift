@@ -13,12 +13,36 @@ struct AccessoryModel: Sendable {
         var value: @Sendable (Int) -> [UInt8]
     }
 
-    var kind: AccessoryKind
+    /// A value that is sent when another one is written.
+    struct Reaction: Sendable {
+        var stimulus: DeviceDescription.Stimulus
+        var characteristic: BluetoothUUID
+        var kind: AttributeValueKind
+        var value: [UInt8]
+    }
+
+    var name: String
+    var appearance: UInt16
     var advertised: [BluetoothUUID]
+    /// Advertising data and scan response; nil for those that follow from name, appearance and services.
+    var advertising: (data: AdvertisingData, response: AdvertisingData)?
     var services: [ServiceDefinition.Sketch]
     var tellings: [Telling] = []
     /// A value written to the first characteristic is notified by the second.
     var echo: (from: BluetoothUUID, to: BluetoothUUID)?
+    var reactions: [Reaction] = []
+
+    init(
+        _ kind: AccessoryKind, advertised: [BluetoothUUID], services: [ServiceDefinition.Sketch], tellings: [Telling] = [],
+        echo: (from: BluetoothUUID, to: BluetoothUUID)? = nil
+    ) {
+        (name, appearance) = (kind.name, kind.appearance)
+        (self.advertised, self.services, self.tellings, self.echo) = (advertised, services, tellings, echo)
+    }
+
+    init(name: String, appearance: UInt16, services: [ServiceDefinition.Sketch]) {
+        (self.name, self.appearance, self.services, advertised) = (name, appearance, services, [])
+    }
 }
 
 extension ServiceDefinition {
@@ -29,6 +53,8 @@ extension ServiceDefinition {
             var properties: CharacteristicProperties
             var permissions: AttributePermissions?
             var configurationPermissions: AttributePermissions = [.read, .write]
+            /// Octets.
+            var keySize = 7
             var value: [UInt8] = []
             var maximumLength = 512
             /// Checks a written value; returns the error with which it is refused.
@@ -37,6 +63,7 @@ extension ServiceDefinition {
         }
 
         var uuid: BluetoothUUID
+        var isPrimary = true
         var entries: [Entry]
     }
 }
@@ -57,7 +84,7 @@ extension AccessoryModel {
         uuid: 0x180F, entries: [Entry(uuid: 0x2A19, properties: [.read, .notify], value: [90])])
 
     static let heartRate = AccessoryModel(
-        kind: .heartRate, advertised: [0x180D],
+        .heartRate, advertised: [0x180D],
         services: [
             ServiceDefinition.Sketch(
                 uuid: 0x180D,
@@ -79,7 +106,7 @@ extension AccessoryModel {
         ])
 
     static let thermometer = AccessoryModel(
-        kind: .thermometer, advertised: [0x1809],
+        .thermometer, advertised: [0x1809],
         services: [
             ServiceDefinition.Sketch(
                 uuid: 0x1809,
@@ -97,7 +124,7 @@ extension AccessoryModel {
 
     /// An input report and an output report, whose values are available only to bonded centrals. HOGP 1.0, 5.
     static let keyboard = AccessoryModel(
-        kind: .keyboard, advertised: [0x1812],
+        .keyboard, advertised: [0x1812],
         services: [
             ServiceDefinition.Sketch(
                 uuid: 0x1812,
@@ -117,7 +144,7 @@ extension AccessoryModel {
         ])
 
     static let serial = AccessoryModel(
-        kind: .serial, advertised: [],
+        .serial, advertised: [],
         services: [
             ServiceDefinition.Sketch(
                 uuid: ReferenceAccessory.uuid(0x30),

@@ -49,6 +49,15 @@ final class ModelledAccessory: Accessory {
                 descriptors: entry.descriptors.map { DescriptorDefinition($0.0, value: $0.1) })
             definition.configurationPermissions = entry.configurationPermissions
             if let accepts = entry.accepts { definition.onWrite = { _, value in accepts(value.octets) } }
+            definition.minimumKeySize = entry.keySize
+            let reactions = model.reactions.filter { $0.stimulus.characteristic == entry.uuid }
+            if !reactions.isEmpty {
+                definition.onWrite = { [unowned self] access, value in
+                    let octets = value.octets
+                    for reaction in reactions where reaction.stimulus.value == octets { react(reaction, on: access.connection) }
+                    return nil
+                }
+            }
             if let echo = model.echo, echo.from == entry.uuid {
                 definition.onWrite = { [unowned self] access, value in
                     tellBack(value.octets, on: access.connection, by: echo.to)
@@ -57,10 +66,22 @@ final class ModelledAccessory: Accessory {
             }
             return definition
         }
-        let published = host.database.add(ServiceDefinition(sketch.uuid, characteristics: characteristics))
+        let published = host.database.add(ServiceDefinition(sketch.uuid, isPrimary: sketch.isPrimary, characteristics: characteristics))
         for (found, entry) in zip(published.characteristics, sketch.entries) {
             handles[found.uuid] = handles[found.uuid] ?? found.value
             if entry.properties.contains(.read) { values[found.value] = entry.value }
+        }
+    }
+
+    private func react(_ reaction: AccessoryModel.Reaction, on link: Connection?) {
+        guard let link, let handle = handles[reaction.characteristic] else { return }
+        tasks.append(loop.start { [self] in await send(reaction.kind, handle, reaction.value, on: link) })
+    }
+
+    private func send(_ kind: AttributeValueKind, _ handle: UInt16, _ value: [UInt8], on link: Connection) async {
+        switch kind {
+        case .notification: _ = link.tryNotify(handle, Array(value.prefix(link.mtu - 3)))
+        case .indication: try? await link.indicate(handle, Array(value.prefix(link.mtu - 3)))
         }
     }
 
@@ -76,10 +97,7 @@ final class ModelledAccessory: Accessory {
         while link.isConnected {
             try await loop.sleep(for: telling.period)
             guard link.isConnected else { return }
-            switch telling.kind {
-            case .notification: _ = link.tryNotify(handle, telling.value(turn))
-            case .indication: try? await link.indicate(handle, telling.value(turn))
-            }
+            await send(telling.kind, handle, telling.value(turn), on: link)
             turn += 1
         }
     }
@@ -88,9 +106,10 @@ final class ModelledAccessory: Accessory {
     private func serve() async {
         var elements: [AdvertisingElement] = [.flags([.generalDiscoverable, .brEDRNotSupported])]
         if !model.advertised.isEmpty { elements.append(.services(model.advertised)) }
-        elements += [.appearance(model.kind.appearance)]
-        var settings = AdvertisingSettings(
-            data: AdvertisingData(elements), scanResponse: AdvertisingData([.completeLocalName(model.kind.name)]))
+        elements += [.appearance(model.appearance)]
+        let standard = (data: AdvertisingData(elements), response: AdvertisingData([.completeLocalName(model.name)]))
+        let advertising = model.advertising ?? standard
+        var settings = AdvertisingSettings(data: advertising.data, scanResponse: advertising.response)
         // 20 ms, unless the accessory's conduct has a slower interval.
         settings.intervalMin = 0x0020
         settings.intervalMax = 0x0020

@@ -50,6 +50,17 @@ public final class ServedAccessory {
     /// - Parameter host: a started host with its own database for this accessory: `AccessoryKind.database`.
     public init(_ kind: AccessoryKind, on host: Host) { accessory = kind.make(host, conduct: AccessoryConduct([])) }
 
+    /// Plays a device by its description.
+    ///
+    /// - Parameters:
+    ///   - host: a started host whose database is `description.database`.
+    ///   - fault: the defect of the device; nil for none.
+    /// - Throws: `Problem` for a defect that a host cannot have.
+    public init(_ description: DeviceDescription, fault: Mutant?, on host: Host) throws {
+        if let fault { host.quirks = try FaultRules.hostQuirks(fault.fault.host, fault.fault.rewrites) }
+        accessory = ModelledAccessory(host, AccessoryModel(description), conduct: AccessoryConduct([]))
+    }
+
     public func start() async { await accessory.start() }
     public func stop() async { await accessory.stop() }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Cases
 import Conformance
 import Host
 import Timing
@@ -10,8 +11,14 @@ struct AdvertiseCommand: ParsableCommand {
         discussion: "docs/guide/accessory.md describes the accessories. Advertising restarts after each connection; Ctrl-C ends it.")
 
     @Argument(help: .device) var device: String
-    @Option(name: .customLong("as"), help: "Accessory: heart-rate, keyboard, thermometer, serial or reference.")
-    var kind = AccessoryKind.reference
+    @Option(name: .customLong("as"), help: "Accessory: heart-rate, keyboard, thermometer, serial or reference. Default: reference.")
+    var kind: AccessoryKind?
+    @Option(
+        name: .customLong("device"),
+        help: ArgumentHelp("Play the device of this description, which `survey` writes.", valueName: "file"), completion: .file())
+    var description: String?
+    @Option(help: ArgumentHelp("With --device: give it this defect, a mutant of a host: battery-above-hundred.", valueName: "name"))
+    var fault: String?
     @Option(help: "Time to advertise, in seconds. Default: until Ctrl-C.", transform: Arguments.whole(1...86_400)) var seconds: Int?
     @Option(help: ArgumentHelp("File that keeps the bonds. Default: bonds are lost at the end.", valueName: "file"), completion: .file())
     var bonds: String?
@@ -19,25 +26,38 @@ struct AdvertiseCommand: ParsableCommand {
         false
     @OptionGroup var firmware: FirmwareOptions
 
+    func validate() throws {
+        if kind != nil, description != nil { throw ValidationError("--as and --device are two accessories") }
+        if fault != nil, description == nil { throw ValidationError("--fault is for --device") }
+    }
+
     func run() throws {
-        let (kind, seconds, isPrivate) = (kind, seconds ?? 365 * 86_400, isPrivate)
+        let (kind, seconds, isPrivate) = (kind ?? .reference, seconds ?? 365 * 86_400, isPrivate)
+        let played = try description.map { try DeviceDescription.load($0) }
+        let fault = try fault.map(mutant)
         let file = try bonds.map { try BondOptions.open($0) }
         let prepare = { (host: Host) in
             guard let keys = file?.keys else { return }
             host.keys = keys
             host.addressChoice = keys.identityAddress.map { .fixed($0) } ?? .drawn
         }
-        try HostSession.run(on: device, firmware: firmware, database: kind.database, prepare: prepare) { host in
+        try HostSession.run(on: device, firmware: firmware, database: played?.database ?? kind.database, prepare: prepare) { host in
             if file != nil { host.keys.identityAddress = host.address }
             if isPrivate { try await host.enablePrivacy() }
-            let accessory = ServedAccessory(kind, on: host)
+            let accessory = try played.map { try ServedAccessory($0, fault: fault, on: host) } ?? ServedAccessory(kind, on: host)
             await accessory.start()
-            Console.line("advertising '\(kind.name)' at \(host.address.argument)")
+            Console.line("advertising '\(played?.device.name ?? kind.name)' at \(host.address.argument)")
             // Ctrl-C ends the command normally.
             do { try await host.loop.sleep(for: .seconds(seconds)) } catch {}
             await accessory.stop()
             try file?.check()
         }
+    }
+
+    private func mutant(_ id: String) throws -> Mutant {
+        let mutants = try CaseFolder.mutants(CaseFolder.standard, CaseFolder.load(CaseFolder.standard)).filter { $0.end == .host }
+        if let found = mutants.first(where: { $0.id == id }) { return found }
+        throw CommandFailure(.usage, "no host has the defect '\(id)'" + Suggestion.text(for: id, among: mutants.map(\.id)))
     }
 }
 
