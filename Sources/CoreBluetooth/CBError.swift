@@ -29,6 +29,9 @@ public struct CBError: Error, Sendable, Hashable, CustomNSError, LocalizedError 
         case tooManyLEPairedDevices = 16
         case leGattExceededBackgroundNotificationLimit = 17
         case leGattNearBackgroundNotificationLimit = 18
+
+        @available(*, deprecated, renamed: "unknownDevice")
+        public static var unkownDevice: Code { .unknownDevice }
     }
 
     public let code: Code
@@ -56,6 +59,8 @@ public struct CBError: Error, Sendable, Hashable, CustomNSError, LocalizedError 
     public static var peerRemovedPairingInformation: Code { .peerRemovedPairingInformation }
     public static var encryptionTimedOut: Code { .encryptionTimedOut }
     public static var tooManyLEPairedDevices: Code { .tooManyLEPairedDevices }
+    public static var leGattExceededBackgroundNotificationLimit: Code { .leGattExceededBackgroundNotificationLimit }
+    public static var leGattNearBackgroundNotificationLimit: Code { .leGattNearBackgroundNotificationLimit }
 }
 
 extension CBError.Code {

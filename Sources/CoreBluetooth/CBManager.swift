@@ -1,4 +1,5 @@
-import Foundation
+// Programs that import Core Bluetooth see Foundation through it.
+@_exported import Foundation
 
 public enum CBManagerState: Int, Sendable, Hashable {
     case unknown = 0
@@ -8,6 +9,11 @@ public enum CBManagerState: Int, Sendable, Hashable {
     case poweredOff = 4
     case poweredOn = 5
 }
+
+@available(*, deprecated, renamed: "CBManagerState")
+public typealias CBCentralManagerState = CBManagerState
+@available(*, deprecated, renamed: "CBManagerState")
+public typealias CBPeripheralManagerState = CBManagerState
 
 public enum CBManagerAuthorization: Int, Sendable, Hashable {
     case notDetermined = 0
@@ -19,6 +25,8 @@ public enum CBManagerAuthorization: Int, Sendable, Hashable {
 #if os(Linux)
     /// Seconds since 1 January 2001.
     public typealias CFAbsoluteTime = Double
+    // swift-format-ignore: AlwaysUseLowerCamelCase
+    public func CFAbsoluteTimeGetCurrent() -> CFAbsoluteTime { Date().timeIntervalSinceReferenceDate }
 #endif
 
 /// The common part of both managers. A manager belongs to its queue: its delegate is called there, and the program calls it there.

@@ -31,6 +31,9 @@ open class CBCentralManager: CBManager {
         phone.enter { phone.detach(port) }
     }
 
+    /// True if the device of the current phone has all these features; false before its managers are powered on.
+    open class func supports(_ features: Feature) -> Bool { features.isSubset(of: CBBench.currentPhone.features) }
+
     // MARK: Scanning
 
     /// Reports devices until `stopScan()`; a further call replaces services and options.
@@ -58,14 +61,26 @@ open class CBCentralManager: CBManager {
         (options?[key] as? Bool) ?? (options?[key] as? NSNumber)?.boolValue ?? false
     }
 
+    private static func seconds(_ key: String, _ options: [String: Any]?) -> TimeInterval {
+        switch options?[key] {
+        case let seconds as Double: seconds
+        case let seconds as Int: Double(seconds)
+        case let seconds as NSNumber: seconds.doubleValue
+        default: 0
+        }
+    }
+
     // MARK: Connections
 
     /// Connects as soon as the device is in range. The request has no time limit; asking again changes nothing.
     open func connect(_ peripheral: CBPeripheral, options: [String: Any]? = nil) {
         guard isReady(for: "connect"), isOwn(peripheral), peripheral.state == .disconnected else { return }
         peripheral.state = .connecting
+        var wish = ConnectionWish()
+        wish.delay = Self.seconds(CBConnectPeripheralOptionStartDelayKey, options)
+        wish.reconnects = Self.flag(CBConnectPeripheralOptionEnableAutoReconnect, options)
         let (phone, port, identifier) = (phone, port, peripheral.identifier)
-        phone.enter { phone.connecting.connect(identifier, for: port) }
+        phone.enter { [wish] in phone.connecting.connect(identifier, wish, for: port) }
     }
 
     /// Ends a connection, or a request for one. The link itself stays while another manager uses it.
@@ -94,7 +109,24 @@ open class CBCentralManager: CBManager {
         return phone.directory.connected(with: Set(serviceUUIDs.map(\.uuid))).map { peripheral($0) }
     }
 
+    /// Reports connections of this phone, whichever program asked for them: those of a device in `.peripheralUUIDs`, or that has a
+    /// service in `.serviceUUIDs`; without options those of every device. Nil ends the reports.
+    open func registerForConnectionEvents(options: [CBConnectionEventMatchingOption: Any]? = nil) {
+        guard isReady(for: "registerForConnectionEvents") else { return }
+        let matching = options.map { options in
+            ConnectionEventFilter(
+                peers: options[.peripheralUUIDs] as? [UUID],
+                services: (options[.serviceUUIDs] as? [CBUUID])?.map(\.uuid))
+        }
+        let (phone, port) = (phone, port)
+        phone.enter { port.events = matching }
+    }
+
     // MARK: On the queue
+
+    func happened(_ event: CBConnectionEvent, _ identifier: UUID) {
+        delegate?.centralManager(self, connectionEventDidOccur: event, for: peripheral(identifier))
+    }
 
     /// The object for a device; there is one at a time.
     func peripheral(_ identifier: UUID) -> CBPeripheral {
@@ -137,16 +169,20 @@ open class CBCentralManager: CBManager {
         delegate?.centralManager(self, didFailToConnect: peripheral, error: error)
     }
 
-    func disconnected(_ identifier: UUID, at time: CFAbsoluteTime, _ error: (any Error)?) {
+    func disconnected(_ identifier: UUID, at time: CFAbsoluteTime, _ error: (any Error)?, isReconnecting: Bool = false) {
         guard let peripheral = held(identifier), peripheral.state != .disconnected else { return }
+        let reconnects = isReconnecting && peripheral.state == .connected
         peripheral.disconnected()
-        delegate?.centralManager(self, didDisconnectPeripheral: peripheral, timestamp: time, isReconnecting: false, error: error)
+        if reconnects { peripheral.state = .connecting }
+        delegate?.centralManager(self, didDisconnectPeripheral: peripheral, timestamp: time, isReconnecting: reconnects, error: error)
     }
 }
 
 /// A manager as the loop of its phone sees it.
 final class CentralPort {
     weak var manager: CBCentralManager?
+    /// The connections of the phone that the manager wants to hear of.
+    var events: ConnectionEventFilter?
 
     /// Calls the manager on its queue, if the program still has it.
     func deliver(_ body: @escaping (CBCentralManager) -> Void) {

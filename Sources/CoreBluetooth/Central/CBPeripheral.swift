@@ -13,6 +13,8 @@ open class CBPeripheral: CBPeer {
     open weak var delegate: (any CBPeripheralDelegate)?
     open internal(set) var name: String?
     open internal(set) var state = CBPeripheralState.disconnected
+    /// True if the user lets the device read notifications. Notifications (ANCS) are not simulated yet: always false.
+    open var ancsAuthorized: Bool { false }
     /// The services found so far; nil before discovery.
     open internal(set) var services: [CBService]?
     weak var manager: CBCentralManager?

@@ -8,6 +8,14 @@ public enum CBPeripheralManagerConnectionLatency: Int, Sendable, Hashable {
     case high = 2
 }
 
+@available(*, deprecated, renamed: "CBManagerAuthorization")
+public enum CBPeripheralManagerAuthorizationStatus: Int, Sendable, Hashable {
+    case notDetermined = 0
+    case restricted = 1
+    case denied = 2
+    case authorized = 3
+}
+
 /// Publishes services and advertises them.
 open class CBPeripheralManager: CBManager {
     open weak var delegate: (any CBPeripheralManagerDelegate)?
@@ -40,6 +48,11 @@ open class CBPeripheralManager: CBManager {
     deinit {
         let (phone, port) = (phone, port)
         phone.enter { phone.detach(port) }
+    }
+
+    @available(*, deprecated, message: "use CBManager.authorization")
+    open class func authorizationStatus() -> CBPeripheralManagerAuthorizationStatus {
+        CBPeripheralManagerAuthorizationStatus(rawValue: authorization.rawValue) ?? .notDetermined
     }
 
     // MARK: Advertising

@@ -27,6 +27,7 @@ public final class CBPhone {
     private struct Settings {
         var authorization = CBManagerAuthorization.allowedAlways
         var isPoweredOn = true
+        var features: CBCentralManager.Feature = []
     }
 
     init(name: String, loop: PhoneLoop, transport: any HCITransport, seed: UInt64) {
@@ -91,10 +92,14 @@ public final class CBPhone {
         server.listen()
         _ = loop.start { [self] in
             do { try await host.start() } catch { return failed("the controller does not start: \(error)") }
+            if host.controller.supportsExtendedAdvertising { settings.withLock { $0.features = .extendedScanAndConnect } }
             isStarted = true
             tellState()
         }
     }
+
+    /// Features of the device; none before its start. Callable from anywhere.
+    var features: CBCentralManager.Feature { settings.withLock { $0.features } }
 
     /// There is no device: the state is unsupported.
     func failed(_ reason: String) {
@@ -127,6 +132,13 @@ public final class CBPhone {
     func detach(_ port: ServerPort) {
         servers.removeAll { $0 === port }
         server.leave(port)
+    }
+
+    /// Reports a connection that has been made or has ended to the managers that are registered for it.
+    func connectionEvent(_ event: CBConnectionEvent, _ identifier: UUID) {
+        for port in centrals where port.events?.admits(identifier, in: directory) ?? false {
+            port.deliver { $0.happened(event, identifier) }
+        }
     }
 
     private func tellState() {

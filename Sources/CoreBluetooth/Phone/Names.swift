@@ -1,5 +1,5 @@
-import Host
-import Timing
+import class Host.Host
+import class Timing.RunLoop
 
 // Foundation has types of the same names.
 

@@ -72,6 +72,10 @@ final class PeerRecords: Sendable {
         state.withLock { $0.records[identifier]?.services.formUnion(services) }
     }
 
+    func has(_ services: Set<BluetoothUUID>, _ identifier: UUID) -> Bool {
+        state.withLock { !($0.records[identifier]?.services.isDisjoint(with: services) ?? true) }
+    }
+
     func connection(of identifier: UUID, isUp: Bool) {
         state.withLock { state in
             state.connected.removeAll { $0 == identifier }

@@ -13,6 +13,8 @@ final class PhoneConnecting {
 
     /// A controller initiates one connection at a time: with several requests each has a turn.
     private static let turn = Microseconds.seconds(1)
+    /// A day, in seconds.
+    private static let longestDelay: TimeInterval = 86_400
     private static let wait = Microseconds.milliseconds(50)
 
     init(_ phone: CBPhone) { self.phone = phone }
@@ -23,14 +25,24 @@ final class PhoneConnecting {
 
     // MARK: Requests
 
-    func connect(_ identifier: UUID, for port: CentralPort) {
+    func connect(_ identifier: UUID, _ wish: ConnectionWish, for port: CentralPort) {
         let peer = peers[identifier] ?? PhonePeer(identifier, phone)
         peers[identifier] = peer
         peer.users.removeAll { $0 === port }
         peer.users.append(port)
+        peer.reconnecting.removeAll { $0 === port }
+        if wish.reconnects { peer.reconnecting.append(port) }
         if peer.isReady { return peer.tellConnected(port) }
-        guard peer.link == nil, !wanted.contains(identifier) else { return }
-        wanted.append(identifier)
+        guard wish.delay > 0 else { return want(peer) }
+        let delay = Microseconds(Int64(min(wish.delay, Self.longestDelay) * 1_000_000))
+        phone.loop.schedule(after: delay) { [self] in
+            if peers[identifier] === peer { want(peer) }
+        }
+    }
+
+    private func want(_ peer: PhonePeer) {
+        guard peer.link == nil, !peer.users.isEmpty, !wanted.contains(peer.identifier) else { return }
+        wanted.append(peer.identifier)
         next()
     }
 
@@ -42,6 +54,7 @@ final class PhoneConnecting {
         port.deliver { $0.disconnected(identifier, at: time, nil) }
         guard peer.users.isEmpty else { return }
         forget(identifier)
+        if peer.link == nil { peers[identifier] = nil }
         peer.close()
     }
 
@@ -125,9 +138,12 @@ final class PhoneConnecting {
         }
         peers[peer.identifier] = nil
         let (identifier, time, error) = (peer.identifier, Self.now, CoreBluetooth.Failure.error(reason))
+        let again = peer.isReady && error != nil ? peer.users.filter { user in peer.reconnecting.contains { $0 === user } } : []
+        for port in again { connect(identifier, ConnectionWish(reconnects: true), for: port) }
         for port in peer.users {
             if peer.isReady {
-                port.deliver { $0.disconnected(identifier, at: time, error) }
+                let isReconnecting = again.contains { $0 === port }
+                port.deliver { $0.disconnected(identifier, at: time, error, isReconnecting: isReconnecting) }
             } else {
                 port.deliver { $0.failed(identifier, error ?? CBError(.connectionFailed)) }
             }

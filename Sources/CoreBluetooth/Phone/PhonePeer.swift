@@ -16,6 +16,8 @@ final class PhonePeer {
     let identifier: UUID
     /// The managers that use the connection.
     var users: [CentralPort] = []
+    /// Those that want the connection again when it is lost.
+    var reconnecting: [CentralPort] = []
     var link: Connection?
     /// The programs have heard of the connection.
     private(set) var isReady = false
@@ -49,6 +51,7 @@ final class PhonePeer {
             _ = try? await link.gatt.exchangeMTU()
             guard link.isConnected else { return }
             isReady = true
+            phone.connectionEvent(.peerConnected, identifier)
             for port in users { tellConnected(port) }
             _ = phone.loop.start { [self] in await tune(link) }
         }
@@ -81,6 +84,7 @@ final class PhonePeer {
         phone.directory.connection(of: identifier, isUp: false)
         jobs.removeAll()
         commands.removeAll()
+        if isReady { phone.connectionEvent(.peerDisconnected, identifier) }
         phone.connecting.ended(self, reason)
     }
 

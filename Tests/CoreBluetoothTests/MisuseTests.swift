@@ -1,0 +1,132 @@
+import CoreBluetooth
+import Testing
+
+/// Calls at the wrong time or with the wrong object have no effect, and end no program.
+@Suite struct MisuseTests {
+    /// Each call to a peripheral that is not connected.
+    static let calls: [(name: String, call: @Sendable (CBPeripheral, CBService, CBCharacteristic, CBDescriptor) -> Void)] = [
+        ("readRSSI", { peripheral, _, _, _ in peripheral.readRSSI() }),
+        ("discoverServices", { peripheral, _, _, _ in peripheral.discoverServices(nil) }),
+        ("discoverIncludedServices", { peripheral, service, _, _ in peripheral.discoverIncludedServices(nil, for: service) }),
+        ("discoverCharacteristics", { peripheral, service, _, _ in peripheral.discoverCharacteristics(nil, for: service) }),
+        ("discoverDescriptors", { peripheral, _, characteristic, _ in peripheral.discoverDescriptors(for: characteristic) }),
+        ("readValue", { peripheral, _, characteristic, _ in peripheral.readValue(for: characteristic) }),
+        ("readValue of a descriptor", { peripheral, _, _, descriptor in peripheral.readValue(for: descriptor) }),
+        ("writeValue", { peripheral, _, characteristic, _ in peripheral.writeValue(Data([1]), for: characteristic, type: .withResponse) }),
+        ("command", { peripheral, _, characteristic, _ in peripheral.writeValue(Data([1]), for: characteristic, type: .withoutResponse) }),
+        ("writeValue of a descriptor", { peripheral, _, _, descriptor in peripheral.writeValue(Data([1]), for: descriptor) }),
+        ("setNotifyValue", { peripheral, _, characteristic, _ in peripheral.setNotifyValue(true, for: characteristic) }),
+        ("openL2CAPChannel", { peripheral, _, _, _ in peripheral.openL2CAPChannel(0x80) }),
+    ]
+
+    @Test func callsWithoutAConnectionHaveNoEffect() throws {
+        let pair = Pair()
+        #expect(pair.connect())
+        let peripheral = try #require(pair.central.peripheral)
+        let rate = try #require(pair.central.characteristic("2A37"))
+        let service = try #require(rate.service)
+        peripheral.discoverDescriptors(for: rate)
+        #expect(pair.run { rate.descriptors?.isEmpty == false })
+        let description = try #require(rate.descriptors?.first { $0.uuid.uuidString == CBUUIDCharacteristicUserDescriptionString })
+        pair.central.manager.cancelPeripheralConnection(peripheral)
+        #expect(pair.run { peripheral.state == .disconnected })
+        #expect(!peripheral.canSendWriteWithoutResponse)
+        #expect(peripheral.maximumWriteValueLength(for: .withResponse) == 0)
+        for row in Self.calls {
+            let before = (pair.central.log, pair.accessory.log)
+            row.call(peripheral, service, rate, description)
+            pair.bench.run(for: 1)
+            #expect(pair.central.log == before.0, "\(row.name)")
+            #expect(pair.accessory.log == before.1, "\(row.name)")
+        }
+    }
+
+    @Test func aPeripheralOfAnotherManagerIsIgnored() throws {
+        let pair = Pair()
+        #expect(pair.connect())
+        let peripheral = try #require(pair.central.peripheral)
+        let other = CentralProgram(on: pair.phone)
+        #expect(pair.run { other.manager.state == .poweredOn })
+        other.manager.cancelPeripheralConnection(peripheral)
+        other.manager.connect(peripheral)
+        pair.bench.run(for: 5)
+        #expect(peripheral.state == .connected)
+        #expect(other.log == ["state poweredOn"])
+    }
+
+    /// A server's calls before it is powered on are dropped, without an answer.
+    @Test func serversWaitForPower() {
+        final class Listener: NSObject, CBPeripheralManagerDelegate {
+            var log: [String] = []
+            func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) { log.append("state \(peripheral.state)") }
+            func peripheralManager(_ peripheral: CBPeripheralManager, didAdd service: CBService, error: (any Error)?) {
+                log.append("added")
+            }
+            func peripheralManagerDidStartAdvertising(_ peripheral: CBPeripheralManager, error: (any Error)?) {
+                log.append("advertising")
+            }
+            func peripheralManager(_ peripheral: CBPeripheralManager, didPublishL2CAPChannel psm: CBL2CAPPSM, error: (any Error)?) {
+                log.append("published")
+            }
+        }
+        let bench = CBBench()
+        let listener = Listener()
+        let manager = bench.phone("accessory").use { CBPeripheralManager(delegate: listener, queue: nil) }
+        let service = CBMutableService(type: CBUUID(string: "180D"), primary: true)
+        let rate = CBMutableCharacteristic(type: CBUUID(string: "2A37"), properties: .notify, value: nil, permissions: [])
+        manager.add(service)
+        manager.startAdvertising(nil)
+        manager.publishL2CAPChannel(withEncryption: false)
+        #expect(!manager.updateValue(Data([1]), for: rate, onSubscribedCentrals: nil))
+        #expect(!manager.isAdvertising)
+        bench.run(for: 5)
+        #expect(listener.log == ["state poweredOn"])
+        manager.removeAllServices()
+        manager.remove(service)
+        manager.unpublishL2CAPChannel(0x99)
+        manager.add(service)
+        manager.startAdvertising(nil)
+        #expect(manager.isAdvertising)
+        bench.run(for: 5)
+        #expect(listener.log.filter { $0 != "unpublished" } == ["state poweredOn", "added", "advertising"])
+    }
+
+    /// One answer for each request; a second one is dropped.
+    @Test func aSecondResponseIsDropped() throws {
+        let pair = Pair()
+        #expect(pair.connect())
+        pair.accessory.answers = false
+        let control = try #require(pair.central.characteristic("2A39"))
+        pair.central.peripheral?.writeValue(Data([1]), for: control, type: .withResponse)
+        #expect(pair.run { pair.accessory.requests.count == 1 })
+        for code in [CBATTError.Code.success, .unlikelyError] {
+            pair.accessory.manager.respond(to: pair.accessory.requests[0], withResult: code)
+        }
+        pair.bench.run(for: 5)
+        #expect(pair.central.log.count { $0.hasPrefix("written") } == 1)
+        #expect(pair.central.errors.isEmpty)
+    }
+
+    @Test(arguments: [CBManagerAuthorization.denied, .restricted]) func withoutLeaveNothingRuns(leave: CBManagerAuthorization) {
+        let bench = CBBench()
+        let phone = bench.phone("phone")
+        phone.authorization = leave
+        let central = CentralProgram(on: phone)
+        bench.run(for: 2)
+        #expect(central.log == ["state unauthorized"])
+        #expect(phone.use { CBCentralManager.authorization } == leave)
+        central.manager.scanForPeripherals(withServices: nil)
+        #expect(!central.manager.isScanning)
+    }
+
+    /// Peers, UUIDs and attributes serve as keys.
+    @Test func objectsAreKeys() throws {
+        let pair = Pair()
+        #expect(pair.connect())
+        let (peripheral, rate) = (try #require(pair.central.peripheral), try #require(pair.central.characteristic("2A37")))
+        let keys: [NSObject] = [peripheral, rate, try #require(rate.service), rate.uuid]
+        #expect(Set(keys + keys).count == 4)
+        #expect((peripheral.copy() as? CBPeripheral) === peripheral)
+        #expect((rate.uuid.copy() as? CBUUID) == rate.uuid)
+    }
+}
