@@ -35,6 +35,16 @@ import Timing
         #expect(result.findings.map { "\($0.path): \($0.violation.message)" } == [])
     }
 
+    /// The update starts in the step in which LL_PHY_UPDATE_IND ends the PHY update: its instant counts that PDU, which is lost here.
+    @Test func anInstantCountsThePDUsOfItsStep() throws {
+        let requests = [
+            PlannedRequest(.peripheral, .phy), PlannedRequest(.central, .phy, event: 9), PlannedRequest(.central, .update, event: 9),
+        ]
+        let paths = (1...40).map { ExploredPath(requests, lostPacket: $0) }
+        let result = try Exploration(Self.ours, paths: [ExploredPath(requests)] + paths, losesPackets: false).run(threads: 2)
+        #expect(result.findings.map { "\($0.path): \($0.violation.message)" } == [])
+    }
+
     struct Row: Sendable, CustomTestStringConvertible {
         var mutant: String
         var subject: LinkRole

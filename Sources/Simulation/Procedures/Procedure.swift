@@ -37,11 +37,17 @@ protocol ControlLayer {
     /// The PDU that reports an unknown opcode; nil if the PDU is itself a response, so that two confused devices do not answer each other
     /// forever.
     static func unknown(_ opcode: Opcode, _ context: Context) -> PDU?
+    /// Notes the number of PDUs sent so far in the current step; an instant has to be later by these.
+    static func sent(_ count: Int, in context: inout Context)
     /// Applies a change.
     ///
     /// - Parameter instant: the instant that the change waited for; nil if it needed none.
     /// - Returns: true if the link state differs from before, and the reports for the host.
     static func apply(_ change: Change, at instant: Int?, to context: inout Context) -> (isChanged: Bool, reports: [Report])
+}
+
+extension ControlLayer {
+    static func sent(_ count: Int, in context: inout Context) {}
 }
 
 enum ProcedureInitiator {

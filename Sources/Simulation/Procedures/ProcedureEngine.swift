@@ -279,6 +279,7 @@ struct ProcedureEngine<Layer: ControlLayer> {
     private mutating func give(
         _ event: ProcedureEvent<Layer>, to index: Int, at now: Microseconds, _ context: inout Layer.Context
     ) -> Bool {
+        Layer.sent(outputs.count { if case .send = $0 { true } else { false } }, in: &context)
         guard let actions = running[index].procedure.handle(event, context) else { return false }
         let number = running[index].number
         for action in actions {

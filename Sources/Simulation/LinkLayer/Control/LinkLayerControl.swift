@@ -123,6 +123,8 @@ enum LinkLayerControl: ControlLayer {
         }
     }
 
+    static func sent(_ count: Int, in link: inout LinkState) { link.stepBacklog = count }
+
     static func apply(_ change: LinkChange, at instant: Int?, to link: inout LinkState) -> (isChanged: Bool, reports: [LinkReport]) {
         link.apply(change, at: instant)
     }
@@ -141,7 +143,7 @@ extension ProcedureAction where Layer == LinkLayerControl {
 extension LinkState {
     /// Instant for a new PDU: six events to which even a peripheral with latency listens after the first event that can carry the PDU. A
     /// control PDU that is sent before it may take one more event. Core Vol 6, Part B, 5.5.
-    var nextInstant: Int { timing.eventCounter + 1 + controlBacklog + timing.events(untilHeard: 6) }
+    var nextInstant: Int { timing.eventCounter + 1 + controlBacklog + stepBacklog + timing.events(untilHeard: 6) }
 
     /// Event number of the peer's instant, including the current event; nil if the instant has passed. Core Vol 6, Part B, 5.5.1.
     func event(of instant: UInt16) -> Int? {
