@@ -19,18 +19,18 @@ extension AccessoryConduct {
             "has N more services after its own"),
         .flag(
             "spare-declarations", .accessory, \.hasSpareDeclarations,
-            allowedBy: "Core Vol 3, Part G, 3.3.1.1 and 3.3.3.1: no descriptor demands its property",
+            allowedBy: "Core Vol 3, Part G, 3.3.1.1 and 3.3.3.1: the descriptor does not require the property",
             "has Characteristic Extended Properties without the property, and a characteristic without properties"),
         lacks("lacks-read-multiple", [ATT.ReadMultipleReq.opcode, ATT.ReadMultipleVariableReq.opcode], "reading of several values"),
         lacks("lacks-read-blob", [ATT.ReadBlobReq.opcode], "reading of long values"),
         lacks("lacks-writes", [ATT.WriteReq.opcode, ATT.PrepareWriteReq.opcode, ATT.ExecuteWriteReq.opcode], "acknowledged writing"),
         .number(
             "busy-every", .accessory, 0...100, \.server.busyEvery,
-            allowedBy: "Core Vol 3, Part F, 3.4.1.1: 0x80 to 0x9F are the higher layer's",
+            allowedBy: "Core Vol 3, Part F, 3.4.1.1: 0x80 to 0x9F are for the higher layer",
             "refuses each n-th read with an application error"),
         .flag(
             "tells-not-long", .accessory, \.server.tellsNotLong,
-            allowedBy: "Core Vol 3, Part F, 3.4.4.5: Attribute Not Long may be answered",
+            allowedBy: "Core Vol 3, Part F, 3.4.4.5: Attribute Not Long may be returned",
             "refuses ATT_READ_BLOB_REQ for a value that fits into ATT_READ_RSP"),
         .flag(
             "asks-for-encryption", .accessory, \.server.asksForEncryption, allowedBy: "Core Vol 3, Part F, 4: either error may be sent",
@@ -40,11 +40,12 @@ extension AccessoryConduct {
     private static let procedureQuirks: [Quirk<AccessoryConduct>] = [
         asks("asks-for-parameters", \.asksForParameters, "Core Vol 3, Part A, 4.20: at any time", "other connection parameters"),
         asks("asks-for-phy", \.asksForPHY, anyTime, "another PHY"),
-        asks("asks-for-data-length", \.asksForDataLength, anyTime, "longer data"),
+        asks("asks-for-data-length", \.asksForDataLength, anyTime, "a longer data length"),
         asks("asks-for-features", \.asksForFeatures, anyTime, "the features of the peer"),
         asks("exchanges-mtu", \.exchangesMTU, "Core Vol 3, Part F, 3.4.2: a client may ask once", "another ATT_MTU"),
         time(
-            "accessory-delay", 0...10_000, \.delay, anyTime, "starts its procedures so long after its start, and gives up so long"),
+            "accessory-delay", 0...10_000, \.delay, anyTime,
+            "starts its procedures this long after a connection begins, and ends an unencrypted link after the same time"),
     ]
 
     private static let pairingQuirks: [Quirk<AccessoryConduct>] = [
@@ -64,11 +65,11 @@ extension AccessoryConduct {
             "sends a Security Request"),
         Quirk(
             QuirkDeclaration(
-                "io-capability", .accessory, .number(0...4), allowedBy: "Core Vol 3, Part H, 2.3.2: the device's own",
+                "io-capability", .accessory, .number(0...4), allowedBy: "Core Vol 3, Part H, 2.3.2: the device chooses it",
                 "has this IO capability")
         ) { $0.io = IOCapability(rawValue: UInt8(clamping: $1.number)) },
         .flag(
-            "asks-for-mitm", .accessory, \.asksForMITM, allowedBy: "Core Vol 3, Part H, 2.3.5.1: the device's own",
+            "asks-for-mitm", .accessory, \.asksForMITM, allowedBy: "Core Vol 3, Part H, 2.3.5.1: the device chooses it",
             "asks for protection against man-in-the-middle attacks"),
         .flag(
             "leaves-after-failure", .accessory, \.leavesAfterFailure, allowedBy: "Core Vol 3, Part C, 9.3.10: at any time",
@@ -76,9 +77,9 @@ extension AccessoryConduct {
         .flag(
             "leaves-unencrypted", .accessory, \.leavesUnencrypted, allowedBy: "Core Vol 3, Part C, 9.3.10: at any time",
             "ends the link of a bonded central that does not encrypt it"),
-        time("user-takes", 0...20_000, \.userTakes, "Core Vol 3, Part H, 3.4: thirty seconds", "has a user who takes so long to answer"),
+        time("user-takes", 0...20_000, \.userTakes, "Core Vol 3, Part H, 3.4: the SMP timeout is 30 s", "its user answers after this time"),
         .flag(
-            "no-irk", .accessory, \.hasNoIRK, allowedBy: "Core Vol 3, Part H, 3.6.4: an IRK of zeros says that there is none",
+            "no-irk", .accessory, \.hasNoIRK, allowedBy: "Core Vol 3, Part H, 3.6.4: an IRK of zeros means that there is none",
             "has no private addresses"),
     ]
 

@@ -25,24 +25,24 @@ extension ControllerConfiguration {
             "applies a change N connection events after its instant"),
         .flag(
             "never-retransmits", .linkLayer, \.quirks.neverRetransmits, violates: "Core Vol 6, Part B, 4.5.9",
-            "takes each PDU as acknowledged once it was sent"),
+            "treats each PDU as acknowledged as soon as it is sent"),
         .flag(
             "ignores-supervision-timeout", .linkLayer, \.quirks.ignoresSupervisionTimeout, violates: "Core Vol 6, Part B, 4.5.2",
             "keeps a silent link forever"),
         Quirk(
             QuirkDeclaration(
                 "phy-answer", .linkLayer, .number(0...255), violates: "Core Vol 6, Part B, 5.1.10",
-                "answers LL_PHY_REQ by this mask, whatever it supports and prefers")
+                "answers LL_PHY_REQ with this mask, whatever it supports and prefers")
         ) { $0.quirks.phyAnswer = PHYs(rawValue: UInt8(clamping: $1.number)) },
         .number(
             "data-length-answer", .linkLayer, 0...65_535, \.quirks.dataLengthAnswer, violates: "Core Vol 6, Part B, 5.1.9",
-            "answers LL_LENGTH_REQ by N octets"),
+            "answers LL_LENGTH_REQ with N octets"),
         .flag(
             "no-advertising-delay", .linkLayer, \.quirks.hasNoAdvertisingDelay, violates: "Core Vol 6, Part B, 4.4.2.2.1",
             "advertises at exactly the interval, without advDelay"),
         .flag(
             "credits-at-once", .controller, \.quirks.creditsAtOnce, violates: "Core Vol 4, Part E, 4.1.1",
-            "gives a buffer back before the peer has acknowledged its data"),
+            "reports a packet as completed before the peer has acknowledged it"),
         .number(
             "varying-random-bits", .controller, 0...Int.max, \.quirks.varyingRandomBits, violates: "Core Vol 4, Part E, 7.8.23",
             "varies only the random bits of this mask"),
@@ -115,7 +115,7 @@ extension ControllerConfiguration {
             "sends each new packet with the sequence number of the previous one"),
         .element(
             "bredr-never-retransmits", .baseband, \.quirks.bredr, .neverRetransmits, violates: "Core Vol 2, Part B, 7.6.1",
-            "takes each packet as acknowledged by the next one that it receives"),
+            "treats each packet as acknowledged when the next one is received"),
     ]
 }
 

@@ -10,7 +10,7 @@ extension ControllerConfiguration {
         Quirk(
             QuirkDeclaration(
                 "core-version", .controller, .number(6...14),
-                allowedBy: "Core Vol 4, Part E, 3.1: what later versions brought is not there",
+                allowedBy: "Core Vol 4, Part E, 3.1: additions of later versions are absent",
                 "is a controller of this version, as in the assigned numbers, without the commands, events and features of later ones")
         ) { $0.limit(to: UInt8(clamping: $1.number)) },
         Quirk(
@@ -20,12 +20,12 @@ extension ControllerConfiguration {
         Quirk(
             QuirkDeclaration(
                 "zero-address", .controller, knownOf: "Zephyr, MediaTek without firmware",
-                allowedBy: "Core Vol 6, Part B, 1.3: LE alone needs no public address",
+                allowedBy: "Core Vol 6, Part B, 1.3: an LE device needs no public address",
                 "has no public address and no BR/EDR: BD_ADDR reads 0")
         ) { if $1.isOn { ($0.address, $0.profile) = (DeviceAddress(value: 0), .le) } },
         Quirk(
             QuirkDeclaration(
-                "lacks", .controller, .commands, knownOf: "all that are not of the newest version",
+                "lacks", .controller, .commands, knownOf: "every controller of an older version",
                 allowedBy: "Core Vol 4, Part E, 3.1: commands are optional", "does not have these commands, and does not claim them")
         ) { $0.choices.withoutCommands.formUnion($1.commands.keys) },
         Quirk(
@@ -48,19 +48,19 @@ extension ControllerConfiguration {
             allowedBy: "Core Vol 2, Part C, 3.2: the feature is optional", "does not have Secure Connections over BR/EDR"),
         Quirk(
             QuirkDeclaration(
-                "acl-buffers", .controller, .buffers, standard: "1021x4", knownOf: "every maker",
-                allowedBy: "Core Vol 4, Part E, 7.4.5: any length and number", "has other buffers for data of BR/EDR")
+                "acl-buffers", .controller, .buffers, standard: "1021x4", knownOf: "every manufacturer",
+                allowedBy: "Core Vol 4, Part E, 7.4.5: any length and number", "has these ACL buffers, length and number")
         ) { ($0.bredrACLLength, $0.bredrACLCount) = (UInt16($1.buffers.length), UInt8(clamping: $1.buffers.count)) },
         Quirk(
             QuirkDeclaration(
-                "le-buffers", .controller, .buffers, standard: "27x7", knownOf: "old and cheap LE parts",
-                allowedBy: "Core Vol 4, Part E, 7.8.2: 27 octets or more", "has other buffers for data of LE")
+                "le-buffers", .controller, .buffers, standard: "27x7", knownOf: "old and cheap LE chips",
+                allowedBy: "Core Vol 4, Part E, 7.8.2: 27 octets or more", "has these LE ACL buffers, length and number")
         ) { ($0.aclLength, $0.aclCount) = (UInt16(max(27, $1.buffers.length)), UInt8(clamping: max(1, $1.buffers.count))) },
         Quirk(
             QuirkDeclaration(
                 "shared-buffers", .controller, knownOf: "CSR, Qualcomm 4.0",
-                allowedBy: "Core Vol 4, Part E, 7.8.2: 0 stands for shared ones",
-                "LE has no buffers of its own: LE_Read_Buffer_Size reads 0 x 0")
+                allowedBy: "Core Vol 4, Part E, 7.8.2: 0 means shared buffers",
+                "shares its ACL buffers between LE and BR/EDR: LE_Read_Buffer_Size returns 0 x 0")
         ) { $0.choices.sharesBuffers = $1.isOn },
         .number(
             "advertising-sets", .controller, 0...240, \.maxAdvertisingSets, standard: "0", knownOf: "several",
@@ -74,7 +74,7 @@ extension ControllerConfiguration {
             "has room for N devices in the Filter Accept List"),
         .number(
             "resolving-list-size", .controller, 1...255, \.resolvingListSize,
-            allowedBy: "Core Vol 4, Part E, 7.8.41: the size is the controller's", "has room for N devices in the resolving list"),
+            allowedBy: "Core Vol 4, Part E, 7.8.41: the controller chooses the size", "has room for N devices in the resolving list"),
         .number(
             "max-links", .controller, 1...20, \.maxConnections, standard: "2", knownOf: "CSR8510 5, RTL8761B 7",
             allowedBy: "Core Vol 4, Part E, 7.8.12: the number of connections is limited", "has room for N connections"),
@@ -83,15 +83,15 @@ extension ControllerConfiguration {
             allowedBy: "Core Vol 4, Part E, 4.4: any number", "allows N commands at once"),
         Quirk(
             QuirkDeclaration(
-                "answer-slow", .controller, .milliseconds(1...60_000), standard: "5-20", knownOf: "all over USB",
-                allowedBy: "Core Vol 4, Part E, 4.4: commands may take time", "takes its time for every command")
+                "answer-slow", .controller, .milliseconds(1...60_000), standard: "5-20", knownOf: "any dongle over USB",
+                allowedBy: "Core Vol 4, Part E, 4.4: commands may take time", "answers every command late")
         ) { $0.commandLatency = .milliseconds($1.milliseconds.lowerBound) ... .milliseconds($1.milliseconds.upperBound) },
         .number(
             "max-octets", .linkLayer, 27...251, \.maxOctets, allowedBy: "Core Vol 4, Part E, 7.8.46: 27 to 251 octets",
             "sends and receives link layer payloads of at most N octets"),
         .number(
             "clock-drift", .linkLayer, -500...500, \.clockDrift,
-            allowedBy: "Core Vol 6, Part B, 4.2.2: up to the accuracy that it claims", "has a sleep clock that drifts by N ppm"),
+            allowedBy: "Core Vol 6, Part B, 4.2.2: up to the claimed accuracy", "has a sleep clock that drifts by N ppm"),
         .number(
             "clock-accuracy", .linkLayer, 0...500, \.clockAccuracy, allowedBy: "Core Vol 6, Part B, 4.2.2: at worst 500 ppm",
             "claims a sleep clock accuracy of N ppm"),
@@ -104,20 +104,22 @@ extension ControllerConfiguration {
             allowedBy: "Core Vol 4, Part E, 7.7.65.10: sent when it is not masked", "sends LE_Enhanced_Connection_Complete [v2]"),
         Quirk(
             QuirkDeclaration(
-                "credits-one-by-one", .controller, knownOf: "CSR", allowedBy: "Core Vol 4, Part E, 7.7.19: as often as it likes",
-                "gives each buffer back by itself")
+                "credits-one-by-one", .controller, knownOf: "CSR",
+                allowedBy: "Core Vol 4, Part E, 7.7.19: the controller chooses how often",
+                "reports each completed packet in an event of its own")
         ) { if $1.isOn { ($0.choices.creditBatch, $0.choices.creditDelay) = (1, .zero) } },
         Quirk(
             QuirkDeclaration(
                 "credits-late", .controller, .milliseconds(1...5_000), standard: "480", knownOf: "Cypress, Broadcom",
-                allowedBy: "Core Vol 4, Part E, 7.7.19: as late as it likes", "gives buffers back so long after")
+                allowedBy: "Core Vol 4, Part E, 7.7.19: the controller chooses when", "reports completed packets this much later")
         ) { ($0.choices.creditBatch, $0.choices.creditDelay) = (255, .milliseconds($1.milliseconds.upperBound)) },
         .number(
             "reports-per-event", .controller, 1...25, \.choices.reportsPerEvent,
             allowedBy: "Core Vol 4, Part E, 7.7.65.2: Num_Reports is 1 to 25", "puts N advertising reports into an event"),
         time(
             "report-delay", .controller, 0...10_000, \.choices.reportDelay,
-            allowedBy: "Core Vol 4, Part E, 7.7.65.2: reports may be collected", "lets the first report of an event wait so long for others"
+            allowedBy: "Core Vol 4, Part E, 7.7.65.2: reports may be collected",
+            "delays the first report of an event by this time, to collect others"
         ),
         .flag(
             "withholds-rssi", .controller, \.choices.withholdsRSSI,
@@ -127,27 +129,27 @@ extension ControllerConfiguration {
             allowedBy: "Core Vol 4, Part E, 5.3.1: any number from 0x0000 to 0x0EFF", "gives the first connection this handle"),
         .flag(
             "looks-for-room-first", .controller, \.choices.looksForRoomFirst,
-            allowedBy: "Core Vol 4, Part E, 7.8.38: neither error goes first",
-            "refuses an entry for a full resolving list by Memory Capacity Exceeded even if the list is in use"),
+            allowedBy: "Core Vol 4, Part E, 7.8.38: neither error has priority",
+            "refuses a new entry for a full resolving list with Memory Capacity Exceeded, even if the list is in use"),
         .number(
             "used-octets", .linkLayer, 27...251, \.choices.usedOctets,
             allowedBy: "Core Vol 4, Part E, 7.8.33: smaller or larger values may be used",
             "never sends more octets in a PDU, whatever the host asks for"),
         .number(
             "initial-octets", .linkLayer, 27...251, \.choices.initialOctets,
-            allowedBy: "Core Vol 6, Part B, 4.5.10: connInitialMaxTxOctets is the controller's own",
+            allowedBy: "Core Vol 6, Part B, 4.5.10: the controller chooses connInitialMaxTxOctets",
             "begins with this data length unless the host suggests one"),
         .number(
             "channels", .linkLayer, 0...0x1F_FFFF_FFFF, \.choices.channels,
-            allowedBy: "Core Vol 6, Part B, 4.5.8.1: the central assesses channels", "as a central, uses the data channels of this mask"),
+            allowedBy: "Core Vol 6, Part B, 4.5.8.1: the central classifies channels", "as a central, uses the data channels of this mask"),
         .flag(
             "ignores-host-channels", .linkLayer, \.choices.ignoresHostChannels,
             allowedBy: "Core Vol 4, Part E, 7.8.19: the controller may use the classification",
             "as a central, uses channels that the host classifies as bad"),
         time(
             "channel-map-period", .linkLayer, 0...10_000, \.choices.channelMapPeriod,
-            allowedBy: "Core Vol 6, Part B, 4.5.8.1: the central assesses channels",
-            "as a central, changes the channel map so often; 0: never"),
+            allowedBy: "Core Vol 6, Part B, 4.5.8.1: the central classifies channels",
+            "as a central, changes the channel map with this period; 0: never"),
         Quirk(
             QuirkDeclaration(
                 "answered-phys", .linkLayer, .number(1...7), allowedBy: "Core Vol 6, Part B, 5.1.10: a change can be rejected",
@@ -180,14 +182,14 @@ extension ControllerConfiguration {
             "chooses the longest advertising interval of the host's range"),
         time(
             "high-duty-duration", .linkLayer, 1...1_280, \.choices.highDutyDuration,
-            allowedBy: "Core Vol 6, Part B, 4.4.2.4.3: no later than 1.28 s", "ends high duty cycle advertising after so long"),
+            allowedBy: "Core Vol 6, Part B, 4.4.2.4.3: no later than 1.28 s", "ends high duty cycle advertising after this time"),
         .flag(
-            "prefers-s2", .linkLayer, \.prefersS2, allowedBy: "Core Vol 6, Part B, 2.2: S=2 or S=8 as the sender likes",
+            "prefers-s2", .linkLayer, \.prefersS2, allowedBy: "Core Vol 6, Part B, 2.2: the sender chooses S=2 or S=8",
             "sends S=2 on LE Coded unless the host prefers S=8"),
         Quirk(
             QuirkDeclaration(
                 "reserves-longest-reply", .linkLayer,
-                allowedBy: "Core Vol 6, Part B, 4.5.6: the number of packets in an event is not given",
+                allowedBy: "Core Vol 6, Part B, 4.5.6: the number of packets in an event is not specified",
                 "begins an exchange only if the longest reply fits into the connection event")
         ) { $0.eventFilling = $1.isOn ? .reserveMax : .actual },
         .number(
@@ -199,7 +201,7 @@ extension ControllerConfiguration {
     private static let linkManagerQuirks: [Quirk<ControllerConfiguration>] = [
         time(
             "link-manager-delay", .baseband, 0...29_000, \.choices.linkManagerDelay,
-            allowedBy: "Core Vol 2, Part C, 2.6: a link manager has 30 s for its answer", "takes so long for each LMP message"),
+            allowedBy: "Core Vol 2, Part C, 2.6: a link manager has 30 s for its answer", "handles each LMP message after this delay"),
         .flag(
             "refuses-role-switch", .baseband, \.choices.refusesRoleSwitch,
             allowedBy: "Core Vol 2, Part C, 4.4.2: LMP_switch_req may be refused", "refuses each role switch that the peer asks for"),
@@ -209,7 +211,7 @@ extension ControllerConfiguration {
             "sends the same number in each LMP_start_encryption_req of AES-CCM"),
         .number(
             "longest-key", .baseband, 1...16, \.choices.longestKey,
-            allowedBy: "Core Vol 2, Part C, 4.2.5: the longest key is the device's own", "uses encryption keys of at most N octets"),
+            allowedBy: "Core Vol 2, Part C, 4.2.5: the device chooses its longest key", "uses encryption keys of at most N octets"),
     ]
 
     static func time(

@@ -6,37 +6,41 @@ extension DongleQuirk {
     static let airQuirks: [DongleQuirk] =
         reportQuirks + [
             DongleQuirk(
-                "deaf-rom", knownOf: "Realtek without its image", "answers everything and hears nothing", .rule { _ in HearsNothing() }),
+                "deaf-rom", knownOf: "Realtek without firmware", "answers every command, but receives nothing on the air",
+                .rule { _ in HearsNothing() }),
             DongleQuirk(
-                "coded-deaf", knownOf: "Intel 8260 to AX201", "hears nothing while it scans or initiates on LE Coded, too",
+                "coded-deaf", knownOf: "Intel 8260 to AX201", "receives nothing while LE Coded is among its scanning or initiating PHYs",
                 .rule { _ in CodedDeaf() }),
             DongleQuirk(
-                "set-terminated-after-disable", knownOf: "Realtek 5.1", "says that a set has ended when the host ends it",
+                "set-terminated-after-disable", knownOf: "Realtek 5.1", "sends LE_Advertising_Set_Terminated when the host disables a set",
                 .rule { _ in TerminatedAfterDisable() }),
             DongleQuirk(
-                "random-address-late", knownOf: "some", "uses a new random address from the next parameters on",
+                "random-address-late", knownOf: "some", "uses a new random address only after the next advertising or scan parameters",
                 .rule { _ in LateRandomAddress() }),
             DongleQuirk(
                 "suggested-length-ignored", knownOf: "ESP32, EM9301, CYW20704, old Zephyr",
                 allowedBy: "Core Vol 4, Part E, 7.8.35: the suggestion may be ignored",
-                "does not begin with the data length that the host suggests",
+                "ignores the data length that the host suggests",
                 .rule { _ in SuggestionIgnored() }),
             DongleQuirk(
                 "unasked-data-length", .milliseconds(0...2_000), standard: "15-95", knownOf: "Broadcom 5.4, phones",
                 allowedBy: "Core Vol 6, Part B, 5.1.9: either side may begin the procedure",
-                "asks for longer data on each LE link by itself",
+                "starts the data length update on each LE link by itself",
                 .rule { UnaskedDataLength(delay: $0.milliseconds) }),
             DongleQuirk(
-                "past-needs-features", knownOf: "PacketCraft 568B", "hands periodic trains over only where the peer's features were read",
+                "past-needs-features", knownOf: "PacketCraft 568B",
+                "transfers periodic advertising sync (PAST) only after the peer's features were read",
                 .rule { _ in PASTNeedsFeatures() }),
             DongleQuirk(
                 "encryption-change-masked", knownOf: "PacketCraft 5244",
-                "says nothing of encryption any more once page 2 of the event mask was set", .rule { _ in EncryptionChangeMasked() }),
+                "sends no encryption events once page 2 of the event mask has been set", .rule { _ in EncryptionChangeMasked() }),
             DongleQuirk(
                 "payload-timeout-breaks-pairing", knownOf: "Actions ATS2851",
-                "loses data of a connection whose authenticated payload timeout was written", .rule { _ in PayloadTimeoutLosesData() }),
+                "loses the next ACL packet of a connection after a write of its authenticated payload timeout",
+                .rule { _ in PayloadTimeoutLosesData() }),
             DongleQuirk(
-                "links-starve-scan", .number(1...20), standard: "3", knownOf: "RTL8761BU", "hears nothing while N links are open",
+                "links-starve-scan", .number(1...20), standard: "3", knownOf: "RTL8761BU",
+                "reports no advertisements while N or more links are open",
                 .rule { value in
                     PacketRule(toHost: { packet, wire in packet.isReport && wire.links.open.count >= value.number ? nil : packet })
                 }),
@@ -52,7 +56,8 @@ extension DongleQuirk {
             "reports-own-address", knownOf: "a CSR clone", "every report carries the dongle's own address",
             .rule { _ in OwnAddressInReports() }),
         DongleQuirk(
-            "reserved-phy-bits", .number(1...63), standard: "32", knownOf: "BCM4378, BCM4388", "has a vendor's bits in the PHYs of reports",
+            "reserved-phy-bits", .number(1...63), standard: "32", knownOf: "BCM4378, BCM4388",
+            "sets reserved bits in the PHYs of advertising reports",
             .rule { value in
                 ReportFilter(extended: {
                     var report = $0
@@ -62,7 +67,7 @@ extension DongleQuirk {
             }),
         DongleQuirk(
             "reserved-report-bits", .number(1...0x1FF), standard: "0x12", knownOf: "BCM4378, BCM4388",
-            "has a vendor's bits in the event type of reports",
+            "sets reserved bits in the event type of advertising reports",
             .rule { value in
                 ReportFilter(
                     legacy: {
@@ -81,11 +86,12 @@ extension DongleQuirk {
             "extended reports with this many octets of data are lost",
             .rule { value in ReportFilter(extended: { $0.data.count == value.number ? nil : $0 }) }),
         DongleQuirk(
-            "strict-duplicates", knownOf: "AR3012, Intel", "with its filter for duplicates, never reports an address again",
+            "strict-duplicates", knownOf: "AR3012, Intel",
+            "reports an address only once while duplicates are filtered, even if the data changes",
             .rule { _ in StrictDuplicates() }),
         DongleQuirk(
-            "legacy-reports-in-extended-scan", knownOf: "MediaTek of a phone",
-            "reports legacy advertisements in legacy events whatever the host scans with",
+            "legacy-reports-in-extended-scan", knownOf: "MediaTek in a phone",
+            "reports legacy advertisements in legacy events during extended scanning, too",
             .rule { _ in LegacyReports() }),
     ]
 }

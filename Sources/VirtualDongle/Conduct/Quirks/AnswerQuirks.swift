@@ -5,17 +5,17 @@ extension DongleQuirk {
     /// Answers to commands.
     static let answerQuirks: [DongleQuirk] = [
         DongleQuirk(
-            "status-for-complete", knownOf: "Actions ATS2851", "answers by Command_Status where Command_Complete is due",
+            "status-for-complete", knownOf: "Actions ATS2851", "answers with Command_Status instead of Command_Complete",
             .rule { _ in StatusForComplete() }),
         DongleQuirk(
             "wrong-opcode", .choice(["vendor", "all"]), standard: "vendor", knownOf: "Qualcomm 4.0",
-            "answers unknown commands under the opcode FFFF", .rule { WrongOpcode(all: $0.word == "all") }),
+            "answers unknown commands with opcode 0xFFFF", .rule { WrongOpcode(all: $0.word == "all") }),
         DongleQuirk(
-            "vendor-event-only", knownOf: "CSR", "answers a vendor's command by a vendor's event alone: no credit comes back",
+            "vendor-event-only", knownOf: "CSR", "answers a vendor command with a vendor event only, which returns no command credit",
             .rule { _ in VendorEventOnly() }),
         DongleQuirk(
             "vendor-events", .milliseconds(0...10_000), standard: "0-3", knownOf: "Broadcom, Samsung, Qualcomm",
-            allowedBy: "Core Vol 4, Part E, 7.7: FF is the vendor's", "a vendor's event comes between a command and its answer",
+            allowedBy: "Core Vol 4, Part E, 7.7: event code 0xFF is for vendors", "sends a vendor event between a command and its answer",
             .rule { value in
                 PacketRule(toHost: { packet, wire in
                     guard packet.answeredOpcode != nil else { return packet }
@@ -29,7 +29,7 @@ extension DongleQuirk {
                 })
             }),
         DongleQuirk(
-            "refuses", .commands, knownOf: "all: the map of commands is a claim", "claims these commands and refuses them",
+            "refuses", .commands, knownOf: "any: Supported_Commands is only a claim", "claims these commands and refuses them",
             .rule { RefusedCommands($0.commands) }),
         DongleQuirk(
             "silent", .commands, knownOf: "RTL8761B, CSR clones", "never answers these commands",
@@ -37,7 +37,7 @@ extension DongleQuirk {
                 PacketRule(fromHost: { packet, _ in packet.commandOpcode.map { value.commands[$0] != nil } == true ? nil : packet })
             }),
         DongleQuirk(
-            "pretends", .commands, knownOf: "cheap parts", "answers these commands with success and does nothing",
+            "pretends", .commands, knownOf: "cheap chips", "answers these commands with success and does nothing",
             .rule { PretendedCommands(Set($0.commands.keys)) }),
         DongleQuirk(
             "command-lost-after-disconnect", knownOf: "some", "does not answer a command about a connection that has just ended",
@@ -58,11 +58,11 @@ extension DongleQuirk {
         DongleQuirk(
             "reads-choose-family", knownOf: "every controller of 5.0 and later",
             allowedBy: "Core Vol 4, Part E, 3.1.1: the reads are among the extended commands",
-            "reading about advertising sets decides for the extended commands",
+            "disallows legacy commands once the host has read the number of advertising sets or the advertising data length",
             .rule { _ in ReadsChooseFamily() }),
         DongleQuirk(
-            "host-completed-refused", knownOf: "Zephyr", allowedBy: "Core Vol 4, Part E, 7.3.40: an error is answered",
-            "answers Host_Number_Of_Completed_Packets by an error", .rule { _ in HostCompletedRefused() }),
+            "host-completed-refused", knownOf: "Zephyr", allowedBy: "Core Vol 4, Part E, 7.3.40: an error may be returned",
+            "answers Host_Number_Of_Completed_Packets with an error", .rule { _ in HostCompletedRefused() }),
     ]
 }
 

@@ -7,7 +7,7 @@ extension DongleQuirk {
     /// One or more commands that are reported as supported, but rejected.
     private static func refusal(_ name: String, _ opcodes: [UInt16], knownOf: String, _ what: String) -> DongleQuirk {
         DongleQuirk(
-            name, statuses, standard: "unknown", knownOf: knownOf, "claims \(what), and refuses",
+            name, statuses, standard: "unknown", knownOf: knownOf, "claims support of \(what), and then refuses",
             .rule { value in
                 let status: ErrorCode = value.word == "disallowed" ? .commandDisallowed : .unknownHCICommand
                 return RefusedCommands(Dictionary(uniqueKeysWithValues: opcodes.map { ($0, status) }))
@@ -19,12 +19,12 @@ extension DongleQuirk {
         [
             refusal(
                 "no-supported-commands", [HCICommands.ReadLocalSupportedCommands.opcode], knownOf: "Silicon Wave",
-                "to be of 1.2 or later, where Read_Local_Supported_Commands is mandatory"),
+                "Read_Local_Supported_Commands, which its version requires"),
             refusal(
                 "no-stored-link-key",
                 [
                     HCICommands.ReadStoredLinkKey.opcode, HCICommands.WriteStoredLinkKey.opcode, HCICommands.DeleteStoredLinkKey.opcode,
-                ], knownOf: "CSR clones, BCM2045, CONWISE CW6622", "to store link keys"),
+                ], knownOf: "CSR clones, BCM2045, CONWISE CW6622", "stored link keys"),
             refusal("no-voice-setting", [HCICommands.ReadVoiceSetting.opcode], knownOf: "CSR clones", "Read_Voice_Setting"),
             refusal("no-page-scan-type", [HCICommands.ReadPageScanType.opcode], knownOf: "CSR clones", "Read_Page_Scan_Type"),
             refusal(
@@ -38,7 +38,7 @@ extension DongleQuirk {
                 "no-enhanced-synchronous",
                 [
                     HCICommands.EnhancedSetupSynchronousConnection.opcode, HCICommands.EnhancedAcceptSynchronousConnectionRequest.opcode,
-                ], knownOf: "MediaTek, QCA, Barrot", "the enhanced commands for voice"),
+                ], knownOf: "MediaTek, QCA, Barrot", "the enhanced synchronous commands"),
             refusal(
                 "no-transmit-power", [HCICommands.LEReadTransmitPower.opcode], knownOf: "Actions, Broadcom for Apple",
                 "LE_Read_Transmit_Power"),
@@ -65,7 +65,7 @@ extension DongleQuirk {
     private static let conditionalRefusals: [DongleQuirk] = [
         DongleQuirk(
             "no-erroneous-data-reporting", knownOf: "CSR clones, Actions ATS2851",
-            "claims the default erroneous data reporting, refuses it, and locks up some commands later",
+            "claims support of Default_Erroneous_Data_Reporting, refuses it, and locks up 4 to 16 commands later",
             .rule { _ in
                 LockUp(refuses: true, after: 4...16) {
                     $0.commandOpcode == HCICommands.ReadDefaultErroneousDataReporting.opcode
@@ -73,13 +73,13 @@ extension DongleQuirk {
                 }
             }),
         DongleQuirk(
-            "event-filter-locks", knownOf: "CSR clones", "locks up at once when the event filters are cleared",
+            "event-filter-locks", knownOf: "CSR clones", "locks up when the event filters are cleared",
             .rule { _ in
                 LockUp(refuses: false, after: 0...0) { (try? $0.command(as: HCICommands.SetEventFilter.self))?.filterType == 0 }
             }),
         DongleQuirk(
             "no-extended-features-page-2", .choice(["refused", "garbage"]), standard: "refused", knownOf: "RTL8723CS",
-            "claims page 2 of the features, and refuses it or returns anything",
+            "claims support of page 2 of the LMP features, and then refuses it or returns garbage",
             .rule { value in
                 if value.word == "refused" { return NoFeaturesPage2() }
                 return GarbageFeaturesPage2()
@@ -91,7 +91,7 @@ extension DongleQuirk {
             "no-scan-beside-links", knownOf: "some RTL8761B", "refuses to scan while there is a connection",
             .rule { _ in ConditionalRefusal(.commandDisallowed) { $0.startsScanning && !$1.links.open.isEmpty } }),
         DongleQuirk(
-            "one-le-role", knownOf: "CSR8510", "claims more, and advertises, scans or initiates, one at a time",
+            "one-le-role", knownOf: "CSR8510", "advertises, scans or initiates only one at a time, but claims support of combinations",
             .rule { _ in
                 ConditionalRefusal(.commandDisallowed) { packet, wire in
                     let links = wire.links
@@ -101,10 +101,10 @@ extension DongleQuirk {
                 }
             }),
         DongleQuirk(
-            "le-states-lie", knownOf: "many", "claims to advertise beside a connection, and refuses",
+            "le-states-lie", knownOf: "many", "claims support of advertising during a connection, and then refuses",
             .rule { _ in ConditionalRefusal(.commandDisallowed) { $0.startsAdvertising && $1.links.open.values.contains { $0.isLE } } }),
         DongleQuirk(
-            "no-simultaneous-discovery", knownOf: "CSR clones", allowedBy: "Core Vol 4, Part E, 7.1.1: Command Disallowed is an answer",
+            "no-simultaneous-discovery", knownOf: "CSR clones", allowedBy: "Core Vol 4, Part E, 7.1.1: Command Disallowed may be returned",
             "does not inquire while it scans",
             .rule { _ in
                 ConditionalRefusal(.commandDisallowed) { $0.commandOpcode == HCICommands.Inquiry.opcode && $1.links.isScanning }

@@ -6,41 +6,42 @@ extension DongleQuirk {
     static let startQuirks: [DongleQuirk] = [
         DongleQuirk(
             "first-reset-unanswered", .number(1...10), standard: "1", knownOf: "Realtek after a reopen",
-            "does not hear the first HCI_Reset",
+            "ignores the first N HCI_Reset commands",
             .rule { UnheardReset(times: $0.number) }),
         DongleQuirk(
             "second-open-deaf", knownOf: "BCM20702A, Barrot under 0a12:0001",
-            "hears no command each second time that it is opened, until its port is reset", .rule { _ in DeafOpening(everySecond: true) }),
+            "ignores commands each second time that it is opened, until its port is reset", .rule { _ in DeafOpening(everySecond: true) }),
         DongleQuirk(
-            "port-reset-needed", knownOf: "RTL8761BU plugged in slowly, Baseus BA04", "hears no command until its port is reset",
+            "port-reset-needed", knownOf: "RTL8761BU plugged in slowly, Baseus BA04", "ignores commands until its port is reset",
             .rule { _ in DeafOpening(everySecond: false) }),
         DongleQuirk(
-            "reset-first", knownOf: "Intel 07dc, 0a2a, 0aa7 left switched off by software", "refuses everything until HCI_Reset",
+            "reset-first", knownOf: "Intel 07dc, 0a2a, 0aa7 left switched off by software", "refuses every command until HCI_Reset",
             .rule { _ in SwitchedOff() }),
         DongleQuirk(
-            "stale-data", knownOf: "all that a program left in haste", "still has events and data for the program before",
+            "stale-data", knownOf: "any dongle after a crash of the program",
+            "delivers events and data left over from the previous program",
             .rule { _ in StalePackets() }),
         DongleQuirk(
-            "noop-first", knownOf: "Samsung, parts of 2010", allowedBy: "Core Vol 4, Part E, 4.4: an event without a command gives credits",
-            "its first event is a Command_Status for no command",
+            "noop-first", knownOf: "Samsung, chips of 2010", allowedBy: "Core Vol 4, Part E, 4.4: an event without a command gives credits",
+            "sends a Command_Status for opcode 0 as its first event",
             .rule { _ in OpeningPackets { [HCIPacket(statusOpcode: 0, .success)] } }),
         DongleQuirk(
-            "credit-zero", knownOf: "Intel 8087:07dc", "its first answer allows no command, and none raises that later",
+            "credit-zero", knownOf: "Intel 8087:07dc", "reports Num_HCI_Command_Packets 0 in its first answer, and never raises it",
             .rule { _ in CreditZero() }),
         DongleQuirk(
             "credits-by-noop", .milliseconds(0...1_000), standard: "1-20", knownOf: "CSR, Samsung",
             allowedBy: "Core Vol 4, Part E, 4.4: an event without a command gives credits",
-            "each answer allows no command; a Command_Status for no command does, later",
+            "reports Num_HCI_Command_Packets 0 in each answer, and raises it later by a Command_Status for opcode 0",
             .rule { CreditsByNoOperation(delay: $0.milliseconds) }),
         DongleQuirk(
-            "reset-slow", .milliseconds(1...60_000), standard: "700", knownOf: "CSR, Barrot, MediaTek after its image",
+            "reset-slow", .milliseconds(1...60_000), standard: "700", knownOf: "CSR, Barrot, MediaTek after a firmware download",
             allowedBy: "Core Vol 4, Part E, 4.4: an answer within a second is only recommended",
-            "takes its time for HCI_Reset",
+            "answers HCI_Reset late",
             .rule { SlowAnswers(delay: $0.milliseconds) { $0.commandOpcode == HCICommands.Reset.opcode } }),
         DongleQuirk(
             "scan-disable-slow", .milliseconds(1...60_000), standard: "1030", knownOf: "Qualcomm 4.0",
             allowedBy: "Core Vol 4, Part E, 4.4: an answer within a second is only recommended",
-            "takes its time to stop scanning", .rule { SlowAnswers(delay: $0.milliseconds) { $0.stopsScanning } }),
+            "answers the command to stop scanning late", .rule { SlowAnswers(delay: $0.milliseconds) { $0.stopsScanning } }),
     ]
 }
 

@@ -7,42 +7,43 @@ extension DongleQuirk {
         DongleQuirk(
             "split-events", .number(8...64), standard: "16", knownOf: "newer Realtek, MediaTek",
             allowedBy: "Core Vol 4, Part B, 2.1: an event may take several transfers",
-            "a transfer of events ends after N octets, however much was asked for", .endpoints { $0.eventTransferLimit = $1.number }),
+            "ends an event transfer after N octets, whatever the size of the read", .endpoints { $0.eventTransferLimit = $1.number }),
         DongleQuirk(
-            "joined-events", knownOf: "Realtek", allowedBy: "Core Vol 4, Part B, 2.1: an event's end is known by its length",
-            "two events that follow each other share a transfer", .endpoints { conduct, _ in conduct.joinsEvents = true }),
+            "joined-events", knownOf: "Realtek", allowedBy: "Core Vol 4, Part B, 2.1: the length field of an event shows its end",
+            "sends two consecutive events in one transfer", .endpoints { conduct, _ in conduct.joinsEvents = true }),
         DongleQuirk(
             "stray-octet", .commands, standard: "Read_Local_Extended_Features", knownOf: "Barrot 33fa:0010, 33fa:0012",
-            "one octet too many follows the answer to a command, where that ends in a short packet",
+            "sends an extra octet after the answer to a command, if the answer ends in a short packet",
             .endpoints { $0.strayOctetAfter = Set($1.commands.keys) }),
         DongleQuirk(
             "exact-event-reads", knownOf: "CSR 0a12:0001 and clones",
             "an event is delivered to reads of exactly wMaxPacketSize; larger ones stay pending",
             .endpoints { conduct, _ in conduct.longReadsStayPending = true }),
         DongleQuirk(
-            "waits-for-zlp", knownOf: "Zephyr before 2021", "data of a multiple of wMaxPacketSize waits for a zero-length packet",
+            "waits-for-zlp", knownOf: "Zephyr before 2021",
+            "holds data whose length is a multiple of wMaxPacketSize until a zero-length packet follows",
             .endpoints { conduct, _ in conduct.waitsForZeroLength = true }),
         DongleQuirk(
-            "needs-set-interface", knownOf: "Intel 8087:0a5a", "no events until SetInterface(0, 0)",
+            "needs-set-interface", knownOf: "Intel 8087:0a5a", "sends no events until SetInterface(0, 0)",
             .endpoints { conduct, _ in conduct.eventsNeedSetInterface = true }),
         DongleQuirk(
             "data-in-dead", .choice(["suspend", "reset", "never"]), standard: "suspend", knownOf: "CSR clones 0134, 7558",
-            "bulk IN gives nothing until the device was suspended once, or its port reset, or never",
+            "delivers nothing on bulk IN until the device has been suspended or its port reset, or never",
             .endpoints { $0.dataInCure = USBConduct.Cure(rawValue: $1.word) }),
         DongleQuirk(
-            "class-request-stalls", .number(1...100), standard: "1", knownOf: "several under load",
-            "the first commands stall the control pipe", .endpoints { $0.stalledCommands = Occurrences(count: $1.number) }),
+            "class-request-stalls", .number(1...100), standard: "1", knownOf: "several, under load",
+            "stalls the control pipe at the first N commands", .endpoints { $0.stalledCommands = Occurrences(count: $1.number) }),
         DongleQuirk(
-            "vendor-requests", knownOf: "Digianswer", "takes commands as requests of the vendor's type; class requests stall",
+            "vendor-requests", knownOf: "Digianswer", "expects commands in vendor requests; class requests stall",
             .endpoints { conduct, _ in conduct.takesVendorRequests = true }),
         DongleQuirk(
-            "voice-interface-broken", knownOf: "RTX, CONWISE, Intel's boot loader", "refuses every setting for voice",
+            "voice-interface-broken", knownOf: "RTX, CONWISE, Intel's boot loader", "refuses every alternate setting for voice",
             .endpoints { conduct, _ in conduct.refusesVoice = true }),
         DongleQuirk(
             "silent-voice", .number(1...6), standard: "1", knownOf: "Barrot 33fa:0012",
-            "voice in this setting arrives as silence", .endpoints { $0.silentVoiceAlternate = UInt8($1.number) }),
+            "delivers silence in this alternate setting", .endpoints { $0.silentVoiceAlternate = UInt8($1.number) }),
         DongleQuirk(
-            "loses-voice", .number(2...1_000), standard: "20", knownOf: "all, behind hubs", "every n-th frame of voice is lost",
+            "loses-voice", .number(2...1_000), standard: "20", knownOf: "any dongle behind a hub", "loses every n-th voice frame",
             .endpoints { $0.lostVoice = Occurrences(every: $1.number) }),
     ]
 
@@ -50,24 +51,24 @@ extension DongleQuirk {
     static let deviceQuirks: [DongleQuirk] = [
         DongleQuirk(
             "reenumerates-on-reset", .identity, standard: "0000:0000", knownOf: "old CSR: a USB reset follows HCI_Reset",
-            "leaves the bus at the first HCI_Reset and comes back, under other numbers where some are given",
+            "re-enumerates at the first HCI_Reset, with another vendor and product number if one is given",
             .endpoints { $0.leaving = USBConduct.Leaving(.reset, as: $1.identity) }),
         DongleQuirk(
-            "leaves-in-load", .identity, standard: "0000:0000", knownOf: "Intel AX210, QCA, firmware of laptops",
-            "leaves the bus in the middle of a firmware image, and comes back",
+            "leaves-in-load", .identity, standard: "0000:0000", knownOf: "Intel AX210, QCA, laptop firmware",
+            "re-enumerates during a firmware download",
             .endpoints { $0.leaving = USBConduct.Leaving(.vendorCommands, 4, as: $1.identity) }),
         DongleQuirk(
-            "unplugged-after-commands", .number(1...10_000), standard: "20", knownOf: "people", "is pulled out after N commands",
+            "unplugged-after-commands", .number(1...10_000), standard: "20", knownOf: "users", "is unplugged after N commands",
             .endpoints { $0.leaving = USBConduct.Leaving(.commands, $1.number, returns: false) }),
         DongleQuirk(
-            "unplugged-after-data", .number(1...100_000), standard: "20", knownOf: "people",
-            "is pulled out after N packets of data from the host",
+            "unplugged-after-data", .number(1...100_000), standard: "20", knownOf: "users",
+            "is unplugged after N ACL data packets from the host",
             .endpoints { $0.leaving = USBConduct.Leaving(.data, $1.number, returns: false) }),
         DongleQuirk(
-            "mute-after-suspend", knownOf: "CSR clones 2520", "says nothing any more once it was suspended, until its port is reset",
+            "mute-after-suspend", knownOf: "CSR clones 2520", "sends nothing after a suspend, until its port is reset",
             .endpoints { conduct, _ in conduct.suspension = .mute }),
         DongleQuirk(
-            "returns-after-suspend", knownOf: "CSR clones", "drops off the bus when it is suspended, and comes back as a new device",
+            "returns-after-suspend", knownOf: "CSR clones", "re-enumerates when it is suspended",
             .endpoints { conduct, _ in conduct.suspension = .returnsAsNew }),
     ]
 }

@@ -4,7 +4,7 @@ import Packets
 extension DongleQuirk {
     /// Core Vol 2, Part C, 3.3.
     private static let rssiWithInquiryResults: UInt64 = 1 << 30
-    private static let ownVersion = "Core Vol 4, Part E, 7.4.1: who made it, and which version it is"
+    private static let ownVersion = "Core Vol 4, Part E, 7.4.1: the manufacturer and version of the controller"
 
     /// Values of read commands.
     static let valueQuirks: [DongleQuirk] = identityQuirks + abilityQuirks + addressQuirks
@@ -14,33 +14,33 @@ extension DongleQuirk {
         _ change: @escaping @Sendable (inout HCICommands.ReadLocalVersionInformation.Return, Int) -> Void
     ) -> DongleQuirk {
         DongleQuirk(
-            name, .number(range), standard: standard, knownOf: "every maker", allowedBy: ownVersion, "tells another \(what)",
+            name, .number(range), standard: standard, knownOf: "every manufacturer", allowedBy: ownVersion, "reports this \(what)",
             .rule { value in PacketRule.returns(of: HCICommands.ReadLocalVersionInformation.self) { change(&$0, value.number) } })
     }
 
     private static let identityQuirks: [DongleQuirk] = [
-        version("hci-version", 0...255, "version of HCI") { $0.hciVersion = UInt8($1) },
-        version("hci-revision", 0...0xFFFF, "subversion of HCI") { $0.hciSubversion = UInt16($1) },
-        version("lmp-version", 0...255, "version of LMP") { $0.lmpVersion = UInt8($1) },
-        version("lmp-subversion", 0...0xFFFF, "subversion of LMP") { $0.lmpSubversion = UInt16($1) },
-        version("company", 0...0xFFFF, "company") { $0.companyIdentifier = UInt16($1) },
+        version("hci-version", 0...255, "HCI_Version") { $0.hciVersion = UInt8($1) },
+        version("hci-revision", 0...0xFFFF, "HCI_Subversion") { $0.hciSubversion = UInt16($1) },
+        version("lmp-version", 0...255, "LMP_Version") { $0.lmpVersion = UInt8($1) },
+        version("lmp-subversion", 0...0xFFFF, "LMP_Subversion") { $0.lmpSubversion = UInt16($1) },
+        version("company", 0...0xFFFF, "company identifier") { $0.companyIdentifier = UInt16($1) },
     ]
 
     private static let abilityQuirks: [DongleQuirk] = [
         DongleQuirk(
-            "commands", .octets, knownOf: "every maker", "claims these commands, octet by octet from the first on",
+            "commands", .octets, knownOf: "every manufacturer", "reports these octets as Supported_Commands",
             .rule { value in
                 PacketRule.returns(of: HCICommands.ReadLocalSupportedCommands.self) { $0.supportedCommands = value.octets.padded(to: 64) }
             }),
         DongleQuirk(
-            "le-features", .octets, knownOf: "every maker", "claims these LE features, the least significant octet first",
+            "le-features", .octets, knownOf: "every manufacturer", "claims these LE features, the least significant octet first",
             .rule { value in
                 PacketRule.returns(of: HCICommands.LEReadLocalSupportedFeatures.self) {
                     $0.leFeatures = LEFeatures(rawValue: value.octets.padded(to: 8).little64)
                 }
             }),
         DongleQuirk(
-            "lmp-features", .octets, knownOf: "every maker", "claims these features of BR/EDR, the least significant octet first",
+            "lmp-features", .octets, knownOf: "every manufacturer", "claims these features of BR/EDR, the least significant octet first",
             .rule { value in
                 let features = value.octets.padded(to: 8).little64
                 return RuleGroup([
@@ -51,17 +51,17 @@ extension DongleQuirk {
                 ])
             }),
         DongleQuirk(
-            "supported-states", .octets, knownOf: "every maker", "claims these states of the link layer, the least significant octet first",
+            "supported-states", .octets, knownOf: "every manufacturer", "claims these LE states, the least significant octet first",
             .rule { value in
                 PacketRule.returns(of: HCICommands.LEReadSupportedStates.self) { $0.leStates = value.octets.padded(to: 8).little64 }
             }),
         DongleQuirk(
-            "unclaimed-rssi-inquiry", knownOf: "Silicon Wave", "has inquiries with RSSI and does not claim the feature",
+            "unclaimed-rssi-inquiry", knownOf: "Silicon Wave", "supports inquiry with RSSI, but does not claim the feature",
             .rule { _ in
                 PacketRule.returns(of: HCICommands.ReadLocalSupportedFeatures.self) { $0.lmpFeatures &= ~rssiWithInquiryResults }
             }),
         DongleQuirk(
-            "unclaimed-le-commands", knownOf: "MediaTek of a phone", "has the LE commands and claims none of octets 25 to 28",
+            "unclaimed-le-commands", knownOf: "MediaTek in a phone", "supports LE commands, but claims none in octets 25 to 28",
             .rule { _ in
                 PacketRule.returns(of: HCICommands.ReadLocalSupportedCommands.self) {
                     guard $0.supportedCommands.count > 28 else { return }
@@ -82,7 +82,7 @@ extension DongleQuirk {
                 ])
             }),
         DongleQuirk(
-            "absurd-sco-buffers", .buffers, standard: "0x0", knownOf: "BCM2035, BCM2045", "tells buffers for voice that cannot be",
+            "absurd-sco-buffers", .buffers, standard: "0x0", knownOf: "BCM2035, BCM2045", "reports impossible voice buffers",
             .rule { value in
                 PacketRule.returns(of: HCICommands.ReadBufferSize.self) {
                     $0.synchronousDataPacketLength = UInt8(clamping: value.buffers.length)
@@ -94,21 +94,21 @@ extension DongleQuirk {
     private static let addressQuirks: [DongleQuirk] = [
         DongleQuirk(
             "default-address", .choice(FactoryAddress.named.keys.sorted()), standard: "bcm43430",
-            knownOf: "Broadcom, Intel not provisioned",
-            "has the address that its factory gives every chip",
+            knownOf: "Broadcom and Intel without a programmed address",
+            "has the default address of its chip",
             .controller { $0.address = DeviceAddress(value: FactoryAddress.named[$1.word] ?? 0) }),
         DongleQuirk(
-            "shared-address", knownOf: "CSR and clones, by the batch", "has the address that its neighbours have, too",
+            "shared-address", knownOf: "CSR and clones of one batch", "has the same address as other dongles",
             .controller { configuration, _ in
                 configuration.address = DeviceAddress(value: FactoryAddress.named["csr-clone"] ?? 0)
             }),
         DongleQuirk(
-            "address-command", .choice(AddressCommand.allCases.map(\.rawValue)), standard: "broadcom", knownOf: "every maker",
-            allowedBy: "Core Vol 4, Part E, 5.4.1: OGF 3F is the vendor's", "takes the company's own command for its address",
+            "address-command", .choice(AddressCommand.allCases.map(\.rawValue)), standard: "broadcom", knownOf: "every manufacturer",
+            allowedBy: "Core Vol 4, Part E, 5.4.1: OGF 0x3F is for vendors", "supports the vendor's command to set its address",
             .rule { AddressByVendorCommand(AddressCommand(rawValue: $0.word) ?? .broadcom, keepsOld: false) }),
         DongleQuirk(
             "address-command-lies", .choice(AddressCommand.allCases.map(\.rawValue)), standard: "csr", knownOf: "CSR clones",
-            "answers its company's command for the address with success and keeps the old one",
+            "answers the vendor's command to set its address with success, but keeps the old one",
             .rule { AddressByVendorCommand(AddressCommand(rawValue: $0.word) ?? .csr, keepsOld: true) }),
     ]
 }
