@@ -48,7 +48,7 @@ public final class Host {
     public var database: GATTDatabase { context.server.database }
     /// Open LE connections, in no particular order.
     public var connections: [Connection] { path.links.compactMap(\.le) }
-    /// The connection, if over BR/EDR.
+    /// Open BR/EDR connections, in no particular order.
     public var classicConnections: [ClassicConnection] { path.links.compactMap(\.classic) }
 
     /// True if a reset of the controller would end an activity.

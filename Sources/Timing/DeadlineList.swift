@@ -108,7 +108,7 @@ struct DeadlineList {
 
     // MARK: Entries
 
-    /// Number of the earliest entries that are searched linearly.
+    /// Number of entries that are searched linearly, beginning with the earliest; the others are searched by halves.
     private static let nearby = 8
 
     private mutating func enter(_ deadline: Microseconds, _ slot: Int32) {

@@ -38,7 +38,7 @@ struct SAFERPlus {
         return table
     }()
 
-    /// True for octets 0, 3, 4, 7 and so on, to which a layer applies the first of its two operations.
+    /// True for octets 0, 3, 4, 7 and so on. These are XORed where the others are added, and the reverse.
     private static func isOuter(_ index: Int) -> Bool { index % 4 == 0 || index % 4 == 3 }
 
     /// The Armenian shuffle between the layers of the pseudo-Hadamard transform: source index of each octet.

@@ -88,7 +88,7 @@ public struct Catalogue: Sendable {
 
     static func isCase(_ file: String) -> Bool { file.hasSuffix(".yaml") && file.split(separator: "/").count == 2 }
 
-    /// True if every filter matches the name of a case file in these folders. A kind of subject matches any name.
+    /// True if every filter matches the name of a case file in these folders. False for a kind of subject, which no file name shows.
     public static func canFind(_ filters: [String], in folders: [String]) -> Bool {
         let files = folders.flatMap { caseFiles(below: $0) }
         return filters.allSatisfy { filter in

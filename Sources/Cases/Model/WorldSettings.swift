@@ -2,7 +2,7 @@ import Misbehaviour
 
 /// The quirks that cases, mutants and variants may use for controllers, hosts and accessories.
 public struct WorldSettings: Sendable {
-    /// The quirks by name.
+    /// Quirks of controllers, by name.
     package var controllers: [String: QuirkDeclaration] = [:]
     package var hosts: [String: QuirkDeclaration] = [:]
     package var accessories: [String: QuirkDeclaration] = [:]

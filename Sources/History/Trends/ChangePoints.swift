@@ -141,7 +141,7 @@ public struct ChangePoints: Sendable {
 
     // MARK: Merging
 
-    /// Removes the smallest change as long as it is too small, and merges its two levels.
+    /// Removes the smallest change and merges the levels beside it, until no change is below `smallest` percent.
     private static func levels(_ values: [Double], at places: [Int], smallest: Double) -> [Change] {
         var places = places
         while true {

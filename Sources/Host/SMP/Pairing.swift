@@ -5,7 +5,7 @@ import Timing
 /// Actions requested by a connection's security manager.
 enum SecurityAction: Equatable {
     case send([UInt8])
-    /// A question that needs an answer is the last action.
+    /// Asks the application. This is always the last action of a list.
     case ask(PairingQuestion)
     case keypress(Keypress)
     /// Start encryption as central. Core Vol 4, Part E, 7.8.24.

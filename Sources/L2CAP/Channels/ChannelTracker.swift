@@ -25,7 +25,7 @@ public struct ChannelTracker: Sendable {
         var mode = ChannelMode.basic.rawValue
         var hasCheck = true
 
-        /// An option that is left out stays as it was. Core Vol 3, Part A, 7.1.
+        /// These terms with the options of a configuration request; an option that it omits keeps its value. Core Vol 3, Part A, 7.1.
         func changed(by octets: [UInt8]) -> Terms {
             guard let options = try? ConfigurationOptions(octets) else { return self }
             return Terms(

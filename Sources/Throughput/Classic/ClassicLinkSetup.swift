@@ -15,7 +15,7 @@ struct ClassicLinkSetup {
     /// The receiving end.
     let receiver: FlowReceiver
 
-    /// Dynamic, odd and unassigned. Core Vol 3, Part A, 4.2.
+    /// PSM of the measured channel, from the dynamic range. Core Vol 3, Part A, 4.2.
     private static let psm: UInt16 = 0x1001
     private static let serverChannel: UInt8 = 7
     /// Time for both devices to agree on packet types.

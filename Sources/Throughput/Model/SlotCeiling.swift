@@ -8,7 +8,7 @@ public enum PacketFamily: String, Sendable, Hashable, CaseIterable {
     case twoDH = "2-DH"
     case threeDH = "3-DH"
 
-    /// Shortest first.
+    /// Packet types of this kind, from one slot to five.
     public var types: [BREDRPacketType] {
         switch self {
         case .dm: [.dm1, .dm3, .dm5]

@@ -20,7 +20,7 @@ struct SharedClock {
         case detach(port: Int)
         /// Closes the connection; no fault.
         case hangUp(port: Int)
-        /// Ends the run.
+        /// Ends the run with an error text.
         case fail(String)
     }
 

@@ -28,7 +28,8 @@ struct GATTCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Subscribe, and show n values or all. Repeatable.", valueName: "uuid[=n]")) var subscribe: [String] =
         []
     @Option(help: "Timeout for values, in seconds.", transform: Arguments.seconds) var seconds = 10.0
-    @Option(help: ArgumentHelp("Read a value again at the end. Repeatable.", valueName: "uuid")) var read: [String] = []
+    @Option(help: ArgumentHelp("Read this value at the end, after writes and notifications. Repeatable.", valueName: "uuid")) var read:
+        [String] = []
     @Flag(help: "Print one JSON document at the end.") var json = false
     @OptionGroup var store: BondOptions
     @OptionGroup var firmware: FirmwareOptions

@@ -35,7 +35,7 @@ struct BenchOptions: ParsableArguments {
             "Tester's address: auto (public, or static where there is none), random (static) or a static address: C0:B1:BE:00:00:01.",
             valueName: "address"), transform: Arguments.ownAddress)
     var testerAddress: OwnAddress?
-    @Option(help: ArgumentHelp("DUT's address, likewise.", valueName: "address"), transform: Arguments.ownAddress)
+    @Option(help: ArgumentHelp("DUT's address, as for --tester-address.", valueName: "address"), transform: Arguments.ownAddress)
     var subjectAddress: OwnAddress?
     @Option(
         help: ArgumentHelp(

@@ -49,7 +49,7 @@ struct SniffSchedule {
 
     var interval: Microseconds { NativeClock.halfSlot * anchors.interval }
 
-    /// Records a data packet. Traffic that started before an anchor point does not count after it.
+    /// Records a data packet for the sniff timeout. A packet that spans an anchor point counts at its start only.
     mutating func noteData(in ticks: ClosedRange<Int>) {
         let isWithin = anchors.last(by: ticks.lowerBound) == anchors.last(by: ticks.upperBound)
         lastData = (isWithin ? ticks.upperBound : ticks.lowerBound) & ~3

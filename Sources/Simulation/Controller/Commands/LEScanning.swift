@@ -78,7 +78,7 @@ extension LEController {
             duplicates: duplicates, isExtended: true, duration: duration, period: command.duration > 0 ? period : .zero)
     }
 
-    /// Enabling scanning again restarts it.
+    /// Starts scanning, or starts it again with these settings.
     private func startScanning(
         duplicates: ScannerSettings.Duplicates, isExtended: Bool, duration: Microseconds = .zero, period: Microseconds = .zero
     ) throws(CommandFailure) {
