@@ -59,7 +59,7 @@ struct VariantsCommand: ParsableCommand {
             return count == 0 && verdict != .pass ? nil : "\(count) \(verdict.rawValue)"
         }
         let name = variant.id.padding(toLength: max(variant.id.count, 32), withPad: " ", startingAt: 0)
-        Console.line("\(faults.isEmpty ? "just " : "FAULT")  \(name)  \(counts.joined(separator: ", "))")
+        Console.line("\(faults.isEmpty ? "ok   " : "FAULT")  \(name)  \(counts.joined(separator: ", "))")
         for (seed, fault) in faults { Console.line("         seed \(seed): \(ProgressLine.line(fault))") }
         guard inconclusive else { return }
         for result in results {
@@ -74,7 +74,7 @@ struct VariantsCommand: ParsableCommand {
         let share = verdicts == 0 ? 0 : passed * 100 / verdicts
         let faults = results.flatMap(\.faults)
         Console.line(
-            "\(variants) variants, \(verdicts) verdicts: \(share) % PASS, \(inconclusive) INCONC, \(faults.count) that no conforming device deserves"
+            "\(variants) variants, \(verdicts) verdicts: \(share) % PASS, \(inconclusive) INCONC, \(faults.count) wrong"
         )
         if faults.contains(where: { $0.verdict == .fail }) { throw ExitCode.fail }
         if !faults.isEmpty || passed == 0 { throw CommandFailure(.bench, "a case could not be run to its end") }
