@@ -137,7 +137,7 @@ final class BridgeSession {
             report.tell(event, "taken: \(sink.packets) packets of \(sink.frames) frames, \(sink.lost) lost, \(sink.malformed) malformed")
         } else {
             (event.packets, event.dropped) = (session.mediaSent, session.mediaDropped)
-            report.tell(event, "sent: \(session.mediaSent) packets, \(session.mediaDropped) of them dropped for want of room")
+            report.tell(event, "sent: \(session.mediaSent) packets, \(session.mediaDropped) of them dropped for lack of buffers")
         }
     }
 
