@@ -222,7 +222,7 @@ final class CaseBench {
             let advice = knowledge.adviceOnFirmware(version).map { ": \($0)" } ?? ""
             throw StepFailure(
                 .environment,
-                "the \(end.side.rawValue) (\(end.name)) runs without its firmware: it answers commands and hears nothing on the air\(advice)"
+                "the \(end.side.rawValue) (\(end.name)) runs without its firmware: it answers commands, but receives nothing on the air\(advice)"
             )
         }
         guard end.side == .tester, known.avoidsCodedPHY, features.remove("tester.LE_Coded_PHY") != nil else { return }

@@ -117,7 +117,7 @@ public final class CheckUp {
     }
 
     private static func withoutHearing(_ checkUp: CheckUp) -> String? {
-        withoutHelper(checkUp) ?? (checkUp.hears ? nil : "it hears nothing")
+        withoutHelper(checkUp) ?? (checkUp.hears ? nil : "it receives nothing")
     }
 
     static var checks: [Check] {

@@ -19,7 +19,7 @@ extension CheckUp {
         if let status = page.status, status != .success {
             link.note("no-extended-features-page-2", "page 2 of the features is claimed and answered by \(status)")
         } else if page.answer?.returns != again.answer?.returns {
-            link.note("no-extended-features-page-2", "page 2 of the features says something else each time")
+            link.note("no-extended-features-page-2", "page 2 of the features is different each time")
         }
     }
 

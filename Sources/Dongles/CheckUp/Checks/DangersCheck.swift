@@ -8,7 +8,7 @@ extension CheckUp {
         if claims(HCICommands.SetEventFilter.self) {
             let reply = try await link.ask(HCICommands.SetEventFilter(filterType: 0))
             if reply.answer == nil, try await link.ask(HCICommands.Reset()).answer == nil {
-                link.note("event-filter-locks", "it answers nothing any more once the event filters were cleared")
+                link.note("event-filter-locks", "it answers nothing once the event filters have been cleared")
                 throw CheckUpLink.Dead()
             }
         }

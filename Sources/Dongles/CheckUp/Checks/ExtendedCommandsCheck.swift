@@ -47,7 +47,7 @@ extension CheckUp {
         guard try await link.event(HCIEvents.LEAdvertisingSetTerminated.self, from: start, within: .milliseconds(100)) != nil else {
             return
         }
-        link.note("set-terminated-after-disable", "LE_Advertising_Set_Terminated tells that the host has ended a set")
+        link.note("set-terminated-after-disable", "LE_Advertising_Set_Terminated reports a set that the host has ended")
     }
 
     static func text(_ reply: CheckUpLink.Reply) -> String { reply.status.map { "\($0)" } ?? "nothing" }

@@ -87,7 +87,7 @@ extension CheckUp {
         judgeBits()
         guard reports.isEmpty else { return }
         if expected != nil {
-            link.note("deaf-rom", "it hears nothing, and a second dongle advertises")
+            link.note("deaf-rom", "it receives nothing although a second dongle advertises")
         } else {
             link.note("hears-nothing", .note, "nobody was heard in \(plan.listening.seconds) s; nobody may have advertised")
         }
@@ -126,7 +126,7 @@ extension CheckUp {
         let legacy = try await listen(.seconds(2))
         judgeBits()
         if !legacy.isEmpty, legacy.allSatisfy({ !$0.isExtendedEvent }) {
-            link.note("legacy-reports-in-extended-scan", "an extended scan brings legacy reports")
+            link.note("legacy-reports-in-extended-scan", "an extended scan gives legacy reports")
         }
         try await sweepLengths(helper)
         try await checkDuplicates(helper)
@@ -202,7 +202,7 @@ extension CheckUp {
         _ = try await link.ask(HCICommands.LESetEventMask(leEventMask: Self.leEvents))
         guard try await link.succeed(Self.extendedScan([.le1M, .leCoded]), HCICommands.LESetExtendedScanEnable(enable: 1)) else { return }
         guard try await listen(.seconds(2), atLeast: 1).isEmpty else { return }
-        link.note("coded-deaf", "with LE Coded among the PHYs it hears nothing, on LE 1M either")
+        link.note("coded-deaf", "with LE Coded among the PHYs it receives nothing, not even on LE 1M")
     }
 
     // MARK: Own address

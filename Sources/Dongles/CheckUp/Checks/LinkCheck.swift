@@ -53,7 +53,7 @@ extension CheckUp {
         let there = try await deliver(from: link, pair.near, to: helper, pair.far)
         let back = try await deliver(from: helper, pair.far, to: link, pair.near)
         if !back, there, !link.has("acl-dead", "data-in-dead", "waits-for-zlp") {
-            link.note("acl-dead", "data of a connection does not come from it")
+            link.note("acl-dead", "it delivers no data of a connection")
         }
         return there && back
     }
@@ -129,7 +129,7 @@ extension CheckUp {
                 advertisingIntervalMin: 0xA0, advertisingIntervalMax: 0xA0, advertisingType: .advNonconnInd, ownAddressType: .randomDevice,
                 advertisingChannelMap: 7), HCICommands.LESetAdvertisingEnable(advertisingEnable: 1))
         guard isOn, try await listen(.seconds(3), atLeast: 1).isEmpty else { return }
-        link.note("links-starve-scan", "it hears nothing while there is a connection")
+        link.note("links-starve-scan", "it receives no advertisements while there is a connection")
     }
 
     private func checkEnd(_ helper: CheckUpLink, _ pair: Pair) async throws {

@@ -71,7 +71,7 @@ extension CheckUp {
         if last.isCredited || first == 251 && uncredited.count == 1 {
             link.note("credits-missing", "no credit for data of \(first) octets")
         } else {
-            link.note("credits-never", "no credits any more after \(made - uncredited.count) packets")
+            link.note("credits-never", "no further credits after \(made - uncredited.count) packets")
         }
     }
 
@@ -80,7 +80,7 @@ extension CheckUp {
         // Data that was held back may arrive with the next packet, which then is not the expected one.
         let whole = made.filter { ($0 + ACLHeader.octets).isMultiple(of: 64) }
         if lost.count == made.count {
-            link.note(plan.usb == nil ? "acl-dead" : "data-in-dead", "no data comes from it, whatever its length")
+            link.note(plan.usb == nil ? "acl-dead" : "data-in-dead", "it delivers no data of any length")
         } else if plan.usb != nil, whole.count > 1, whole.first == first, Set(whole).isSubset(of: lost) {
             link.note(
                 "waits-for-zlp",

@@ -13,7 +13,7 @@ extension CheckUp {
             }
             return answer.opcode == CommandQueue.noCommand ? nil : true
         }
-        if stale != nil { link.note("stale-data", "packets of the past came before the first command") }
+        if stale != nil { link.note("stale-data", "old packets came before the first command") }
         let early = try await link.ask(HCICommands.ReadLocalVersionInformation(), within: .milliseconds(1_000))
         var reset = try await link.ask(HCICommands.Reset())
         if !reset.isSuccess {

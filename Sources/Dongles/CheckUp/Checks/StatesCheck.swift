@@ -35,7 +35,7 @@ extension CheckUp {
         if claimed.count > 1, refused.count == claimed.count {
             link.note("one-le-role", "its supported states name \(claimed.count) pairs of roles, and each second role is refused: \(first)")
         } else {
-            link.note("le-states-lie", "its supported states name what it refuses: \(refused.joined(separator: ", "))")
+            link.note("le-states-lie", "its supported states include what it refuses: \(refused.joined(separator: ", "))")
         }
     }
 
