@@ -15,7 +15,7 @@ public struct Exploration: Sendable {
 
     public var setup: Explorer.Setup
     public var paths: [ExploredPath]
-    /// Also loses each packet in turn.
+    /// True if each course is also run with each packet lost in turn.
     public var losesPackets: Bool
 
     public init(_ setup: Explorer.Setup, paths: [ExploredPath], losesPackets: Bool) {

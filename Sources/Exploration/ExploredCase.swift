@@ -45,7 +45,7 @@ public struct ExploredCase {
         return text.prefix(1).uppercased() + text.dropFirst()
     }
 
-    /// Without LE_Remote_Connection_Parameter_Request no host has to answer.
+    /// Steps that mask LE_Remote_Connection_Parameter_Request, so that no host has to answer it.
     private var maskSteps: String {
         guard path.requests.contains(where: { $0.request == .parameters }) else { return "" }
         let events = [

@@ -74,7 +74,7 @@ public struct PlannedRequest: Hashable, Sendable, Codable, CustomStringConvertib
 
 /// One course of events on a link: the requests of both hosts and the packet that is lost.
 public struct ExploredPath: Hashable, Sendable, Codable, CustomStringConvertible {
-    /// In the order of their events.
+    /// Planned requests, in the order of the connection events in which they are made.
     public var requests: [PlannedRequest]
     /// Number of the lost packet, counted from the first request; nil if none is lost.
     public var lostPacket: Int?

@@ -17,7 +17,7 @@ public struct ThroughputComparison: Sendable {
         case same, better, slower, regression
         /// A drop that the machine's delays in the new measurement can explain.
         case inconclusive
-        /// Only in the new file, or only in the base.
+        /// The row is only in the new file, or only in the base.
         case new, vanished
         /// A row that has lost its figure, or has one again.
         case broken, repaired
@@ -29,7 +29,7 @@ public struct ThroughputComparison: Sendable {
         /// Medians in kbit/s.
         public var base: Double?
         public var now: Double?
-        /// In percent of the base.
+        /// Difference to the base, in percent of the base.
         public var change: Double?
         /// Part of the change that noise can explain, in percent.
         public var band: Double?

@@ -24,7 +24,7 @@ final class HostContext {
     var discovery = SDPServer()
     /// Serial ports by RFCOMM server channel.
     var serialServices: [UInt8: SerialService] = [:]
-    /// By default a phone without profiles.
+    /// Offered profiles; by default those of a phone without any.
     var profileOffer = ProfileOffer(role: .phone)
     /// Handles of the service records for GATT services on BR/EDR.
     var attributeRecords: [UInt32] = []

@@ -37,7 +37,7 @@ struct DeclarationReader {
     private var lines: [Line] = []
     private var next = 0
 
-    /// Nil for a file without content.
+    /// Returns the content of a file as a tree; nil for a file without content.
     static func read(_ text: String) throws -> Node? {
         var reader = DeclarationReader()
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {

@@ -12,7 +12,7 @@ public struct EarlierRuns: Sendable {
     private var passes: [String: Pass] = [:]
     private var known: Set<String> = []
 
-    /// No runs, without comparison.
+    /// Creates an empty collection: no case is compared with earlier runs.
     public init() {}
 
     /// - Parameter runs: in any order; they are sorted by date.

@@ -1,9 +1,9 @@
 /// USB resources of this process; nothing may be left after every device is closed.
 public struct USBTally: Sendable, Equatable, Codable {
-    /// Since the start of the process.
+    /// Totals since the start of the process.
     public var handlesOpened: Int
     public var transfersSubmitted: Int
-    /// Current number.
+    /// Current numbers.
     public var handlesOpen: Int
     public var transfersAllocated: Int
     public var transfersInFlight: Int

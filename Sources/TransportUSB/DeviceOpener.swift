@@ -4,7 +4,7 @@ import Transport
 /// Opens devices by selector and loads the firmware they need.
 public struct DeviceOpener: Sendable {
     public var firmware: FirmwareFolders
-    /// Also checks chips behind a socket or a serial line for missing firmware. Some controllers do not tolerate the check.
+    /// True to check chips behind a socket or a serial line for missing firmware, too. Some controllers do not tolerate the check.
     public var asksEveryChip: Bool
 
     /// Options for USB dongles.

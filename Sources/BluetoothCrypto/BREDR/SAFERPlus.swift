@@ -16,7 +16,7 @@ struct SAFERPlus {
             }
     }
 
-    /// Ar.
+    /// Encrypts a block with SAFER+: the function Ar.
     func encrypt(_ block: [UInt8]) -> [UInt8] { rounds(block, repeatsInput: false) }
 
     /// A'r: adds the input again in the third round, which makes the function one-way.

@@ -73,7 +73,7 @@ extension SourceReader {
         return entries(keys, of: "gives", fields: [])
     }
 
-    /// Reads one role, or two, of which the other side takes the second.
+    /// Reads the roles of a procedure: one, or two with the second for the other side.
     private mutating func roles(_ node: Node?) -> [Procedure.Role] {
         guard let node, let keys = keys(node, of: "roles") else { return [] }
         if keys.entries.isEmpty || keys.entries.count > 2 { report(node, "a procedure has one role or two") }

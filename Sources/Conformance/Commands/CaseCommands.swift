@@ -29,7 +29,7 @@ public struct CommandReport: Sendable, Hashable, Codable {
     public var occasion: Occasion
     /// The attempt at the case, from 1.
     public var attempt: Int
-    /// Nil if the command did not exit by itself.
+    /// Exit code; nil if the command did not exit by itself.
     public var exitCode: Int?
     /// The reason why it has no exit code.
     public var problem: String?

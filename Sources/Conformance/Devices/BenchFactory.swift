@@ -11,7 +11,7 @@ import TransportUSB
 /// The devices of a run and their settings.
 public struct BenchSetup: Sendable {
     public var tester: DeviceSelector
-    /// Nil if the subject is an accessory on a served port or a device over the air.
+    /// Device of the subject; nil for an accessory on a served port and for a device over the air.
     public var subject: DeviceSelector?
     public var seed: UInt64
     /// The tolerance added to the ends of windows in real time, for delays of USB and of the machine.

@@ -56,7 +56,7 @@ final class Endpoint: HCITransport, HCITransportSink {
     private struct Pending {
         var opcode: UInt16
         var packet: HCIPacket
-        /// Nil for a command of the host.
+        /// Fulfilled by the answer; nil for a command of the host.
         var answer: Promise<Reply>?
         /// Fulfilled when the controller has allowed the command.
         var transmission: Promise<Void>?

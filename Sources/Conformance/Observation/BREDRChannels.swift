@@ -3,7 +3,7 @@ import Packets
 
 /// The dynamic channels of the BR/EDR links of one end.
 struct BREDRChannels {
-    /// By connection handle.
+    /// Channels of each link, by connection handle.
     private var links: [UInt16: ChannelTracker] = [:]
 
     /// The signalling PDU of a BR/EDR link that a data packet holds whole.

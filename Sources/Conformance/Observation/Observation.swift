@@ -77,7 +77,7 @@ struct ChannelContent: Sendable, Hashable {
     /// `l2cap` where nothing more than the frame is known.
     var layer: Layer
     var channel: UInt16
-    /// Of I- and S-frames, whether they end in a check sequence; nil on a channel without retransmission. Core Vol 3, Part A, 3.3.
+    /// True if I- and S-frames end in a check sequence; nil on a channel without retransmission. Core Vol 3, Part A, 3.3.
     var hasCheck: Bool?
 
     static let att = ChannelContent(channel: CID.att)

@@ -9,7 +9,7 @@ public struct DeviceDescription: Sendable, Hashable {
     public var device = Device()
     public var advertising = Advertising()
     public var link = Link()
-    /// Nil if it was not asked to pair.
+    /// Result of the pairing attempt; nil if the survey made none.
     public var pairing: Pairing?
     public var services: [Service] = []
     public var declares = Declares()
@@ -29,7 +29,7 @@ public struct DeviceDescription: Sendable, Hashable {
         public var isConnectable = true
         public var isLegacy = true
         public var data: [UInt8] = []
-        /// Nil if no scan response was received.
+        /// Scan response data; nil if none was received.
         public var response: [UInt8]?
         /// The time between two events, including the delay of 0 to 10 ms; nil if too few were received.
         public var period: Microseconds?

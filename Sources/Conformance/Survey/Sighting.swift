@@ -17,7 +17,7 @@ public struct Sighting: Sendable, Hashable {
     public var response: [UInt8]?
     /// True if the advertising is directed.
     public var isDirected = false
-    /// In dBm; 127 if unknown.
+    /// Signal strength in dBm; 127 if unknown.
     public var rssi: Int8
     /// The times of received advertising events, at most `mostTimes`.
     var times: [Microseconds] = []

@@ -17,7 +17,7 @@ public struct CaseTrace: Sendable, Hashable {
 /// A packet between a host and its controller or between the controllers; or several similar consecutive packets.
 public struct PacketTrace: Sendable, Hashable, Codable {
     public enum Way: String, Sendable, Hashable, Codable {
-        /// From the side's host to its controller, and back.
+        /// From the side's host to its controller, and from the controller to the host.
         case down, up
         /// From the side's controller to the other controller.
         case air

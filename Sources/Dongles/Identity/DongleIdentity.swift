@@ -2,7 +2,7 @@ import Packets
 
 /// Identity and capabilities that a dongle reports over HCI.
 public struct DongleIdentity: Sendable, Equatable {
-    /// As in the assigned numbers; 0x0D is Core 5.4.
+    /// HCI_Version of the assigned numbers; 0x0D is Core 5.4.
     public var hciVersion: UInt8 = 0
     /// HCI_Subversion, called HCI_Revision in earlier specifications.
     public var hciSubversion: UInt16 = 0

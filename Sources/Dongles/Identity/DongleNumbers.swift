@@ -7,7 +7,7 @@ public struct DongleNumbers: Sendable, Hashable {
     public var product: UInt16?
     /// bcdDevice.
     public var release: UInt16?
-    /// As in the assigned numbers; 0x0D is Core 5.4.
+    /// HCI_Version of the assigned numbers; 0x0D is Core 5.4.
     public var hciVersion: UInt8
     public var hciRevision: UInt16
     public var lmpVersion: UInt8

@@ -72,7 +72,7 @@ public struct HistorySeries: Sendable {
         public var run: Int64
         public var date: String
         public var build: String
-        /// Nil if the row had none.
+        /// The figure; nil if the row had none.
         public var value: Double?
         /// Median absolute deviation of the repetitions.
         public var deviation: Double

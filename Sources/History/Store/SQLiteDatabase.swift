@@ -132,10 +132,10 @@ struct SQLiteRow: Sendable {
         return number
     }
 
-    /// Nil if the column is NULL.
+    /// Value of a column; nil if it is NULL.
     func realIfAny(_ name: String) throws(SQLiteError) -> Double? { values[name] == .null ? nil : try real(name) }
 
-    /// Nil if the column is NULL.
+    /// Value of a column; nil if it is NULL.
     func textIfAny(_ name: String) throws(SQLiteError) -> String? { values[name] == .null ? nil : try text(name) }
 }
 

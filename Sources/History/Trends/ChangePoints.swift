@@ -26,7 +26,7 @@ public struct ChangePoints: Sendable {
         public var before: Double
         public var after: Double
 
-        /// In percent of the level before.
+        /// Size of the change, in percent of the level before it.
         public var percent: Double { before == 0 ? 0 : (after - before) / before * 100 }
     }
 

@@ -9,7 +9,7 @@ public struct Trend: Sendable {
         public var index: Int
         public var before: Double
         public var after: Double
-        /// In percent of the level before.
+        /// Size of the change, in percent of the level before it.
         public var percent: Double
         public var isWorse: Bool
         /// Number of points at the new level.

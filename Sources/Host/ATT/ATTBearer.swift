@@ -83,7 +83,7 @@ final class ATTBearer {
     /// True if ATT_MTU is negotiated by the MTU exchange. Core Vol 3, Part G, 4.3.1.
     var exchangesMTU: Bool { server.exchangesMTU }
 
-    /// ATT_MTU.
+    /// ATT_MTU of this bearer.
     var mtu: Int { server.mtu }
 
     private func setMTU(_ mtu: Int) {

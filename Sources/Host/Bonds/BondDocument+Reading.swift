@@ -36,7 +36,7 @@ extension BondDocument {
             entries: entries)
     }
 
-    /// Position of a value.
+    /// Path of a value in the document, for messages.
     private struct Place {
         let text: String
         init(_ text: String) { self.text = text }
@@ -95,7 +95,7 @@ extension BondDocument {
             database: try peer.database.map { database throws(BondFileError) in try self.database(database, place / "database") })
     }
 
-    /// 16 octets, least significant first.
+    /// Reads a key of 16 octets. Returns its octets, least significant first.
     private static func key(_ text: String, _ place: Place) throws(BondFileError) -> [UInt8] {
         guard let octets = Hex.parse(text) else { throw place.damaged("it is not hexadecimal") }
         guard octets.count == 16 else { throw place.damaged("\(octets.count) octets, 16 are needed") }
@@ -108,7 +108,7 @@ extension BondDocument {
         return key.allSatisfy { $0 == 0 } ? nil : key
     }
 
-    /// Core Vol 3, Part H, 2.3.4 and 2.4.4.
+    /// Reads a long term key and checks its size and octets. Core Vol 3, Part H, 2.3.4 and 2.4.4.
     private static func longTermKey(_ stored: Key, _ bond: Bond, _ place: Place) throws(BondFileError) -> LongTermKey {
         let value = try key(stored.key, place / "key")
         guard (LongTermKeySize.minimum...LongTermKeySize.maximum).contains(stored.size) else {

@@ -6,10 +6,10 @@ public enum BondFileError: Error, Sendable, Equatable {
     case notRegular(String)
     /// Other users may read or write it.
     case open(mode: UInt32)
-    /// It belongs to another user.
+    /// The file belongs to another user.
     case foreign
     case tooLong(octets: Int)
-    /// It is not a bond file, or it is truncated.
+    /// The file is not a bond file, or it is truncated.
     case noBonds(String)
     /// Written by a later version of this program.
     case newer(version: Int)

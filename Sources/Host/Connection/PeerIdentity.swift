@@ -25,7 +25,7 @@ extension PeerIdentity: CustomStringConvertible {
 
 /// Addresses in the packets that created a connection; private addresses if privacy is used. Core Vol 4, Part E, 7.7.65.10.
 public struct OnAirAddresses: Sendable, Hashable {
-    /// Nil if the address used by the controller is unknown.
+    /// Address of this device on the link; nil if the controller does not report it.
     public var own: DeviceAddress?
     public var peer: DeviceAddress
 

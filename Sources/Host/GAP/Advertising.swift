@@ -13,7 +13,7 @@ public struct AdvertisingSettings: Sendable, Hashable {
     /// N x 0.625 ms.
     public var intervalMax: UInt32 = 0x00A0
     public var channels: AdvertisingChannels = [.channel37, .channel38, .channel39]
-    /// Nil for the type of the host's address.
+    /// Own_Address_Type; nil for the type of the host's address.
     public var ownAddressType: OwnAddressType?
     /// Random address of this set (extended) or of the device (legacy); nil for the host's address, if it is random.
     public var randomAddress: DeviceAddress?

@@ -2,7 +2,7 @@ import Packets
 
 /// One advertisement; a chain of extended reports is joined.
 public struct AdvertisingReport: Sendable, Hashable {
-    /// Nil for an anonymous advertiser.
+    /// Address of the advertiser; nil for an anonymous one.
     public var address: DeviceAddress?
     public var addressType: AddressType
     /// Identity of the advertiser, if there is a bond or the controller has resolved its address.
@@ -13,7 +13,7 @@ public struct AdvertisingReport: Sendable, Hashable {
     public var isDirected: Bool
     public var isScanResponse: Bool
     public var primaryPHY = PHY.le1M
-    /// Nil if nothing was received on secondary channels.
+    /// PHY of the secondary channels; nil if nothing was received there.
     public var secondaryPHY: PHY?
     /// 0xFF if there is none.
     public var sid: UInt8 = 0xFF

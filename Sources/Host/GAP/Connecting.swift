@@ -12,7 +12,7 @@ public struct ConnectSettings: Sendable, Hashable {
     /// N x 0.625 ms.
     public var scanWindow: UInt16 = 0x0060
     public var parameters = ConnectionParameterRequest(interval: 24)
-    /// Nil for the type of the host's address.
+    /// Own_Address_Type; nil for the type of the host's address.
     public var ownAddressType: OwnAddressType?
     /// Timeout for finding the device.
     public var limit = Microseconds.seconds(10)

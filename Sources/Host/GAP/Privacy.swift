@@ -110,7 +110,7 @@ final class Privacy {
 
     // MARK: Peers
 
-    /// In network privacy mode a peer with a known IRK is not accepted under its identity address. Core Vol 6, Part B, 4.7.
+    /// False for the identity address of a peer with a known IRK in network privacy mode. Core Vol 6, Part B, 4.7.
     func admits(_ identity: PeerIdentity?, by address: DeviceAddress?) -> Bool {
         guard let state, !state.settings.isDeviceMode, let identity, identity.address == address else { return true }
         return host.keys[identity].map { $0.identityResolvingKey == nil || $0.goesByIdentity } ?? true

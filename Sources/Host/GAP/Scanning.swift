@@ -12,7 +12,7 @@ public struct ScanSettings: Sendable, Hashable {
     public var phys: PHYs = .le1M
     public var filtersDuplicates = false
     public var filterPolicy: ScanningFilterPolicy = .basicUnfiltered
-    /// Nil for the type of the host's address.
+    /// Own_Address_Type; nil for the type of the host's address.
     public var ownAddressType: OwnAddressType?
     /// N x 10 ms; 0: until stopped. Extended scanning only.
     public var duration: UInt16 = 0

@@ -6,7 +6,7 @@ public struct GATTValues {
 
     init(_ bearer: ATTBearer) { self.bearer = bearer }
 
-    /// ATT_MTU.
+    /// ATT_MTU of the client's bearer.
     public var mtu: Int { bearer.mtu }
 
     /// The client's Client Characteristic Configuration: bit 0 notifications, bit 1 indications.

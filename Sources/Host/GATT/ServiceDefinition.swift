@@ -39,7 +39,7 @@ public struct AttributePermissions: OptionSet, Sendable, Hashable {
 
 /// An access to an attribute.
 public struct AttributeAccess {
-    /// Nil if the database is accessed without a connection.
+    /// The client's connection; nil if the database is accessed without one.
     public var connection: Connection?
     /// The connection, if over BR/EDR.
     public var classicConnection: ClassicConnection?

@@ -109,7 +109,7 @@ final class ControllerSetup {
     /// Minimum buffer length of every LE controller. Core Vol 4, Part E, 7.8.2.
     private static let shortestBuffer = 27
 
-    /// Without buffers, voice is not sent over HCI. Zero length or zero count alone is an error of the controller.
+    /// Takes over the voice buffers; without any, voice is not sent over HCI. Only one of length and count zero is an error of the controller.
     private func takeVoiceBuffers(octets: Int, packets: Int) {
         var (octets, packets) = (octets, packets)
         if let known = context.workarounds.voiceBuffers {

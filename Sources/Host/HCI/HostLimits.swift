@@ -2,7 +2,7 @@ import Packets
 
 /// Timeouts of controller answers.
 public struct HostLimits: Sendable, Hashable {
-    /// Answer to a command.
+    /// Timeout of the answer to a command.
     public var command = Microseconds.seconds(2)
     /// Answer to an optional read command.
     public var optionalRead = Microseconds.seconds(1)
@@ -17,7 +17,7 @@ public struct HostLimits: Sendable, Hashable {
 
     public init() {}
 
-    /// All timeouts times a factor.
+    /// These timeouts, each multiplied by a factor.
     public func scaled(by factor: Double) -> HostLimits {
         func scaled(_ time: Microseconds) -> Microseconds { Microseconds(Int64(Double(time.rawValue) * factor)) }
         var limits = self
@@ -32,7 +32,7 @@ public struct HostLimits: Sendable, Hashable {
 /// Duration of a command.
 public struct CommandTiming: Sendable, Hashable {
     public var opcode: UInt16
-    /// From the command to its answer.
+    /// Time from the command to its answer.
     public var time: Microseconds
 
     /// The name in the specification, or the opcode.

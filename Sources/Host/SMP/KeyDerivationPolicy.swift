@@ -18,7 +18,7 @@ public enum KeyDerivationPolicy {
         case weaker
     }
 
-    /// From LE to BR/EDR.
+    /// Reason why an LE pairing gives no link key; nil if it gives one.
     ///
     /// - Parameters:
     ///   - identities: identity addresses of both devices.
@@ -31,7 +31,7 @@ public enum KeyDerivationPolicy {
         return known.map { longTermKey.isWeaker(than: $0.strength) } ?? false ? .weaker : nil
     }
 
-    /// From BR/EDR to LE.
+    /// Reason why a BR/EDR pairing gives no LTK; nil if it gives one.
     ///
     /// - Parameters:
     ///   - size: size of the derived key in octets.

@@ -4,7 +4,7 @@ import Timing
 
 /// The state of pairing shared by all links: settings, user, keys and out-of-band data. Core Vol 3, Part H.
 final class PairingAgent {
-    /// Nil if the host does not pair. Core Vol 3, Part H, 3.5.5.
+    /// Settings of later pairings; nil if the host does not pair. Core Vol 3, Part H, 3.5.5.
     var settings: PairingSettings?
     var dialogue = PairingDialogue.unattended(accepts: true)
     private(set) var outOfBandData: LocalOutOfBandData?

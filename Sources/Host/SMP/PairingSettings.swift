@@ -104,7 +104,7 @@ public struct PairingResult: Sendable, Hashable {
     /// Identity of the peer: its identity address if it distributed one.
     public var peer: PeerIdentity
     public var level: LinkSecurity
-    /// Nil if the link was encrypted with the key of a bond.
+    /// Association model; nil if the link was encrypted with the key of a bond.
     public var model: AssociationModel?
     public var isSecureConnections: Bool
     /// In octets, 7...16.

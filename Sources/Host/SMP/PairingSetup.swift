@@ -3,7 +3,7 @@ import Packets
 
 /// Inputs of a pairing from host and link.
 struct PairingSetup {
-    /// Nil if the host does not pair.
+    /// Settings of this pairing; nil if the host does not pair.
     var settings: PairingSettings?
     var isCentral: Bool
     /// Addresses in the packets that created the connection, for c1, f5 and f6. Core Vol 3, Part H, 2.2.3.

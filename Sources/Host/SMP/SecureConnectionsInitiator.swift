@@ -6,7 +6,7 @@ struct SecureConnectionsInitiator: AuthenticationPhase {
         case awaitPublicKey
         case awaitPasskey(SecureConnectionsValues)
         case awaitConfirm(SecureConnectionsValues, round: Int)
-        /// Without a confirm value, the commitment was received out of band.
+        /// Awaiting the responder's random value. Without a confirm value, its commitment was received out of band.
         case awaitRandom(SecureConnectionsValues, confirm: UInt128?, round: Int)
         case awaitComparison(SecureConnectionsValues)
         case awaitCheck(SecureConnectionsValues)

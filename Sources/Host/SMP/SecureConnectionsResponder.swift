@@ -7,7 +7,7 @@ struct SecureConnectionsResponder: AuthenticationPhase {
         /// The initiator's confirm value may arrive before the user has replied; it is kept.
         case awaitPasskey(SecureConnectionsValues, confirm: UInt128?)
         case awaitConfirm(SecureConnectionsValues, round: Int)
-        /// Without a confirm value, the initiator makes no commitment, or has sent it out of band.
+        /// Awaiting the initiator's random value. Without a confirm value, it makes no commitment, or has sent it out of band.
         case awaitRandom(SecureConnectionsValues, confirm: UInt128?, round: Int)
         /// The initiator's check value may arrive before the user has replied; it is kept.
         case awaitComparison(SecureConnectionsValues, check: UInt128?)

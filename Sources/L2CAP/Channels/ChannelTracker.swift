@@ -2,11 +2,11 @@ import Packets
 
 /// The two directions of a link.
 public enum LinkDirection: Sendable, Hashable {
-    /// From this end: from the host, or from the central.
+    /// Sent by this end: by the host, or by the central.
     case forth
-    /// To this end: from the controller, or from the peripheral.
+    /// Received by this end: from the controller, or from the peripheral.
     case back
-    /// A sniffer's packets whose sender is not known.
+    /// Sent by an unknown end, in a sniffer's capture.
     case unknown
 
     public var other: LinkDirection {

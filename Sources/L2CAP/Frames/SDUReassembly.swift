@@ -25,7 +25,9 @@ public struct SDUReassembly: Sendable {
 
     public init(mtu: Int) { self.mtu = mtu }
 
-    /// - Parameter mps: the longest payload of an I-frame; the SDU length field is counted, which satisfies every reading of the limit.
+    /// Cuts an SDU into I-frames.
+    ///
+    /// - Parameter mps: the longest payload of an I-frame. It includes the SDU length field, the stricter reading of the limit.
     public static func segments(of sdu: [UInt8], mps: Int) -> [SDUSegment] {
         guard sdu.count > mps else { return [SDUSegment(octets: sdu[...])] }
         var segments: [SDUSegment] = []

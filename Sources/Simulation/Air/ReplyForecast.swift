@@ -12,7 +12,7 @@ protocol ReplyForecast: AnyObject {
 /// other than from packets. `EventFilling.actual` uses it to fill events to the microsecond, where a real central may stop one exchange
 /// earlier; `.reserveMax` does not use it.
 struct ReplyForecasts {
-    /// Not retained: each peer removes its own entry before it is destroyed.
+    /// A peer without a strong reference: it removes its entry before it is destroyed.
     private struct Entry {
         unowned let source: any ReplyForecast
         let identity: ObjectIdentifier

@@ -7,7 +7,7 @@ struct BREDRPacket {
     var lap: UInt32
     /// Initial value of HEC and CRC: the UAP of the access code's address, or DCI for inquiry access codes.
     var uap = defaultCheckInitialization
-    /// Nil for an ID packet, which consists of an access code only.
+    /// Packet type; nil for an ID packet, which consists of an access code only.
     var type: BREDRPacketType?
     var ltAddr: UInt8 = 0
     var flow = false

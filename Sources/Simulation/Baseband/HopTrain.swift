@@ -4,7 +4,7 @@ public enum HopTrain: Sendable {
     case a
     case b
 
-    /// k_offset.
+    /// Value k_offset of the page and inquiry trains. Core Vol 2, Part B, 2.6.4.
     private var offset: Int { self == .a ? 24 : 8 }
 
     /// Xi or Xp: phase of the ID packet in a tick.

@@ -23,7 +23,7 @@ final class CommandRow: Sendable {
 
     let opcode: UInt16
     let name: String
-    /// Nil for a vendor command, and for commands that every controller supports.
+    /// Bit in Supported_Commands; nil for a vendor command, and for commands that every controller supports.
     let supportedCommandsBit: SupportedCommandsBit?
     /// LE features of which the controller must support at least one.
     let neededFeatures: LEFeatures

@@ -36,10 +36,10 @@ enum LinkManagement: ControlLayer {
         case synchronous
     }
 
-    /// Core Vol 2, Part C, 2.6.
+    /// LMP response timeout: 30 s. Core Vol 2, Part C, 2.6.
     static let responseTimeout: Microseconds = 30_000_000
 
-    /// Core Vol 2, Part C, 2.5.1.
+    /// LMP procedures that exclude one another, with the reason of the refusal. Core Vol 2, Part C, 2.5.1.
     static let collisions = CollisionTable<Kind>(
         [
             .init(.setup, .setup, .lmpPDUNotAllowed),
@@ -119,7 +119,7 @@ enum LinkManagement: ControlLayer {
         }
     }
 
-    /// Core Vol 2, Part C, 4.6.
+    /// Response to a PDU about SCO or eSCO. Core Vol 2, Part C, 4.6.
     private static func synchronous(_ pdu: LMP.Message, _ link: ACLLinkState) -> ProcedureResponse<LinkManagement> {
         switch pdu {
         // AES-CCM does not protect SCO, so no SCO link is created on a link encrypted with it.
@@ -140,7 +140,7 @@ enum LinkManagement: ControlLayer {
         }
     }
 
-    /// Core Vol 2, Part C, 4.2.7.1.
+    /// Response to a PDU that starts Secure Simple Pairing. Core Vol 2, Part C, 4.2.7.1.
     private static func simplePairing(_ link: ACLLinkState) -> ProcedureResponse<LinkManagement> {
         guard link.supports(.simplePairing) else { return .reject(.unsupportedRemoteFeature) }
         let isOn = LMPHostFeatures(rawValue: link.settings.page(1)).contains(.simplePairing)

@@ -12,7 +12,7 @@ public final class ThroughputBench {
     /// One of the two hosts, with access to its controller.
     public struct End {
         public var host: Host
-        /// Nil if the controller is not simulated in this process.
+        /// Reads the controller's counters; nil if it is not simulated in this process.
         public var probe: Probe?
 
         public init(host: Host, probe: Probe? = nil) {
@@ -23,7 +23,7 @@ public final class ThroughputBench {
 
     let loop: RunLoop
     let tester: End
-    /// Nil if the subject is a foreign host found over the air.
+    /// End of the subject; nil for a foreign host found over the air.
     let subject: End?
     /// Limits of the simulated controllers' connection events besides the common rule.
     public var limits = Ceiling.EventLimits()

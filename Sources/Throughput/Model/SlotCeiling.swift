@@ -35,7 +35,7 @@ public enum SlotRate {
     /// User data octets that encryption takes. Core Vol 2, Part H, 9.
     static func overhead(_ isAuthenticated: Bool) -> Int { isAuthenticated ? 4 : 0 }
 
-    /// kbit/s.
+    /// Rate in kbit/s of a number of octets in a number of slots.
     static func rate(octets: Int, slots: Int) -> Double { Double(octets * 8_000) / Double((slot * slots).rawValue) }
 }
 

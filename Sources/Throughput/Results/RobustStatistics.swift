@@ -1,6 +1,6 @@
 /// Statistics of repeated measurements that are robust against outliers.
 public struct RobustStatistics: Sendable, Hashable {
-    /// In ascending order.
+    /// The values in ascending order.
     public let values: [Double]
 
     /// - Parameter values: in any order; values that are not finite are ignored.

@@ -39,7 +39,7 @@ struct RoundTripRecorder {
 
     mutating func record(_ time: Microseconds) { _ = histogram.record(UInt64(clamping: time.rawValue)) }
 
-    /// Nil if there were none.
+    /// Statistics of the round trips; nil if there were none.
     var figures: RoundTrips? {
         guard histogram.totalCount > 0 else { return nil }
         var (steps, sum): ([RoundTrips.Step], UInt64) = ([], 0)

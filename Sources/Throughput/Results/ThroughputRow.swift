@@ -97,7 +97,7 @@ public struct ThroughputRow: Sendable, Hashable {
     }
 
     public var request: Request
-    /// Nil for a single flow.
+    /// Place among concurrent flows; nil for a single flow.
     public var place: Place?
     /// Link parameters during the count; nil if the link was not established.
     public var link: LinkParameters?

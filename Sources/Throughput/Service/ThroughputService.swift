@@ -12,7 +12,7 @@ public enum ThroughputService {
     /// Returns the counters of the current flow.
     public static let counters = uuid(0x0204)
 
-    /// B1BExxxx-7E57-4ACC-9D3A-0B5E55ED0001.
+    /// Returns the UUID B1BExxxx-7E57-4ACC-9D3A-0B5E55ED0001 with a number in place of xxxx.
     private static func uuid(_ number: UInt16) -> BluetoothUUID {
         BluetoothUUID(long: 0xB1BE_0000_7E57_4ACC_9D3A_0B5E_55ED_0001 | UInt128(number) << 96)
     }

@@ -52,7 +52,7 @@ struct SharedClock {
     private(set) var hasStarted = false
     /// Number of clients without which time stands still, from the last EXPECT.
     private var minimum = 1
-    /// True if there are fewer.
+    /// True if there are fewer clients than `minimum`.
     private var isShort = false
     /// Number of clients in the world, from the first HELLO.
     private var clientsOfWorld: UInt8?

@@ -70,7 +70,7 @@ public final class DongleLock: Sendable {
         return .taken
     }
 
-    /// In a shared folder, files of other users can be opened but not created again.
+    /// Opens or creates a lock file. In a shared folder, files of other users can be opened but not created again.
     private static func opened(_ path: String) -> Int32 {
         let old = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
         if old >= 0 || errno != ENOENT { return old }

@@ -6,7 +6,7 @@ public struct USBOptions: Sendable {
     public var workarounds: @Sendable (USBDongleDescription) -> USBWorkarounds = { _ in USBWorkarounds() }
     /// Reason for not opening a dongle, by its USB description; nil to open it.
     public var refusal: @Sendable (USBDongleDescription) -> String? = { _ in nil }
-    /// Also opens dongles known not to work, and dongles on systems known not to work.
+    /// True to open dongles known not to work, and dongles on systems known not to work.
     public var isForced = false
     public var limits = USBLimits()
 

@@ -41,7 +41,7 @@ struct USBInterfaces: Equatable {
 
     struct Interface: Equatable {
         var number: UInt8
-        /// At least one.
+        /// Alternate settings, at least one.
         var settings: [Setting]
     }
 

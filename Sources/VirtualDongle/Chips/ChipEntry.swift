@@ -79,7 +79,7 @@ extension ChipProfile {
 
     private static func octets(_ text: String) -> [UInt8] { QuirkValue.Kind.octets.read(text)?.octets ?? [] }
 
-    /// Nil for shared buffers.
+    /// Reads buffers such as `27x15`; nil for shared ones.
     private static func buffers(_ text: String?) -> Buffers? {
         guard case .buffers(let length, let count)? = text.flatMap({ QuirkValue.Kind.buffers.read($0) }) else { return nil }
         return Buffers(length, count)

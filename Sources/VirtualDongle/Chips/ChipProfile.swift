@@ -30,9 +30,9 @@ public struct ChipProfile: Sendable {
     /// The boot model of a chip that needs firmware or already runs it.
     public internal(set) var boot: BootModel?
     var hasFirmware = false
-    /// Without firmware, the chip works as a controller that receives nothing.
+    /// True if the chip, without firmware, works as a controller that receives nothing.
     var worksWithoutFirmware = false
-    /// Nil if the boot loader determines it.
+    /// Reported version; nil if the boot loader determines it.
     var version: Version?
     var isDualMode = true
     /// Supported_Commands, LE features, LMP features page 0 and supported states as the chip reports them; nil for those of the simulation.
@@ -42,7 +42,7 @@ public struct ChipProfile: Sendable {
     var states: UInt64?
     var acl = Buffers(1_021, 8)
     var voice = Buffers(64, 8)
-    /// Nil if LE shares the buffers of BR/EDR.
+    /// LE ACL buffers; nil if LE shares those of BR/EDR.
     var le: Buffers? = Buffers(251, 8)
     var acceptList = 8
     var resolvingList = 8

@@ -24,7 +24,7 @@
 
         private let stream: ByteStream
         private unowned let node: UsbfsNode
-        /// Nil if the client's memory can be reached by messages only.
+        /// The client's process, whose memory is read directly; nil if that is possible by messages only.
         private var client: ClientProcess?
         private var inbox: [UInt8] = []
         /// A pending read of the client's memory and its use.

@@ -55,7 +55,7 @@ struct GATTReport: Encodable {
 
     var peer: String
     var transport: String
-    /// Only for LE.
+    /// Connection interval; only over LE.
     var interval: Double?
     var mtu: Int?
     var services: [Service] = []

@@ -31,7 +31,7 @@ struct MutantsCommand: ParsableCommand {
             var noticedBy: [String]
             var missed: [String]
             var message: String
-            /// Nil for a survivor.
+            /// Grade of the FAIL message; nil for a survivor.
             var grade: KillGrade?
 
             enum CodingKeys: String, CodingKey {

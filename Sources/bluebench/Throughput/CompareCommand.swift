@@ -130,7 +130,7 @@ struct CompareCommand: ParsableCommand {
 private struct Finding: Encodable {
     var name: String
     var finding: String
-    /// In kbit/s and per cent.
+    /// Figures in kbit/s, and the change in percent.
     var base: Double?
     var now: Double?
     var change: Double?

@@ -7,10 +7,14 @@ import Timing
 
 /// The measured flows and their links.
 struct FlowOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("List of notify, write, request, ping (round trips); over BR/EDR l2cap, rfcomm.", valueName: "flows"))
+    @Option(
+        help: ArgumentHelp(
+            "Kinds of flow, separated by commas: notify, write, request, ping (round trips); over BR/EDR l2cap, rfcomm.", valueName: "flows"
+        ))
     var over = "notify"
-    @Option(help: ArgumentHelp("List of from-subject, to-subject.", valueName: "directions")) var direction: String?
-    @Option(help: ArgumentHelp("List of 1m, 2m, coded-s2, coded-s8.", valueName: "phys")) var phy = "2m"
+    @Option(help: ArgumentHelp("Directions, separated by commas: from-subject, to-subject.", valueName: "directions")) var direction:
+        String?
+    @Option(help: ArgumentHelp("PHYs, separated by commas: 1m, 2m, coded-s2, coded-s8.", valueName: "phys")) var phy = "2m"
     @Option(help: ArgumentHelp("Octets in a link layer PDU, 27 to 251.", valueName: "octets")) var dataLength = "251"
     @Option(help: ArgumentHelp("ATT_MTU, 23 to 517.", valueName: "octets")) var mtu = "247"
     @Option(help: ArgumentHelp("Connection interval, 7.5 to 4000 in steps of 1.25.", valueName: "ms")) var interval = "15"

@@ -3,7 +3,7 @@ import Packets
 /// A media packet: RTP header, number of SBC frames, and frames. A2DP 1.3, 4.3.4; RFC 3550, 5.1.
 public struct A2DPMediaPacket: Sendable, Hashable {
     public var sequence: UInt16
-    /// In samples.
+    /// RTP timestamp, in samples.
     public var timestamp: UInt32
     public var source: UInt32
     public var frameCount: UInt8

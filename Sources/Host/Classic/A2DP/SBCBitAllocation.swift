@@ -9,7 +9,7 @@ enum SBCBitAllocation {
     ]
     private static let mostBits = 16
 
-    /// By channel and subband.
+    /// Number of bits of each sample, by channel and subband.
     static func bits(_ parameters: SBCParameters, scaleFactors: [[Int]]) -> [[Int]] {
         let needs = scaleFactors.map { factors in
             factors.indices.map { need(parameters, subband: $0, scaleFactor: factors[$0]) }

@@ -123,7 +123,7 @@ public struct Tone: Sendable {
         return samples[position]
     }
 
-    /// By their Taylor series, which converge quickly up to pi/2.
+    /// Sine and cosine by their Taylor series, which converge quickly up to pi/2.
     private static func sineAndCosine(_ angle: Double) -> (Double, Double) {
         var (sine, cosine, term) = (0.0, 0.0, 1.0)
         for power in 0..<24 {

@@ -28,7 +28,7 @@ public struct AVCFrame: Sendable, Hashable {
 
     /// The panel subunit with ID 0.
     public static let panel: UInt8 = 0x48
-    /// The unit itself.
+    /// Address of the unit itself, without a subunit.
     public static let unit: UInt8 = 0xFF
 
     public init(_ code: Code, subunit: UInt8 = panel, opcode: UInt8, _ operands: [UInt8] = []) {

@@ -67,7 +67,7 @@ extension AVRCPSession {
         }
     }
 
-    /// Companies or events. AVRCP 1.6, 6.4.1.
+    /// Answers GetCapabilities with the companies or the events. AVRCP 1.6, 6.4.1.
     private func capabilities(
         _ request: AVRCPCommands.GetCapabilitiesCmd
     ) throws(AVRCPErrorCode) -> AVRCPResponses.GetCapabilitiesRsp {

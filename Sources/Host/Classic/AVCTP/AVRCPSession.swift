@@ -77,7 +77,7 @@ public struct AVRCPSession: Sendable {
 
     struct Transaction: Sendable {
         var request: AVRCPRequest
-        /// Nil while a registration waits for its event.
+        /// Time limit of the response; nil while a registration waits for its event.
         var deadline: Microseconds?
         /// Received parts of a fragmented response.
         var partial: [UInt8] = []

@@ -6,7 +6,7 @@ import Timing
 final class ClassicConnecting {
     /// All basic rate ACL packet types; EDR types are not excluded. Core Vol 4, Part E, 7.1.5.
     private static let packetTypes: UInt16 = 0xCC18
-    /// Roles of future connections.
+    /// Number of kept roles of connections that have no Connection_Complete yet.
     private static let mostEarlyRoles = 16
 
     /// Called with each new LE connection before anything is received on it.

@@ -16,7 +16,7 @@ public struct InquirySettings: Sendable, Hashable {
     public var length: UInt8 = 8
     /// Number of devices after which the inquiry ends; 0 for no limit.
     public var mostResponses: UInt8 = 0
-    /// Nil for the best mode that the controller supports.
+    /// Inquiry mode; nil for the best one that the controller supports.
     public var mode: Mode?
     /// Maximum number of buffered results in `Inquiry.results`.
     public var bufferLimit = 256

@@ -47,7 +47,7 @@ public struct ATCommand: Sendable, Hashable {
         case set([String])
     }
 
-    /// In capitals, without `AT`: `+BRSF`, `A`, `D`.
+    /// Name in capitals, without `AT`: `+BRSF`, `A`, `D`.
     public var name: String
     public var form: Form
 
@@ -138,9 +138,9 @@ enum ATParameters {
 }
 
 extension String {
-    /// Without leading and trailing spaces.
+    /// This text without leading and trailing spaces.
     fileprivate var trimmed: String { String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()) }
 
-    /// Without an outer pair of parentheses.
+    /// This text without an outer pair of parentheses.
     var withoutParentheses: String { first == "(" && last == ")" && count >= 2 ? String(dropFirst().dropLast()) : self }
 }

@@ -39,7 +39,7 @@ public struct SDPRecord: Sendable, Hashable {
     public static func == (a: SDPRecord, b: SDPRecord) -> Bool { a.list == b.list }
     public func hash(into hasher: inout Hasher) { hasher.combine(list) }
 
-    /// ServiceRecordHandle.
+    /// Value of ServiceRecordHandle.
     public var handle: UInt32? { self[.serviceRecordHandle]?.number() }
 
     /// True if the record contains each UUID. Core Vol 3, Part B, 2.7.1.
@@ -69,7 +69,7 @@ public struct SDPRecord: Sendable, Hashable {
 
     // MARK: Queries of a client
 
-    /// ServiceClassIDList.
+    /// UUIDs of ServiceClassIDList.
     public var serviceClasses: [BluetoothUUID] { self[.serviceClassIDList]?.elements?.compactMap(\.uuid) ?? [] }
 
     /// The first parameter of a protocol: PSM of L2CAP, server channel of RFCOMM, version of AVDTP and AVCTP.

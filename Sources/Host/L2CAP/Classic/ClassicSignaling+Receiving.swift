@@ -158,7 +158,7 @@ extension ClassicSignaling {
         return [.send(response.bytes(identifier: command.identifier))]
     }
 
-    /// Core Vol 3, Part A, 4.11.
+    /// Result "not supported" of an information response. Core Vol 3, Part A, 4.11.
     private static let notSupported: UInt16 = 1
 
     private mutating func informationAnswered(_ command: SignalingCommand, at now: Microseconds) -> [Action] {

@@ -178,7 +178,7 @@ extension CreditBasedSignaling {
         return [reply] + indices.map { .reconfigured(cid: endpoints[$0].localCID, mtu: request.mtu, mps: request.mps) }
     }
 
-    /// Core Vol 3, Part A, 4.27 and 4.28.
+    /// Result of the peer's reconfiguration request. Core Vol 3, Part A, 4.27 and 4.28.
     private func judge(_ request: L2CAPSignaling.CreditBasedReconfigureReq, _ indices: [Int]) -> ReconfigurationResult {
         let count = request.destinationCID.count
         guard (1...Self.mostAtOnce).contains(count), CreditBasedKind.enhanced.isLegal(mtu: request.mtu, mps: request.mps) else {

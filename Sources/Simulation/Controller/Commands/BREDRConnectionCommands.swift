@@ -99,7 +99,7 @@ extension BREDRController {
             linkSupervisionTimeout: UInt16(truncatingIfNeeded: end.link.state.supervisionTimeout / NativeClock.slot))
     }
 
-    /// Allowed on a central only.
+    /// Sets the supervision timeout; allowed on a central only.
     func execute(_ command: HCICommands.WriteLinkSupervisionTimeout) throws(CommandFailure)
         -> HCICommands.WriteLinkSupervisionTimeout.Return
     {

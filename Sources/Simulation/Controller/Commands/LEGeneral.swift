@@ -52,7 +52,7 @@ extension LEController {
         return .init(status: .success, rfTXPathCompensationValue: path.transmit, rfRXPathCompensationValue: path.receive)
     }
 
-    /// Range: +/- 128 dB.
+    /// Stores the RF path compensation, within +/- 128 dB.
     func execute(_ command: HCICommands.LEWriteRFPathCompensation) throws(CommandFailure) {
         let path = LESettings.PathCompensation(transmit: command.rfTXPathCompensationValue, receive: command.rfRXPathCompensationValue)
         try Check.that((-1_280...1_280).contains(path.transmit) && (-1_280...1_280).contains(path.receive))

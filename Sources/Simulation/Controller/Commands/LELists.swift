@@ -31,7 +31,7 @@ extension LEController {
         settings.acceptList.remove(address)
     }
 
-    /// Nil for anonymous advertisers, whose address is ignored.
+    /// Address of a list entry; nil for anonymous advertisers, whose address is ignored.
     private static func listed(_ type: AddressType, _ address: BDADDR) -> DeviceAddress? {
         type == .anonymous ? nil : DeviceAddress(type, address)
     }

@@ -14,7 +14,7 @@ extension BREDRController {
 }
 
 extension BREDRController {
-    /// Always the best link quality.
+    /// Returns the best link quality for every link.
     func execute(_ command: HCICommands.ReadLinkQuality) throws(CommandFailure) -> HCICommands.ReadLinkQuality.Return {
         .init(status: .success, handle: try link(command.handle).handle, linkQuality: 255)
     }

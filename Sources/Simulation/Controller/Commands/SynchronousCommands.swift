@@ -56,7 +56,7 @@ private protocol EnhancedTerms: SynchronousTerms {
 }
 
 extension EnhancedTerms {
-    /// Only data path 0 (HCI) is supported.
+    /// The voice setting that the parameters stand for. Only data path 0 (HCI) is supported.
     func setting() throws(CommandFailure) -> VoiceSetting {
         try Check.that(inputDataPath == 0 && outputDataPath == 0, else: .unsupportedValue)
         guard

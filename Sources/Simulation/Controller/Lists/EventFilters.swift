@@ -42,7 +42,7 @@ struct EventFilters {
     private(set) var inquiry: [Condition] = []
     private(set) var connections: [Connection] = []
 
-    /// Without a filter, all devices pass.
+    /// True if a filter passes an inquiry result, or if there is no filter.
     func passesInquiry(_ address: BDADDR, _ classOfDevice: UInt32) -> Bool {
         inquiry.isEmpty || inquiry.contains { $0.passes(address, classOfDevice) }
     }

@@ -26,7 +26,7 @@ struct NewLink {
     /// True if both devices support channel selection algorithm #2.
     var usesAlgorithm2: Bool
 
-    /// Core Vol 6, Part B, 4.5.3.
+    /// Value of transmitWindowDelay, in microseconds. Core Vol 6, Part B, 4.5.3.
     var transmitWindowDelay: Microseconds { !isExtended ? 1_250 : phy == .leCoded ? 3_750 : 2_500 }
 }
 

@@ -164,9 +164,9 @@ struct LinkPHYs {
 
 /// Known properties of the peer.
 struct PeerKnowledge {
-    /// Nil before a feature exchange.
+    /// The peer's features; nil before a feature exchange.
     fileprivate(set) var features: LEFeatures?
-    /// Nil before a version exchange.
+    /// The peer's version; nil before a version exchange.
     fileprivate(set) var version: RemoteVersion?
 
     /// True if the peer is known to lack a feature.

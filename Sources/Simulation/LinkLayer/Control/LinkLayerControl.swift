@@ -37,7 +37,7 @@ enum LinkLayerControl: ControlLayer {
         case termination
     }
 
-    /// Core Vol 6, Part B, 5.2.
+    /// Procedure response timeout: 40 s. Core Vol 6, Part B, 5.2.
     static let responseTimeout: Microseconds = 40_000_000
 
     /// Procedures with an instant are mutually incompatible. Connection update and connection parameters request count as one. Core Vol 6,

@@ -8,7 +8,7 @@ struct LocalTermination: LinkProcedure {
 
     init(_ reason: ErrorCode) { self.reason = reason }
 
-    /// Without an acknowledgement, the link ends after the supervision timeout.
+    /// Time to wait for the acknowledgement: the supervision timeout. The link ends then.
     func timeout(_ link: LinkState) -> Microseconds { link.timing.supervisionTimeout }
 
     mutating func handle(_ event: LinkEvent, _ link: LinkState) -> [LinkAction]? {

@@ -14,7 +14,7 @@ struct AdvertisingReport {
     var isScanResponse = false
     /// PDU type for a legacy report; nil for extended advertising.
     var legacyType: AdvertisingPDUType?
-    /// Nil for an anonymous advertiser.
+    /// Address of the advertiser; nil for an anonymous one.
     var advertiser: DeviceAddress?
     /// Identity of the advertiser.
     var device: KnownDevice?
@@ -22,7 +22,7 @@ struct AdvertisingReport {
     /// True if the target address belongs to this device.
     var isForOwnAddress = false
     var primaryPHY = PHY.le1M
-    /// Nil if no auxiliary packet was used.
+    /// PHY of the auxiliary packets; nil if none was used.
     var secondaryPHY: PHY?
     var sid: UInt8?
     var txPower: Int8?

@@ -28,7 +28,7 @@ struct ACLLinkState {
     /// T_poll in slots.
     private(set) var pollInterval: UInt16 = 40
     private(set) var packetTypeTable = PacketTypeTable.basic
-    /// Nil in active mode.
+    /// Parameters of sniff mode; nil in active mode.
     private(set) var sniff: SniffParameters?
     /// Channel map of the adapted hopping sequence in use, or due at its instant; nil for the basic sequence.
     private(set) var channelMap: AdaptedChannelMap?

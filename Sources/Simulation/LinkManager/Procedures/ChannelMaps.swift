@@ -2,7 +2,7 @@ import Packets
 
 /// The central switches to an adapted or the basic hopping sequence at an instant. Core Vol 2, Part C, 4.1.4.
 struct LocalChannelMap: LMPProcedure {
-    /// Nil for the basic hopping sequence.
+    /// Channel map to use; nil for the basic hopping sequence.
     private let map: AdaptedChannelMap?
     let kind = LinkManagement.Kind.channelMap
 

@@ -86,7 +86,7 @@ struct LocalAuthentication: LMPProcedure {
         return [known] + end(link)
     }
 
-    /// In secure authentication, the peripheral responds first, whoever initiated.
+    /// Processes a challenge of secure authentication, where the peripheral responds first, whoever initiated.
     private mutating func secureChallenge(_ random: [UInt8], _ link: ACLLinkState) -> [LMPAction]? {
         theirs = random
         guard link.role == .peripheral else { return [] }

@@ -48,7 +48,7 @@ struct RemoteLinkKeyChange: LMPProcedure {
 }
 
 extension ACLLinkState {
-    /// Only an authenticated key can be changed, and not one of Secure Connections.
+    /// True if the link key can be changed: it has been authenticated and is not from Secure Connections.
     fileprivate var mayChangeKey: Bool { security.cipheringOffset != nil && !usesSecureConnections }
     fileprivate var refusalOfKeyChange: ErrorCode { security.cipheringOffset == nil ? .pinOrKeyMissing : .linkKeyCannotBeChanged }
 }

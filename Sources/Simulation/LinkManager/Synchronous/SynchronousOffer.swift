@@ -10,7 +10,7 @@ struct SynchronousOffer: Equatable {
     var offset: UInt8 = 0
     var interval: UInt8
     var window: UInt8 = 0
-    /// Nil if a direction has no payload.
+    /// Packet types of the two directions; nil if a direction has no payload.
     var centralType: BREDRPacketType?
     var peripheralType: BREDRPacketType?
     var centralLength: UInt16

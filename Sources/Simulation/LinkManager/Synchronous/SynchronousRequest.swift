@@ -23,7 +23,7 @@ struct SynchronousRequest: Equatable {
         case some
         case any
 
-        /// W_eSCO in exchanges, in order of preference.
+        /// Retransmission windows (W_eSCO) in exchanges, the preferred one first.
         fileprivate var exchanges: [Int] {
             switch self {
             case .none: [0]

@@ -11,10 +11,10 @@ struct IntelVersionReport: Sendable, Equatable {
 
     /// File naming scheme of a generation.
     enum Naming: Equatable {
-        /// By hardware variant and the device revision in the boot parameters.
+        /// The file is named by hardware variant and the device revision in the boot parameters.
         case byDeviceRevision
         case byRevisions
-        /// By platform and radio identifiers.
+        /// The file is named by platform and radio identifiers.
         case byParts(platform: UInt16, radio: UInt16)
     }
 

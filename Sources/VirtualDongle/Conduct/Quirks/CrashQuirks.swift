@@ -1,7 +1,7 @@
 import Misbehaviour
 
 extension DongleQuirk {
-    /// Crashes.
+    /// Crashes of a controller.
     static let crashQuirks: [DongleQuirk] = [
         DongleQuirk(
             "hardware-error", .milliseconds(0...60_000), standard: "100", knownOf: "QCA, Intel",

@@ -2,7 +2,7 @@ import Misbehaviour
 import Packets
 
 extension DongleQuirk {
-    /// Core Vol 2, Part C, 3.3.
+    /// LMP feature bit "RSSI with inquiry results". Core Vol 2, Part C, 3.3.
     private static let rssiWithInquiryResults: UInt64 = 1 << 30
     private static let ownVersion = "Core Vol 4, Part E, 7.4.1: the manufacturer and version of the controller"
 
