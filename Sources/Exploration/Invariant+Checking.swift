@@ -19,7 +19,7 @@ extension PathOutcome {
         }
     }
 
-    /// A procedure may be reported to the other host, too: its request may change parameters.
+    /// Checks that each request ends in an event. An event at the other host is allowed, since the request may change its parameters.
     private func ends(_ path: ExploredPath) -> [Violation] {
         guard !path.terminates else { return [] }
         var found: [Violation] = []
@@ -124,7 +124,7 @@ extension PathOutcome {
             fields: rejection.fields)
     }
 
-    /// The peripheral may try again by itself, and the central's own procedure of the same kind is reported, too.
+    /// Checks that the host of a rejected request gets the error code, unless a retry or a procedure of the central hides it.
     private func told(_ rejection: Rejection, _ path: ExploredPath) -> Violation? {
         guard !path.terminates, let opcode = rejection.opcode, let request = Self.opcodes.first(where: { $0.value == opcode })?.key,
             let kind = request.completion, sent.count(where: { $0.role == .peripheral && $0.opcode == opcode }) == 1,

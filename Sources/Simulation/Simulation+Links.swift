@@ -5,7 +5,7 @@ public struct LinkView: Sendable, Hashable {
     public var interval: Microseconds
     public var latency: Int
     public var supervisionTimeout: Microseconds
-    /// Bit n is data channel n.
+    /// Used data channels: bit n is channel n.
     public var channels: UInt64
     public var transmitPHY: PHY
     public var receivePHY: PHY

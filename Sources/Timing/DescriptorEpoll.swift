@@ -109,7 +109,7 @@
             return refused.isEmpty ? served : served + serveRefused()
         }
 
-        /// An action may end the watch of another descriptor.
+        /// Calls the actions of descriptors that epoll refuses, and returns their number. An action may end another watch.
         private func serveRefused() -> Int {
             let found = refused.compactMap { descriptor in watches[Int(descriptor)].map { (descriptor, $0) } }
             var served = 0
@@ -132,7 +132,7 @@
             return waitCoarsely(left)
         }
 
-        /// `epoll_wait` has millisecond resolution, too coarse for air time: the last part of the wait uses `poll` on the whole set.
+        /// Waits with `epoll_wait`, whose milliseconds are too coarse for air time; the last part of the wait uses `poll` on the whole set.
         private func waitCoarsely(_ left: Int64) -> Int32 {
             if left >= 3_000 { return epoll_wait(epoll, events, Int32(Self.mostEvents), Int32(clamping: left / 1_000 - 1)) }
             guard poll_nanoseconds(epoll, left * 1_000) > 0 else { return 0 }

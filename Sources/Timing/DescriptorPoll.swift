@@ -60,7 +60,7 @@ final class DescriptorPoll: DescriptorWaiting {
         return 1
     }
 
-    /// An action may end the watch of another ready descriptor, or start a new one in its place.
+    /// Calls the actions of ready descriptors, and returns their number. An action may end another watch, or start one in its place.
     private func serveAll() -> Int {
         let found = entries.indices.dropFirst().compactMap { index in
             entries[index].revents == 0 ? nil : watches[index].map { ($0, DescriptorInterest(rawValue: entries[index].revents)) }
@@ -74,7 +74,7 @@ final class DescriptorPoll: DescriptorWaiting {
     }
 }
 
-/// `poll` has millisecond resolution, too coarse for air time: the last part of the wait uses `pselect`.
+/// Waits with `poll`, whose milliseconds are too coarse for air time; the last part of the wait uses `pselect`.
 private func systemPoll(_ entries: inout [pollfd], until deadline: Microseconds?) -> Int32 {
     guard let deadline else { return poll(&entries, nfds_t(entries.count), -1) }
     guard deadline > .zero else { return poll(&entries, nfds_t(entries.count), 0) }

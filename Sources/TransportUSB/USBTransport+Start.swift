@@ -66,7 +66,7 @@ extension USBTransport {
         }
     }
 
-    /// During the start a port reset may help. Later it would clear the controller state that the host relies on, so the pipe ends.
+    /// Handles a halted endpoint: resets the port during the start; later, as that would clear the controller's state, ends the pipe.
     func halted(_ endpoint: UInt8) {
         if startup == nil, let actions = ladder.mustResetPort(at: loop.now) {
             for action in actions { perform(action) }

@@ -64,7 +64,7 @@ public final class SimulatedBackend: DongleBackend {
 
     public func portWasReset(_ index: Int) { fronts[index]?.transport?.portWasReset() }
 
-    /// Attaching a dongle counts as the first opening.
+    /// Reports an opening to the dongle's quirks. Attaching the dongle counts as the first one.
     public func wasOpened(_ index: Int) {
         guard !opened.insert(index).inserted else { return }
         openings[index, default: 0] += 1

@@ -26,7 +26,7 @@ public struct AirDecryption {
         return frame
     }
 
-    /// A new connection with the access address of an earlier one starts unencrypted.
+    /// Begins a connection. It starts unencrypted, even with the access address of an earlier one.
     private mutating func begin(_ layer: DecodedLayer) {
         guard let accessAddress = layer.accessAddressOfLink else { return }
         links[accessAddress]?.begin()

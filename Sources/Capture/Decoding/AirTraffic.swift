@@ -180,7 +180,7 @@ private struct LinkTraffic {
         }
     }
 
-    /// An unencrypted first LL_START_ENC_RSP shows that the capturing tool had the key: an encrypted one is longer by its MIC.
+    /// True if the PDU is encrypted in the capture. If the first LL_START_ENC_RSP has no MIC, the capturing tool has decrypted the link.
     private mutating func isEncrypted(_ header: UInt8, _ bytes: [UInt8], _ payload: Range<Int>, _ flags: AirFrame.Flags) -> Bool {
         if flags.contains(.decrypted) { return false }
         switch encryption {

@@ -64,7 +64,7 @@ struct ConnectionTraffic {
         }
     }
 
-    /// A PDU on the BR/EDR signalling channel may contain several commands.
+    /// Decodes a PDU of the signalling channel, which may contain several commands on BR/EDR.
     static func signalling(_ bytes: [UInt8], _ payload: Range<Int>) -> [DecodedLayer] {
         let ranges = SignalingCommand.ranges(bytes, in: payload)
         var layers = ranges.prefix(64).map { DecodedLayer(layer: .l2capSignaling, bytes, $0) }

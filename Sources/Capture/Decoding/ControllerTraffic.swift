@@ -64,7 +64,7 @@ struct ControllerTraffic {
 
     private static let encryptionChanges: Set<UInt8> = [HCIEvents.EncryptionChange.code, HCIEvents.EncryptionChangeV2.code]
 
-    /// Encryption_Enabled 0x01 is E0 on BR/EDR and AES-CCM on LE. Core Vol 4, Part E, 7.7.8.
+    /// Names the algorithm of Encryption_Enabled 0x01: E0 on BR/EDR, AES-CCM on LE. Core Vol 4, Part E, 7.7.8.
     private func nameEncryption(_ event: inout DecodedLayer) {
         guard event.name.hasPrefix("Encryption_Change"), let handle = event.fields.named("Connection_Handle")?.int,
             let kind = tracker[ConnectionHandle(UInt16(truncatingIfNeeded: handle))]?.kind, kind == .classic || kind == .le,

@@ -24,7 +24,7 @@ struct FolderEntry {
         return entries
     }
 
-    /// Some file systems do not store the type in the entry.
+    /// True for a folder. Some file systems do not store the type in the entry; the path is then examined.
     private static func isFolder(_ type: Int32, _ path: String) -> Bool {
         guard type == Int32(DT_UNKNOWN) else { return type == Int32(DT_DIR) }
         var found = stat()

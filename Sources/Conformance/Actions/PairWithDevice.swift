@@ -61,7 +61,7 @@ enum PairWithDevice: NamedAction {
         }
     }
 
-    /// A private address must resolve with the IRK that the device has given. Core Vol 3, Part C, 10.8.2.
+    /// The reason why a private address does not resolve with the device's IRK; empty if it does. Core Vol 3, Part C, 10.8.2.
     private static func identityFault(of link: Connection) -> String {
         let address = link.addresses.peer
         guard address.isResolvable, let bond = link.bond else { return "" }

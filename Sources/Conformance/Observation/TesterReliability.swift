@@ -6,7 +6,7 @@ import Packets
 ///
 /// The faults of the tester's dongle are reported as observations and never cause a FAIL of the subject.
 struct TesterReliability: Sendable {
-    /// The first reason, with its packet.
+    /// The first reason to doubt this side, with its packet.
     private(set) var impediment: Evidence?
     private var refused: [(name: String, evidence: Evidence)] = []
 

@@ -97,7 +97,7 @@ extension CaseResult: Codable {
         if !about.tags.isEmpty { try values.encode(about.tags, forKey: .tags) }
     }
 
-    /// Successful expectations are in the steps, and the packets are in the capture.
+    /// Writes the packets of a case that needs attention. Those of other cases are in the capture only.
     private func encode(_ trace: CaseTrace, _ values: inout KeyedEncodingContainer<Key>) throws {
         guard verdict != .pass, verdict != .notApplicable, !trace.packets.isEmpty else { return }
         try values.encode(trace.packets, forKey: .packets)

@@ -124,7 +124,7 @@ extension DeviceDescription {
         quoted(uuid.digits) + comment(uuid.short.flatMap { AssignedNumbers.name(uuid: $0) })
     }
 
-    /// YAML does not accept U+FFFE and U+FFFF.
+    /// Returns a text as a YAML comment, without U+FFFE and U+FFFF, which YAML does not accept.
     private static func comment(_ text: String?) -> String {
         guard let text else { return "" }
         let scalars = PlainText.escaped(text).unicodeScalars.map { $0.value & ~1 == 0xFFFE ? "?" : $0 }

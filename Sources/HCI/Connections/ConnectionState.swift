@@ -29,7 +29,7 @@ public struct ConnectionState: Sendable, Hashable {
     public internal(set) var phys = LinkPHYs()
     public internal(set) var dataLength = DataLength()
     public internal(set) var isEncrypted = false
-    /// A key was supplied or encryption was requested. Without either, an encryption change on LE cannot be true.
+    /// True if a key was supplied or encryption was requested. Without either, an encryption change on LE cannot be correct.
     public internal(set) var wasGivenKey = false
 
     init(

@@ -3,7 +3,7 @@ enum HistorySchema {
     /// SQLite's `application_id` of a history: the letters BBHi.
     static let applicationID = 0x4242_4869
 
-    /// Released migrations are never changed; changes are added as further migrations.
+    /// The SQL of each migration. A released migration is never changed; a change is a further one.
     static let steps = [
         """
         CREATE TABLE setup (

@@ -66,7 +66,7 @@ public struct ChangePoints: Sendable {
         return zip(bounds, bounds.dropFirst()).map { $0..<$1 }
     }
 
-    /// A constant series still has the noise of its last digit.
+    /// Noise of the values. A constant series still has the noise of its last digit.
     private static func noise(_ values: [Double]) -> Double {
         let steps = zip(values.dropFirst(), values).map { $0 - $1 }
         let spread = 1.482_6 * RobustStatistics(steps.map(abs)).median / 2.0.squareRoot()

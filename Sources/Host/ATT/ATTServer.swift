@@ -124,7 +124,7 @@ final class ATTServer {
         _ = store(value, attribute, access)
     }
 
-    /// Ignored unless the signature is valid. A valid signature counts as encryption with the bond's key if the attribute accepts
+    /// Executes a signed write if its signature is valid. That counts as encryption with the bond's key if the attribute accepts
     /// signatures instead of encryption. Core Vol 3, Part F, 3.4.5.4.
     private func signedWriteCommand(_ pdu: RawSpan, _ access: AttributeAccess) {
         guard let command = try? ATT.SignedWriteCmd(bytes: pdu.octets), let level = client.verify(pdu.octets, quirks) else { return }

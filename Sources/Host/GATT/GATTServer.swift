@@ -42,7 +42,7 @@ struct ClientConfigurations: Sendable, Hashable {
         var bits: UInt16
     }
 
-    /// There are few rows, so a list is faster than a dictionary.
+    /// Configurations of one client. They are few, so a list is faster than a dictionary.
     private(set) var rows: [Row] = []
 
     var isEmpty: Bool { rows.isEmpty }

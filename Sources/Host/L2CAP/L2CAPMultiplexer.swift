@@ -12,7 +12,7 @@ final class L2CAPMultiplexer {
     private let slot: Int
     private let context: HostContext
     private var reassembler = L2CAPReassembler()
-    /// The channel at index 0 has lane 1, and so on; lane 0 contains fragments without a channel.
+    /// Channels of the link. The one at index 0 has lane 1 of the scheduler, and so on; lane 0 contains fragments without a channel.
     private var channels: [L2CAPChannel] = []
     private var failure: HostError?
 

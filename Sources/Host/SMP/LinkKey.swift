@@ -42,7 +42,7 @@ public struct LinkKey: Sendable, Hashable {
         }
     }
 
-    /// A changed combination key has the type and size of the key it replaced. Core Vol 4, Part E, 7.7.24.
+    /// This key in place of an existing one. A changed combination key has its type and size. Core Vol 4, Part E, 7.7.24.
     func inPlace(of known: LinkKey?) -> LinkKey {
         guard type == .changedCombination, let known else { return self }
         return LinkKey(value, known.type, size: known.size)

@@ -34,7 +34,7 @@ struct LocalOutOfBandData {
         random = secrets.key()
     }
 
-    /// A key pair is replaced once S + 3F > 8, for S successful and F failed pairings. Core Vol 3, Part H, 2.3.5.6.1.
+    /// This data after a failed pairing; nil if its key pair must be replaced: S + 3F > 8. Core Vol 3, Part H, 2.3.5.6.1.
     var afterFailure: LocalOutOfBandData? {
         guard 3 * (failures + 1) <= 8 else { return nil }
         var kept = self

@@ -104,7 +104,7 @@ public struct AdaptedChannelMap: Sendable, Hashable {
     public static let leastChannels = 20
     public static let all = AdaptedChannelMap(checked: 1 << UInt128(HopSelection.channels) - 1)
 
-    /// Bit n is RF channel n.
+    /// Used channels: bit n is RF channel n.
     public let mask: UInt128
     /// Mapping table of the adapted kernel: used even channels, then used odd channels, each in ascending order.
     let used: [UInt8]

@@ -189,7 +189,7 @@ struct LoopbackRun {
         sendData(at: now, send)
     }
 
-    /// Late packets are accepted until loopback mode has ended.
+    /// Leaves loopback mode; late packets are accepted until then.
     private mutating func leave(at now: Microseconds, _ send: (HCIPacket) -> Void) {
         if let starvedSince { result.waitForBuffers = result.waitForBuffers + (now - starvedSince) }
         starvedSince = nil

@@ -39,7 +39,7 @@ public final class ThroughputBench {
     private(set) var others: [ThroughputBench] = []
     var foreignAddress: DeviceAddress?
 
-    /// The hosts may be started later; the throughput service is added to their databases.
+    /// Adds the throughput service to the databases of the hosts, which may be started later.
     public init(loop: RunLoop, tester: End, subject: End?) {
         self.loop = loop
         self.tester = tester

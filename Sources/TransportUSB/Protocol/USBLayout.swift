@@ -33,7 +33,7 @@ struct USBLayout: Equatable {
         voiceSettings = voice.map { $0.settings.compactMap(Self.voiceSetting) } ?? []
     }
 
-    /// The voice interface follows the control interface directly and has alternate settings. Other interfaces, such as those for
+    /// Finds the voice interface: it follows the control interface directly and has alternate settings. Other interfaces, such as those for
     /// diagnostics or firmware, are not used.
     private static func voice(_ device: USBInterfaces, after control: USBInterfaces.Interface, kind: USBInterfaces.Class)
         -> USBInterfaces.Interface?

@@ -9,7 +9,7 @@ enum USBMatch: Equatable {
     static let vendorsOfOwnClass: Set<UInt16> = [
         0x0A5C, 0x0489, 0x04CA, 0x0B05, 0x050D, 0x13D3, 0x413C, 0x0930, 0x105B, 0x0BB4, 0x05AC,
     ]
-    /// Digianswer dongles take commands as vendor requests.
+    /// Vendor number of Digianswer, whose dongles expect commands in vendor requests.
     private static let digianswer: UInt16 = 0x08FD
     /// Dongles that enumerate as keyboard and mouse until a vendor request switches them.
     private static let keyboards: [UInt16: Set<UInt16>] = [

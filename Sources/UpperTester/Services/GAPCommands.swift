@@ -101,7 +101,7 @@ extension BTPServer {
         gap.settings.remove(.advertising)
     }
 
-    /// Without the flag Observation only discoverable devices are reported. Core Vol 3, Part C, 9.2.5 and 9.2.6.
+    /// Starts a scan. Without the flag Observation, only discoverable devices are reported. Core Vol 3, Part C, 9.2.5 and 9.2.6.
     fileprivate func startDiscovery(_ flags: BTPDiscoveryFlags) async throws {
         guard flags.contains(.le), gap.scan == nil else { throw BTPError.fail }
         var settings = ScanSettings()

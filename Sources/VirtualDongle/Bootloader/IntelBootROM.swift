@@ -188,7 +188,7 @@ struct IntelBootROM: BootROM {
 
     // MARK: Running
 
-    /// There is no answer: the firmware sends an event once it runs.
+    /// Handles Intel_Reset, which has no answer: the firmware sends an event once it runs.
     private mutating func reset(_ command: HCIPacket) -> [BootStep] {
         guard let reset = try? command.command(as: HCICommands.IntelReset.self) else {
             return [Self.refusal(HCICommands.IntelReset.opcode, .invalidHCICommandParameters)]

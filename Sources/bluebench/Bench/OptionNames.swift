@@ -16,7 +16,7 @@ extension ParsableArguments {
         }
     }
 
-    /// A property wrapper is stored under the name of its property with an underscore in front.
+    /// Returns the option of a stored property wrapper, whose label is the property's name after an underscore.
     private static func optionName(of label: String) -> String? {
         guard label.hasPrefix("_") else { return nil }
         return label.dropFirst().reduce(into: "--") { name, letter in

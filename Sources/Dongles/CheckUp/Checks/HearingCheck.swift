@@ -163,7 +163,7 @@ extension CheckUp {
         link.note("report-228-lost", "advertisements with \(first) octets of data are not reported, others are")
     }
 
-    /// Changed data has another DID and is not a duplicate. Core Vol 4, Part E, 7.8.65.
+    /// Checks that changed data is reported despite the duplicate filter: it has another DID. Core Vol 4, Part E, 7.8.65.
     private func checkDuplicates(_ helper: CheckUpLink) async throws {
         let address = DeviceAddress(value: 0xC0DE_0000_0005, kind: .random).bdADDR
         func data(_ length: Int) -> HCICommands.LESetExtendedAdvertisingData {
@@ -207,7 +207,7 @@ extension CheckUp {
 
     // MARK: Own address
 
-    /// A random address set between two advertising periods must be used in the second. Core Vol 4, Part E, 7.8.4.
+    /// Checks that a random address set between two advertising periods is used in the second. Core Vol 4, Part E, 7.8.4.
     func checkOwnAddress() async throws {
         guard let helper else { return }
         let first = DeviceAddress(value: 0xC0DE_0000_0003, kind: .random)

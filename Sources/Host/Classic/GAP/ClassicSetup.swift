@@ -71,7 +71,7 @@ final class ClassicSetup {
         try await host.send(HCICommands.WriteScanEnable(scanEnable: (isDiscoverable ? 1 : 0) | (isConnectable ? 2 : 0)))
     }
 
-    /// Interlaced scans hear both trains in one interval, so the device is found and reached in a third of the time. Core Vol 2, Part B,
+    /// Enables interlaced scans: they receive both trains in one interval, so the device is found in a third of the time. Core Vol 2, Part B,
     /// 8.3.1 and 8.4.1.
     private func interlaceScans() async throws {
         if host.controller.supportsInterlacedInquiryScan, host.controller.supports(HCICommands.WriteInquiryScanType.self) {

@@ -31,7 +31,7 @@ public struct HFPVoice: Sendable {
     public var framesLost: Int { reader.lost }
     public var malformed: Int { reader.malformed }
 
-    /// An mSBC frame with header has 60 octets and lasts 7.5 ms. Linear samples for CVSD are sent in 3 ms pieces, as the isochronous pipes
+    /// Size and interval of packets: mSBC frames of 60 octets with header every 7.5 ms; samples for CVSD every 3 ms, as the isochronous pipes
     /// of USB carry them.
     private var pace: Pace {
         codec == .mSBC ? Pace(octets: ModifiedSBC.octets, interval: 7_500) : Pace(octets: 48, interval: .milliseconds(3))

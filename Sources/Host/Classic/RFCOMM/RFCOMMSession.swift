@@ -217,7 +217,7 @@ public struct RFCOMMSession: Sendable {
 // MARK: Sending frames
 
 extension RFCOMMSession {
-    /// C/R is 1 in commands of the initiator and in responses of the acceptor. TS 07.10, table 1.
+    /// Sends a command frame. C/R is 1 in commands of the initiator and in responses of the acceptor. TS 07.10, table 1.
     func command(_ kind: RFCOMMFrame.Kind, _ dlci: UInt8) -> RFCOMMAction {
         .send(RFCOMMFrame(kind, dlci: dlci, commandResponse: role == .initiator).octets)
     }

@@ -55,7 +55,7 @@ enum SimplePairingAssociation: Sendable, Hashable {
         }
     }
 
-    /// Out-of-band data takes precedence over MITM, MITM over IO capabilities; nil for an invalid capability.
+    /// Association model of two devices; nil for an invalid capability. Out-of-band data takes precedence over MITM, MITM over IO capabilities.
     static func of(initiator: SimplePairingFeatures, responder: SimplePairingFeatures) -> SimplePairingAssociation? {
         if initiator.hasOutOfBandData || responder.hasOutOfBandData { return .outOfBand }
         guard initiator.asksForMITM || responder.asksForMITM else { return .automatic }

@@ -79,7 +79,7 @@ extension LEController {
         if let advertiser = advertiser(handle) { advertising.stop(advertiser) }
     }
 
-    /// New data takes effect at the next advertising event.
+    /// Gives changed data to the advertiser of a set, which uses it from the next advertising event on.
     func refreshAdvertiser(of set: AdvertisingSet) { advertiser(set.handle)?.set = set }
 
     func checkRoom(for set: AdvertisingSet) throws(CommandFailure) {

@@ -38,7 +38,7 @@ extension LEController {
 }
 
 extension LEController {
-    /// The filter accept list must not be changed while it is in use. Core Vol 4, Part E, 7.8.15.
+    /// Fails while the filter accept list is in use, when it must not be changed. Core Vol 4, Part E, 7.8.15.
     func checkAcceptListIsFree() throws(CommandFailure) {
         let isUsed =
             advertisers.contains { $0.set.parameters.filtersScanRequests || $0.set.parameters.filtersConnectRequests }
@@ -46,7 +46,7 @@ extension LEController {
         try Check.that(!isUsed, else: .disallowed)
     }
 
-    /// Legacy and extended advertising and scanning commands must not be mixed before a reset. Core Vol 4, Part E, 3.1.1.
+    /// Fails for a mix of legacy and extended advertising and scanning commands without a reset between them. Core Vol 4, Part E, 3.1.1.
     func check(_ family: LESettings.CommandFamily) throws(CommandFailure) {
         try Check.that(settings.family == family || settings.family == .undecided, else: .disallowed)
     }

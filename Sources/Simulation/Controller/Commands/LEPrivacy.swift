@@ -72,7 +72,7 @@ extension LEController {
         try settings.resolving.set(command.privacyMode, of: DeviceAddress(command.peerIdentityAddressType, command.peerIdentityAddress))
     }
 
-    /// The resolving list must not be changed while it is in use. Core Vol 4, Part E, 7.8.38.
+    /// Fails while the resolving list is in use, when it must not be changed. Core Vol 4, Part E, 7.8.38.
     private func checkResolvingListIsFree() throws(CommandFailure) {
         let isUsed = settings.resolving.isEnabled && !(advertisers.isEmpty && scanner == nil && initiator == nil)
         try Check.that(!isUsed, else: .disallowed)

@@ -56,7 +56,7 @@ extension LEController {
         return answer
     }
 
-    /// The timeout must not be shorter than the connection interval with latency. Core Vol 4, Part E, 7.3.94.
+    /// Sets the timeout, which must not be shorter than the connection interval with latency. Core Vol 4, Part E, 7.3.94.
     func execute(_ command: HCICommands.WriteAuthenticatedPayloadTimeout) throws(CommandFailure)
         -> HCICommands.WriteAuthenticatedPayloadTimeout.Return
     {
@@ -84,7 +84,7 @@ extension LEController {
 }
 
 extension LEController {
-    /// If the public key is not on the curve, the event contains an error and a key of all ones. Core Vol 4, Part E, 7.7.65.9.
+    /// Computes the DHKey. For a public key off the curve, the event has an error and a key of all ones. Core Vol 4, Part E, 7.7.65.9.
     private func generateDHKey(_ octets: [UInt8], _ pair: P256KeyPair?) throws(CommandFailure) {
         guard let pair else { throw .disallowed }
         let remote = P256PublicKey(littleEndianOctets: octets)

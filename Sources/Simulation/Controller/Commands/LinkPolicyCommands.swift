@@ -39,7 +39,7 @@ extension BREDRController {
             status: .success, connectionHandle: end.handle, currentRole: ConnectionRole(rawValue: end.connection.role.rawValue))
     }
 
-    /// The Role_Change event is sent even if the role does not change.
+    /// Switches the role, and sends Role_Change even if the role does not change.
     func execute(_ command: HCICommands.SwitchRole) throws(CommandFailure) {
         guard let end = links.first(where: { $0.peer == command.bdADDR && $0.isKnownToHost }) else { throw .unknownConnection }
         let role: LinkRole = command.role == .central ? .central : .peripheral

@@ -173,7 +173,7 @@ extension LEController {
         emit(event)
     }
 
-    /// If the host masks the event, the peer's request is rejected.
+    /// Passes the peer's request for parameters to the host, or rejects it if the host masks the event.
     private func ask(for parameters: RequestedParameters, on connection: Connection) {
         guard controller.sends(HCIEvents.LERemoteConnectionParameterRequest.self) else {
             _ = connection.replyToParameterRequest(nil, reason: .unsupportedRemoteFeature)
@@ -195,7 +195,7 @@ extension LEController {
                 status: status, connectionHandle: handle, encryptionEnabled: isOn, encryptionKeySize: isOn == 1 ? 16 : 0))
     }
 
-    /// If the host masks the event, the negative reply is given.
+    /// Asks the host for the long term key; if it masks the event, the negative reply is assumed.
     private func askForKey(_ random: UInt64, _ diversifier: UInt16, on connection: Connection) {
         guard controller.sends(HCIEvents.LELongTermKeyRequest.self) else {
             _ = connection.replyToKeyRequest(nil)

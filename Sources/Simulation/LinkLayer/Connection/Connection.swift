@@ -310,7 +310,7 @@ final class Connection: RadioActivity {
         }
     }
 
-    /// The central starts another exchange if the event continues.
+    /// As central, starts another exchange, or closes the event.
     private func continueEvent(at start: Microseconds) {
         switch continuation(at: start) {
         case .ends(let ending): closeEvent(ending)

@@ -55,7 +55,7 @@ struct LocalParameterRequest: LinkProcedure {
         return update.announcement(link)
     }
 
-    /// A central does not need the peer's consent.
+    /// Ends the request. A central updates the connection without it, since it does not need the peer's consent.
     private mutating func fallBack(_ reason: ErrorCode, _ link: LinkState) -> [LinkAction] {
         guard link.role == .central, let update = LLControl.ConnectionUpdateInd(requested, link) else {
             return [.report(.updated(reason)), .finish]

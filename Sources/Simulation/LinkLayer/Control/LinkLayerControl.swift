@@ -60,7 +60,7 @@ enum LinkLayerControl: ControlLayer {
     /// The central's procedure wins a collision.
     static func prevails(_ link: LinkState) -> Bool { link.role == .central }
 
-    /// LL control PDUs do not carry the initiator.
+    /// Returns nil: LL control PDUs do not say who started the procedure.
     static func initiator(of message: LLControl.Message, _ link: LinkState) -> ProcedureInitiator? { nil }
 
     /// Returns nil if the PDU is unknown or malformed.
@@ -102,7 +102,7 @@ enum LinkLayerControl: ControlLayer {
         }
     }
 
-    /// An encrypted link must pause encryption before it starts again. Core Vol 6, Part B, 5.1.3.
+    /// Response to LL_ENC_REQ. An encrypted link must pause encryption before it starts again. Core Vol 6, Part B, 5.1.3.
     private static func encryption(_ link: LinkState) -> ProcedureResponse<LinkLayerControl> {
         guard link.configuration.features.contains(.leEncryption) else { return .reject(.unsupportedRemoteFeature) }
         return link.encryption.isOn ? .reject(.commandDisallowed) : .begin(RemoteEncryption())

@@ -9,7 +9,7 @@ struct LocalDetach: LMPProcedure {
 
     init(_ reason: ErrorCode) { self.reason = reason }
 
-    /// The link ends after this time even without an acknowledgement.
+    /// Time after which the link ends even without an acknowledgement.
     func timeout(_ link: ACLLinkState) -> Microseconds { link.pollTime * 6 }
 
     mutating func handle(_ event: LMPEvent, _ link: ACLLinkState) -> [LMPAction]? {

@@ -92,7 +92,7 @@ extension ACLLinkState {
     /// True if an instant lies ahead, by at most half the clock's range. Core Vol 2, Part C, 2.6.
     func isAhead(_ instant: UInt32) -> Bool { (instant &- slot) % Self.slots < Self.slots / 2 }
 
-    /// A role switch is not possible in sniff mode, with synchronous transports or with encryption, since the key stream depends on the
+    /// True if the roles can be switched: not in sniff mode, with synchronous transports or with encryption, whose key stream depends on the
     /// central's address and clock. Core Vol 2, Part C, 4.4.2.
     fileprivate var maySwitchRoles: Bool { (security.mode == .off || security.isPaused) && sniff == nil && synchronous.isEmpty }
 

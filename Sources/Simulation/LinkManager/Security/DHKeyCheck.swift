@@ -46,7 +46,7 @@ struct DHKeyCheck: LMPProcedure {
         return [accept, check]
     }
 
-    /// The new key is authenticated before the hosts are notified. Core Vol 2, Part C, 4.2.7.5.
+    /// Ends the pairing and continues with the authentication of the new key, before the hosts get it. Core Vol 2, Part C, 4.2.7.5.
     private func end() -> [LMPAction] {
         let authentication: any LMPProcedure =
             session.isInitiator

@@ -94,7 +94,7 @@ struct EncryptionChange: LMPProcedure {
         return [.accept(LMP.EncryptionKeySizeReq.self, transaction)] + settled(link)
     }
 
-    /// The central enables decryption before it requests the start. Core Vol 2, Part C, 4.2.5.3.
+    /// Continues after mode and key size are agreed. The central enables decryption before it requests the start. Core Vol 2, Part C, 4.2.5.3.
     private mutating func settled(_ link: ACLLinkState) -> [LMPAction] {
         guard link.role == .central else {
             state = .awaitingRandom

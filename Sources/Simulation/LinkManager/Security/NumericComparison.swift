@@ -83,7 +83,7 @@ struct NumericComparison: LMPProcedure {
         return [accept] + ask()
     }
 
-    /// Both hosts are asked to confirm, even with Just Works. Core Vol 4, Part E, 7.7.42.
+    /// Asks the host to confirm the number, even with Just Works. Core Vol 4, Part E, 7.7.42.
     private mutating func ask() -> [LMPAction] {
         state = .awaitingUser
         return [

@@ -118,7 +118,7 @@ struct RealtekImage: Equatable {
         return parts
     }
 
-    /// A configuration file starts with a magic number and the length of the rest.
+    /// Checks that a configuration file starts with its magic number and the length of the rest.
     static func checkConfiguration(_ octets: [UInt8]) throws(FirmwareImageError) {
         guard octets.count >= 6, little(octets, 0, 4) == configurationMagic, Int(little(octets, 4, 2)) <= octets.count - 6 else {
             throw .configuration
