@@ -62,11 +62,15 @@ public enum SecurityToolbox {
 
 /// Cross-transport key derivation. Core Vol 3, Part H, 2.4.2.4 and 2.4.2.5.
 public enum KeyDerivation {
+    /// Derives the link key from an LTK.
+    ///
     /// - Parameter h7: true if both devices set CT2.
     public static func linkKey(fromLTK ltk: UInt128, h7: Bool) -> UInt128 {
         SecurityToolbox.h6(w: intermediate(ltk, h7, tag: 0x746D_7031), keyID: 0x6C65_6272)
     }
 
+    /// Derives the LTK from a link key.
+    ///
     /// - Parameter h7: true if both devices set CT2.
     public static func ltk(fromLinkKey key: UInt128, h7: Bool) -> UInt128 {
         SecurityToolbox.h6(w: intermediate(key, h7, tag: 0x746D_7032), keyID: 0x6272_6C65)

@@ -106,6 +106,8 @@ final class ExploredLink {
         try await loop.sleep(until: link.nextAnchor + Self.interval - .milliseconds(1))
     }
 
+    /// Waits until the link is at rest.
+    ///
     /// - Parameter isEnding: true to wait for the end of both links.
     private func rest(isEnding: Bool) async throws {
         func isOver() -> Bool {

@@ -43,7 +43,7 @@ enum ThroughputChart {
             """
     }
 
-    /// Goodput, followed by the losses.
+    /// Draws a bar of the goodput, followed by the losses.
     private static func stack(_ bar: ThroughputBar, top: Double) -> String {
         var x = 0.0
         let parts = [("goodput", bar.goodput, "goodput")] + bar.missing.map { ("c-" + $0.cause, $0.kbps, $0.cause + ": " + $0.text) }

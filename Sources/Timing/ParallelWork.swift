@@ -24,6 +24,8 @@ public enum ParallelWork {
         }
     }
 
+    /// Processes items on several threads.
+    ///
     /// - Parameters:
     ///   - make: creates the state of one thread.
     ///   - report: called with each result in the order of the items, one at a time.

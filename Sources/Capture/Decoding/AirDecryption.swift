@@ -79,6 +79,8 @@ private struct LinkDecryption {
         ciphers = []
     }
 
+    /// Decrypts a PDU of a link.
+    ///
     /// - Returns: the payload of an encrypted PDU; nil if it cannot be decrypted.
     mutating func open(_ pdu: ArraySlice<UInt8>, fromCentral: Bool, _ keys: Keys) -> [UInt8]? {
         let header = pdu[pdu.startIndex]

@@ -31,6 +31,8 @@ public struct PacketDecoder {
         controllers[record.interface, default: ControllerTraffic()].write(packet, direction ?? .hostToController, to: &text)
     }
 
+    /// Decodes an HCI packet, with what earlier packets of the capture have shown.
+    ///
     /// - Parameter direction: nil if the capture does not contain it.
     public mutating func decode(_ packet: HCIPacket, _ direction: CaptureDirection?, interface: Int = 0) -> DecodedPacket {
         controllers[interface, default: ControllerTraffic()].decode(packet, direction ?? .hostToController)

@@ -30,6 +30,8 @@ struct CatalogueSources {
         self.vocabulary = vocabulary
     }
 
+    /// Reads the files of all kinds from both folders.
+    ///
     /// - Parameter needsProfiles: true to read the profiles even if no case refers to a rule.
     mutating func read(needsProfiles: Bool) {
         if let base { prepare(base, isBase: true) }
@@ -163,6 +165,8 @@ struct CatalogueSources {
 
     // MARK: Cases
 
+    /// Reads case files into the catalogue.
+    ///
     /// - Parameter files: the case files, with their documents if they have been read.
     private mutating func readCases(_ files: [(file: String, root: Node?)]) {
         let table = ProcedureTable(procedures)

@@ -65,6 +65,8 @@ package struct ProcedureTable {
         return cost(of: steps, given, &known)
     }
 
+    /// Maximum number of executed steps, including loops and procedures.
+    ///
     /// - Parameter known: the costs of procedures that have already been calculated.
     private func cost(of steps: [Step], _ given: [String: ValueShape], _ known: inout [String: Int]) -> Int {
         var sum = 0

@@ -40,6 +40,8 @@ package struct Mismatch {
         return outer
     }
 
+    /// This mismatch with the names and units of the PDU.
+    ///
     /// - Parameters:
     ///   - names: the declarations of the examined record.
     ///   - got: the value in the decoder's format.

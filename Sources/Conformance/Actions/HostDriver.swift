@@ -19,6 +19,8 @@ final class HostDriver {
         self.loop = loop
     }
 
+    /// Starts a host on an end of the case.
+    ///
     /// - Parameters:
     ///   - kind: the kind of accessory.
     ///   - accessory: the accessory's differences from the default; nil for no accessory.

@@ -51,6 +51,8 @@ enum ReceiveAdvertising: NamedAction {
         var truncated = 0
         var sid = 0
 
+        /// Adds a fragment.
+        ///
         /// - Returns: true if the data is complete.
         mutating func add(_ report: Report) -> Bool {
             data += report.data

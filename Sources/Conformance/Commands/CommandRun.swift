@@ -58,6 +58,8 @@ final class CommandRun {
 
     private static func isDoubtful(_ verdict: Verdict) -> Bool { verdict == .inconclusive || verdict == .error }
 
+    /// Runs a command around a case, if there is one for the occasion.
+    ///
     /// - Returns: the failure; nil if the command succeeded or there is none.
     private func run(_ occasion: CommandReport.Occasion, _ command: String?, after verdict: Verdict?, _ message: String) -> String? {
         guard let command else { return nil }

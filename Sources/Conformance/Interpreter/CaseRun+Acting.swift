@@ -51,6 +51,8 @@ extension CaseRun {
         end.sendFrame(frame, channel: channel, handle: handle)
     }
 
+    /// Sends a command and waits for its answer.
+    ///
     /// - Returns: the answer; nil if the step ignores it.
     private func sendCommand(
         _ command: Command, _ opcode: UInt16, _ parameters: [UInt8], on end: Endpoint, _ step: Step, _ scope: inout Scope

@@ -2,6 +2,8 @@ import Cases
 
 /// A violation of the HCI rules by a controller under test fails every case, even in the setup.
 extension CaseRun {
+    /// Fails if the subject has violated a rule about all commands and data.
+    ///
     /// - Parameter instead: the step's failure, which may be a consequence.
     func judgeConduct(at step: Step, _ scope: Scope, instead failure: StepFailure? = nil) throws {
         guard !scope.isTeardown, failure?.step == nil, let fault = conduct(at: scope.caller ?? step, instead: failure) else { return }

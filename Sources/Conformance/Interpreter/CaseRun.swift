@@ -272,6 +272,8 @@ final class CaseRun {
 
     // MARK: Helpers
 
+    /// Stores a value under the name of `saveAs`.
+    ///
     /// - Parameter place: the position of the packet with the value.
     func save(_ value: CaseValue, of step: Step, in scope: Scope, from place: String? = nil) {
         guard let name = step.saveAs else { return }

@@ -27,6 +27,8 @@ struct TesterReliability: Sendable {
         impediment = impediment ?? Evidence(packet: number, side: side.rawValue, text: "\(name) was not answered")
     }
 
+    /// The first reason to doubt this side; nil if there is none.
+    ///
     /// - Parameter isClaimed: returns true if the controller claims to support the command.
     func impediment(isClaimed: (String) -> Bool) -> Evidence? { impediment ?? refused.first { isClaimed($0.name) }?.evidence }
 }

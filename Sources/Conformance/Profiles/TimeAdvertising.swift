@@ -94,6 +94,8 @@ private struct AdvertisingWatch {
 
     init(_ context: ActionContext) { self.context = context }
 
+    /// Listens to the device's advertising.
+    ///
     /// - Returns: the times at which its advertising was received.
     /// - Throws: `StepFailure` if there was none.
     func follow(for length: Microseconds, until isEnough: @escaping ([Microseconds]) -> Bool)

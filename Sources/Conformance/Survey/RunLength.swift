@@ -21,6 +21,8 @@ struct RunLength {
         return Self.overhead + length(of: testCase.setup + testCase.steps + testCase.teardown, variables, &known)
     }
 
+    /// Duration of steps, estimated from their waits and windows.
+    ///
     /// - Parameter known: the durations of procedures that have already been calculated.
     private func length(of steps: [Step], _ variables: Variables, _ known: inout [String: Microseconds]) -> Microseconds {
         var sum = Microseconds.zero

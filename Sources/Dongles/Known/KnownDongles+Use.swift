@@ -9,6 +9,8 @@ extension KnownDongles {
         knowledge(of: transport.dongle?.description)
     }
 
+    /// Returns what the table knows of a dongle.
+    ///
     /// - Parameter usb: USB description of the dongle; nil for a controller on another transport.
     public func knowledge(of usb: USBDongleDescription?) -> ControllerKnowledge {
         ControllerKnowledge(

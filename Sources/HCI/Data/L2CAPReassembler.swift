@@ -38,6 +38,8 @@ public struct L2CAPReassembler: Sendable {
     /// True if no PDU is incomplete.
     public var isBetweenPDUs: Bool { state == .awaitStart }
 
+    /// Processes a fragment of a connection.
+    ///
     /// - Parameter fragment: octets after the ACL header.
     public mutating func receive(boundary: ACLHeader.Boundary, _ fragment: RawSpan) -> Action {
         switch boundary {

@@ -264,6 +264,8 @@ final class ATTBearer {
         try await promise.value()
     }
 
+    /// Sends an indication.
+    ///
     /// - Parameter done: receives the client's confirmation or an error.
     func indicate(_ handle: UInt16, _ value: [UInt8], done: @escaping (Result<Void, HostError>) -> Void) {
         if let failure { return done(.failure(failure)) }

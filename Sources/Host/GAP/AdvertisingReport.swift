@@ -106,6 +106,8 @@ struct ReportAssembler {
     /// Number of incomplete chains dropped.
     private(set) var abandoned = 0
 
+    /// Adds a fragment of extended advertising data.
+    ///
     /// - Parameter status: data status of the fragment.
     /// - Returns: the report that is now complete.
     mutating func receive(_ report: AdvertisingReport, status: ExtendedReportType.DataStatus) -> AdvertisingReport? {

@@ -18,6 +18,8 @@ final class CommandFamily {
     /// The controller was reset, which releases the family.
     func reset() { (isLegacyOnly, hasWorked) = (false, false) }
 
+    /// True to use extended commands.
+    ///
     /// - Parameter asked: the caller's choice; nil to let the controller decide.
     private func usesExtended(_ asked: Bool?) -> Bool {
         if let asked { return asked }

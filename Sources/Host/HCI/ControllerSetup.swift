@@ -20,6 +20,8 @@ final class ControllerSetup {
     /// The pipe has ended.
     func ended() { isDone = false }
 
+    /// Starts the controller: drains the pipe, resets, reads and sets the masks.
+    ///
     /// - Parameter openPipe: opens the pipe to the controller unless it is open.
     func start(openPipe: () throws -> Void) async throws {
         if let failure = commands.failure { throw failure }
@@ -37,6 +39,8 @@ final class ControllerSetup {
         isDone = true
     }
 
+    /// Resets the controller.
+    ///
     /// - Returns: the number of HCI_Reset commands until one was answered.
     func reset() async throws -> Int {
         let limits = commands.limits.resets

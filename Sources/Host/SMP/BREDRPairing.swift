@@ -54,6 +54,8 @@ struct BREDRPairing {
         return watched([.send(request.requestPDU)], at: now)
     }
 
+    /// Processes a PDU of the peer.
+    ///
     /// - Parameter link: encryption of the link; nil if it is not encrypted.
     mutating func received(_ pdu: [UInt8], _ setup: PairingSetup, over link: BREDREncryption?, at now: Microseconds) -> [SecurityAction] {
         guard let opcode = pdu.first, (SMP.PairingRequest.opcode...SMP.KeypressNotification.opcode).contains(opcode), !isSilent else {

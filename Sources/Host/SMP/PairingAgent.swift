@@ -24,6 +24,8 @@ final class PairingAgent {
         return made.data
     }
 
+    /// Returns the setup of a pairing on a connection.
+    ///
     /// - Parameter mayPair: false if no pairing can follow; no keys are then created and stored.
     func setup(for connection: Connection, mayPair: Bool) -> PairingSetup {
         let peer = connection.addresses.peer
@@ -60,6 +62,8 @@ final class PairingAgent {
         return key
     }
 
+    /// Records a successful pairing.
+    ///
     /// - Parameter usedData: true if the peer had the out-of-band data of this side.
     func succeeded(with peer: DeviceAddress, usedData: Bool) {
         attempts.succeeded(peer)

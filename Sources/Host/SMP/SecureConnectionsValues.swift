@@ -32,6 +32,8 @@ struct SecureConnectionsValues {
         if terms.association == .outOfBand { try takeOutOfBandData() }
     }
 
+    /// Computes the DHKey.
+    ///
     /// - Throws: Invalid Parameters for a point that is not on the curve and for the own public key.
     private static func secret(
         _ own: P256KeyPair, _ peer: P256PublicKey, _ terms: PairingTerms
@@ -144,6 +146,8 @@ struct SecureConnectionsKey {
         SMP.PairingPublicKey(publicKeyX: pair.publicKey.x.littleEndianOctets, publicKeyY: pair.publicKey.y.littleEndianOctets).bytes
     }
 
+    /// Returns the values of the pairing with the peer's public key.
+    ///
     /// - Throws: the reason for rejecting the peer's public key.
     func values(with peerKey: SMP.PairingPublicKey) throws(PairingRefusal) -> SecureConnectionsValues {
         try SecureConnectionsValues(terms, ownKey: pair, peerKey)

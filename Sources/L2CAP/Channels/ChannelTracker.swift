@@ -70,6 +70,8 @@ public struct ChannelTracker: Sendable {
 
     public init() {}
 
+    /// The dynamic channel of a PDU; nil if none is known.
+    ///
     /// - Parameters:
     ///   - channel: the identifier in a PDU's basic header.
     ///   - direction: of that PDU.
@@ -77,6 +79,8 @@ public struct ChannelTracker: Sendable {
         numbers[Key(direction: direction, channel: channel)].flatMap { channels[$0] }
     }
 
+    /// Follows a signalling command.
+    ///
     /// - Parameter direction: of the command.
     public mutating func note(_ command: SignalingCommand, _ direction: LinkDirection) {
         let request = Request(direction: direction, identifier: command.identifier)

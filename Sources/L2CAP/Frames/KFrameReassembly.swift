@@ -26,6 +26,8 @@ public struct KFrameReassembly: Sendable {
     /// True if the next frame begins an SDU.
     public var isBetweenSDUs: Bool { length == nil }
 
+    /// Processes a received K-frame.
+    ///
     /// - Parameter mtu: the longest SDU that may come.
     public mutating func take(_ frame: borrowing RawSpan, mtu: Int = 0xFFFF) -> Outcome {
         var start = 0

@@ -31,6 +31,8 @@ final class TrainTurns {
 
     func stop() { timer.cancel() }
 
+    /// Takes the radio back for the next train.
+    ///
     /// - Returns: the tick to continue with; nil if another activity has the radio. `radioIsFree()` is then called later.
     func takeRadio(for activity: any RadioActivity) -> Int? {
         guard radio.acquire(activity) else {
@@ -44,6 +46,8 @@ final class TrainTurns {
         return clock.start(of: now) < loop.now ? now + 1 : now
     }
 
+    /// Plans the next ID packet.
+    ///
     /// - Returns: tick of the activity's next ID packet, at least `tick`; nil if the radio is given away for a train's duration.
     func nextTick(from tick: Int, for activity: any RadioActivity) -> Int? {
         var tick = tick

@@ -148,6 +148,8 @@ final class Controller {
         for event in events { pass(event) }
     }
 
+    /// Executes a command, with the rules for packets applied.
+    ///
     /// - Returns: the response; nil if a rule drops it or the command has none.
     private func carryOut(_ packet: HCIPacket, _ row: CommandRow) -> HCIPacket? {
         guard rewriter.isAboutCommands else { return carryOutAsIs(packet, row) }

@@ -101,6 +101,8 @@ struct ProcedureEngine<Layer: ControlLayer> {
         return takeOutputs()
     }
 
+    /// Passes a reply of the host to the procedure that awaits it.
+    ///
     /// - Returns: nil if no procedure awaits a reply from the host.
     mutating func hostReplied(_ reply: Layer.HostReply, at now: Microseconds, _ context: inout Layer.Context) -> [Output]? {
         offer(.hostReplied(reply), to: nil, at: now, &context) ? takeOutputs() : nil

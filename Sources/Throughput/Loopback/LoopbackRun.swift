@@ -60,6 +60,8 @@ struct LoopbackRun {
         proceed(.awaitingReset, HCICommands.Reset(), now, send)
     }
 
+    /// Processes a packet of the controller.
+    ///
     /// - Parameters:
     ///   - time: arrival time of the packet.
     ///   - now: time at which it is handled and answered.

@@ -25,6 +25,8 @@ struct PipeReassembly {
         headerLength = kind == .event ? 2 : 4
     }
 
+    /// Adds the octets of a transfer and delivers the packets that are complete.
+    ///
     /// - Parameter isShort: the transfer ended with a short USB packet, so the dongle had no more data. A remainder too short for a header
     ///   is then discarded.
     mutating func append(_ piece: UnsafeRawBufferPointer, isShort: Bool = false, _ deliver: (HCIPacket) -> Void) {

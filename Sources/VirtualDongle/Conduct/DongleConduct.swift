@@ -9,7 +9,7 @@ public struct DongleConduct: Sendable, Equatable {
         public let value: QuirkValue
     }
 
-    /// An unknown switch, or an invalid value.
+    /// An unknown quirk, or an invalid value.
     public struct Mistake: Error, Equatable, CustomStringConvertible {
         public let description: String
     }

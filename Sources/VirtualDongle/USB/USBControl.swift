@@ -39,6 +39,8 @@ struct USBControl {
 
     mutating func halt(_ address: UInt8) { halted.insert(address) }
 
+    /// Handles a control request.
+    ///
     /// - Parameter voiceAlternate: current alternate setting of the voice interface.
     mutating func take(_ setup: USBSetup, _ descriptors: DongleDescriptors, voiceAlternate: UInt8) -> Result {
         switch (setup.requestType, setup.request) {

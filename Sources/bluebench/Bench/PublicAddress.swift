@@ -3,6 +3,8 @@ import Packets
 
 /// The check that BR/EDR has a public address.
 enum PublicAddress {
+    /// Checks that pairing over BR/EDR is possible: the bench's address is public.
+    ///
     /// - Parameter chosen: the bench's address in the bonds, if there is one.
     /// - Throws: a usage error if that is not public, a failure of the bench if the controller has no public address.
     static func check(_ host: Host, chosen: DeviceAddress?) throws {

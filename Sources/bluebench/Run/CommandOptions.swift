@@ -17,7 +17,8 @@ struct CommandOptions: ParsableArguments {
             valueName: "command"))
     var powerCycle: String?
     @Option(
-        help: ArgumentHelp("Time limit of such a command. Default: \(Int(CaseCommands.standardTimeout.seconds)).", valueName: "seconds"),
+        help: ArgumentHelp(
+            "Time limit of each of these shell commands. Default: \(Int(CaseCommands.standardTimeout.seconds)).", valueName: "seconds"),
         transform: Arguments.whole(1...3_600))
     var commandTimeout: Int?
 

@@ -16,6 +16,8 @@ struct MergedRun {
     private var killed: [(path: String, cases: Set<String>)] = []
     private var ended: [Set<String>] = []
 
+    /// Adds the results of one run.
+    ///
     /// - Throws: a usage error for runs that do not belong together: different seeds, or two verdicts for a case.
     mutating func add(_ part: ResultsFile, at index: Int, isNewer: Bool) throws {
         if let first, first.seed != part.result.seed {

@@ -27,6 +27,8 @@ struct BaselineGate {
         do { base = try ThroughputResults(json: data, name: path) } catch { throw CommandFailure(.usage, "\(error)") }
     }
 
+    /// Compares the rows with the baseline.
+    ///
     /// - Throws: a failure that names the rows below the limit, or reports that no row could be compared.
     func check(_ report: ThroughputReport) throws {
         let now = try ThroughputResults(json: report.json(), name: "these figures")

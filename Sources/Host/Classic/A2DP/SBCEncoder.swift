@@ -10,6 +10,8 @@ public struct SBCEncoder: Sendable {
         analysis = [SBCAnalysis](repeating: SBCAnalysis(subbands: parameters.subbands), count: parameters.mode.channels)
     }
 
+    /// Encodes a frame.
+    ///
     /// - Parameter channels: the samples of one frame for each channel; the result is nil for another number of samples.
     public mutating func frame(_ channels: [[Int16]]) -> [UInt8]? {
         guard channels.count == parameters.mode.channels, channels.allSatisfy({ $0.count == parameters.samples }) else { return nil }

@@ -52,6 +52,8 @@ public struct AVCTPAssembler: Sendable {
 
     public init() {}
 
+    /// Processes a received packet.
+    ///
     /// - Returns: the message that the packet completes. A packet that does not continue the message, or a message that is too long, is
     ///   dropped.
     public mutating func receive(_ packet: [UInt8]) -> AVCTPMessage? {

@@ -2,6 +2,8 @@ import Packets
 
 /// The acceptor role: the peer's commands to stream end points of this device. AVDTP 1.3, 8.6 to 8.19.
 extension AVDTPSession {
+    /// Executes a command of the peer.
+    ///
     /// - Returns: nil if the command has no response.
     mutating func accept(_ command: AVDTPCommand, _ actions: inout [AVDTPAction]) -> AVDTPResponse? {
         switch command {

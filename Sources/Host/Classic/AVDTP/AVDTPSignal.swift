@@ -65,7 +65,7 @@ public struct AVDTPEndpointInformation: Sendable, Hashable {
     /// 1...62.
     public var seid: UInt8
     public var isInUse: Bool
-    /// 0: audio.
+    /// Media type; 0 is audio.
     public var mediaType: UInt8
     public var isSink: Bool
 

@@ -41,6 +41,8 @@ struct CreditBasedFlow {
     /// The number of SDUs that are not completely sent.
     var queuedSDUs: Int { waiting.count + (current.isEmpty ? 0 : 1) }
 
+    /// Queues an SDU.
+    ///
     /// - Parameter sdu: at most the peer's MTU.
     mutating func send(_ sdu: [UInt8]) { waiting.append([UInt8(sdu.count & 0xFF), UInt8(sdu.count >> 8 & 0xFF)] + sdu) }
 

@@ -30,6 +30,8 @@ extension BasebandLink {
         timer.set(at: roleSwitch.isNewCentral ? start : start - PageTiming.uncertainty)
     }
 
+    /// Performs the current step of a role switch, if there is one.
+    ///
     /// - Returns: true if the turn belongs to a role switch.
     func handOver() -> Bool {
         guard let roleSwitch, !roleSwitch.isHandedOver else { return false }

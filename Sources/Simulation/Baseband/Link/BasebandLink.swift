@@ -169,6 +169,8 @@ final class BasebandLink: RadioActivity, LinkTransport {
         delegate?.linkFailed(self)
     }
 
+    /// Ends the link and releases the radio.
+    ///
     /// - Parameter reason: reason for the link manager; nil if it must not be notified.
     private func close(_ reason: ErrorCode?) {
         guard !isClosed else { return }

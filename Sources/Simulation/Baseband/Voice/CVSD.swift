@@ -17,6 +17,8 @@ struct CVSD {
     /// Previous sample at 8 kHz.
     private var lastSample = 0.0
 
+    /// Moves the prediction by one step.
+    ///
     /// - Parameter isNegative: the transmitted bit; 1 is a step down.
     private mutating func advance(_ isNegative: Bool) {
         recent = (recent << 1 | (isNegative ? 1 : 0)) & 0xF

@@ -77,6 +77,8 @@ struct ACLLinkState {
 
     // MARK: Changes
 
+    /// Applies a change to the state.
+    ///
     /// - Returns: reports for the host.
     mutating func apply(_ change: ACLLinkChange) -> [ACLReport] {
         switch change {
