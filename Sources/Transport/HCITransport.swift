@@ -38,7 +38,9 @@ extension HCITransport {
 
 /// Receiver of a pipe's packets.
 public protocol HCITransportSink: AnyObject {
-    /// - Parameter time: arrival time of the packet: the loop's time, or the time stamp of the transport's thread in wall time.
+    /// A packet has arrived.
+    ///
+    /// - Parameter time: arrival time: the loop's time, or the time stamp of the transport's thread in wall time.
     func received(_ packet: HCIPacket, at time: Microseconds)
 
     /// The pipe was closed; no further calls follow.

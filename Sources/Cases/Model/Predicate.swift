@@ -10,7 +10,7 @@ public indirect enum Predicate: Sendable, Hashable {
     case range(low: Operand?, high: Operand?)
     /// The bits of a number under the mask.
     case masked(mask: Int, Predicate)
-    /// No bits other than these.
+    /// A number without any bits other than these.
     case bits(of: Operand)
     /// A number inside octets, least significant octet first.
     case integer(at: Int, octets: Int, isSigned: Bool, Predicate)

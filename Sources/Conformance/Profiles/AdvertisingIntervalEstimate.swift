@@ -5,7 +5,7 @@ import Packets
 struct AdvertisingIntervalEstimate: Equatable {
     /// The interval without the delay.
     var interval: Microseconds
-    /// The possible error.
+    /// Possible error of the estimated interval.
     var tolerance: Microseconds
     /// The number of intervals in the mean.
     var count: Int

@@ -101,7 +101,7 @@ public struct CaseResult: Sendable, Hashable {
     public var evidence: [Evidence]
     public var message: String
     public var failedStep: FailedStep?
-    /// A packet that answers the same request although the message reports that none was received.
+    /// A packet that is an answer of another kind, although the message says that none came.
     public var overlooked: Evidence?
     /// Remarks, such as failures of the teardown and skipped steps.
     public var notes: [String]

@@ -15,7 +15,7 @@ final class OwnAddresses {
     /// The resolvable private address on the air; nil while privacy is disabled.
     private(set) var `private`: DeviceAddress?
     private let commands: CommandClient
-    /// A separate stream, because an address on the air reveals most of a number.
+    /// Source of private addresses. It is a stream of its own, because an address on the air reveals most of a random number.
     private var secrets: SecretSource
 
     init(_ commands: CommandClient, _ secrets: SecretSource) { (self.commands, self.secrets) = (commands, secrets) }

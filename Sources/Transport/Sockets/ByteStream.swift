@@ -14,7 +14,7 @@ import Timing
 public final class ByteStream {
     /// Receiver of the stream's data.
     public protocol Sink: AnyObject {
-        /// The octets are valid during the call only.
+        /// Octets have arrived; they are valid during the call only.
         func received(_ octets: UnsafeRawBufferPointer)
         /// The stream has ended; no further calls follow.
         func ended(_ reason: TransportError)

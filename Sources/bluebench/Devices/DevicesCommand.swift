@@ -13,7 +13,7 @@ struct DevicesCommand: ParsableCommand {
         commandName: "devices", abstract: "List USB dongles with chip, version, features and what prevents their use.",
         discussion: """
             Each usable dongle is reset to be asked. With --probe each is checked: what it claims against what it does, data and events of many \
-            lengths, roles, the air and, with --with, a connection to a second dongle. The last line says which of them to build a bench on.
+            lengths, roles, the air and, with --with, a connection to a second dongle. The last line recommends a tester and a second dongle.
             """)
 
     @Argument(

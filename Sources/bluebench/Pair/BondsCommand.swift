@@ -25,7 +25,7 @@ struct BondsCommand: ParsableCommand {
     }
 
     struct Show: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "All about one bond; its keys only when they are asked for.")
+        static let configuration = CommandConfiguration(abstract: "Show one bond; its keys only with --keys.")
         @Argument(help: "Peer address: C0:B1:BE:00:00:01/random, or a private address that its IRK resolves.") var peer: String
         @Flag(help: "Also show the keys.") var keys = false
         @OptionGroup var store: BondOptions

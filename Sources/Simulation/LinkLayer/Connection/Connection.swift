@@ -250,8 +250,6 @@ final class Connection: RadioActivity {
         if nextEvent <= state.timing.eventCounter { schedule(event: state.timing.eventCounter + 1) }
     }
 
-    /// Ends the connection event.
-    ///
     /// - Parameter ending: for statistics. A peripheral only counts events that ended in silence; the central knows the reason for the
     ///   others.
     private func closeEvent(_ ending: ConnectionEvent.Ending? = nil) {
