@@ -21,7 +21,7 @@ struct Disguise {
         return number
     }
 
-    /// Core Vol 6, Part B, 1.3: the two most significant bits of a random address tell its kind.
+    /// Kind of a random address, from its two most significant bits. Core Vol 6, Part B, 1.3.
     private static func kind(of address: DeviceAddress) -> String {
         guard address.kind == .random else { return "public address" }
         return switch address.value >> 46 {

@@ -11,7 +11,7 @@ struct MergeCommand: ParsableCommand {
         discussion: """
             RESULTS are files that `bluebench run --json` has written, or report folders, of runs that ended or were killed. A case that is in several of \
             them counts once: its PASS, FAIL or N/A replaces INCONC and ERROR. Two runs that both judged a case are refused, unless --again says that \
-            later ones replace earlier ones. The exit code is that of a run with these verdicts; it is 3 instead of 0 if cases of a killed run were run by no other.
+            later ones replace earlier ones. The exit code is that of a run with these verdicts; it is 3 instead of 0 if a killed run left cases that no other run has.
             """)
 
     @Argument(help: "Results: JSON files or report folders.", completion: .file()) var results: [String]

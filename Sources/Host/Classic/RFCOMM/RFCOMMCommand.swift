@@ -91,7 +91,7 @@ public enum RFCOMMCommand: Sendable, Equatable {
         }
     }
 
-    /// Returns the type octet of the command that a type octet belongs to.
+    /// Returns the type octet of the command, for a command or its response.
     static func type(of octet: UInt8) -> UInt16 { UInt16(octet) | commandBit }
 
     /// The connection that the message refers to.
