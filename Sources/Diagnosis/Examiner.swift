@@ -62,7 +62,7 @@ public struct Examiner {
         if let failure { book.conclude(.captureDamaged, [("Reason", .text(failure.reason))], packet: count) }
         check()
         for key in airs.keys { airs[key]?.check(&book, isEnd: true) }
-        book.engine.finish()
+        book.finish()
         return Diagnosis(
             packets: count, duration: duration, links: book.allReports, devices: book.disguise.descriptions,
             findings: Diagnosis.ordered(book.engine.findings))

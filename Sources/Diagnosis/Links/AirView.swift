@@ -56,7 +56,7 @@ struct AirView {
         let peer = address?.integer.map {
             DeviceAddress(value: UInt64(truncatingIfNeeded: $0), kind: address?.addressKind ?? .public)
         }
-        let link = book.openLink(.le, peer: peer, isComplete: true)
+        let link = book.openLink(.le, peer: peer, isComplete: true, isOnAir: true)
         var heard = Heard(link: link)
         heard.lastPeripheral = book.time
         links[key] = heard
@@ -74,7 +74,7 @@ struct AirView {
         let key = frame.bytes[..<Self.linkAddressOctets].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         if links[key] == nil {
             if links.count >= Self.most { links.removeAll() }
-            links[key] = Heard(link: book.openLink(.le, peer: nil, isComplete: false))
+            links[key] = Heard(link: book.openLink(.le, peer: nil, isComplete: false, isOnAir: true))
         }
         guard var heard = links[key] else { return }
         let start = Self.linkAddressOctets + (frame.modulation == .leCoded ? 1 : 0)
@@ -119,7 +119,8 @@ struct AirView {
     /// The end of a link without LL_TERMINATE_IND.
     private func end(_ heard: Heard, _ book: inout LinkBook) {
         guard let state = book[heard.link] else { return }
-        if heard.fromPeripheral == 0, heard.fromUnknown == 0, state.report.isComplete {
+        if heard.fromPeripheral == 0, heard.fromUnknown == 0, state.report.isComplete, !book.hasController {
+            // A capture of a run leaves empty packets out.
             book.conclude(
                 .linkNeverStarted,
                 [

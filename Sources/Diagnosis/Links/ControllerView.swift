@@ -23,6 +23,7 @@ struct ControllerView {
     private static let firstVendorOpcode = 0xFC00
 
     mutating func receive(_ packet: HCIPacket, _ direction: CaptureDirection, _ decoded: DecodedPacket, _ book: inout LinkBook) {
+        book.hasController = true
         switch packet.kind {
         case .command: if let pdu = decoded.pdu { sent(pdu, &book) }
         case .event: if let pdu = decoded.pdu { received(pdu, &book) }
@@ -58,7 +59,35 @@ struct ControllerView {
         if commands.count < Self.mostCommands, pdu.declaration != nil, pdu.code < Self.firstVendorOpcode {
             commands[pdu.code] = Sent(name: pdu.name, packet: book.packet, time: book.time)
         }
-        book.receive(pdu, from: .host, link: link(in: pdu))
+        let link = link(in: pdu)
+        book.receive(pdu, from: .host, link: link)
+        if let link, Self.completions[pdu.name] != nil {
+            let request = LinkState.Request(name: pdu.name, packet: book.packet, time: book.time)
+            book[link]?.procedures[pdu.name] = request
+        }
+    }
+
+    /// Commands that start a procedure on a link, and the events that complete it.
+    private static let completions: [String: Set<String>] = [
+        "LE_Read_Remote_Features_Page_0": ["LE_Read_Remote_Features_Page_0_Complete"],
+        "LE_Read_Remote_Features": ["LE_Read_Remote_Features_Complete"],
+        "Read_Remote_Version_Information": ["Read_Remote_Version_Information_Complete"],
+        "LE_Set_PHY": ["LE_PHY_Update_Complete"], "LE_Connection_Update": ["LE_Connection_Update_Complete"],
+        "LE_Enable_Encryption": ["Encryption_Change", "Encryption_Change [v2]", "Encryption_Key_Refresh_Complete"],
+    ]
+
+    /// Ends procedures that an event completes, or whose command was refused.
+    private func settle(_ pdu: DecodedLayer, _ link: Int, _ book: inout LinkBook) {
+        for (command, events) in Self.completions where events.contains(pdu.name) { book[link]?.procedures[command] = nil }
+    }
+
+    /// A refused command starts no procedure.
+    private func refused(_ pdu: DecodedLayer, _ book: inout LinkBook) {
+        guard pdu.name == "Command_Status", pdu.fields.named("Status")?.int != 0, let command = pdu.command?.name else { return }
+        let (sent, time) = (commands[pdu.fields.named("Command_Opcode")?.int ?? 0], book.time)
+        for link in links.values where book[link]?.procedures[command]?.time == (sent?.time ?? time) {
+            book[link]?.procedures[command] = nil
+        }
     }
 
     private func link(in pdu: DecodedLayer) -> Int? {
@@ -75,8 +104,13 @@ struct ControllerView {
     private mutating func received(_ pdu: DecodedLayer, _ book: inout LinkBook) {
         if let opcode = pdu.fields.named("Command_Opcode")?.int {
             hasAnswers = true
+            refused(pdu, &book)
             commands[opcode] = nil
             noteBuffers(pdu)
+            if opcode == Int(HCICommands.Reset.opcode), pdu.returns.named("Status")?.int == 0 {
+                for link in links.values.sorted() { book.close(link) }
+                links = [:]
+            }
         }
         let device = pdu.address.map { book.disguise.number(of: $0) }
         if Self.openings.contains(pdu.name) { opened(pdu, &book) }
@@ -88,6 +122,7 @@ struct ControllerView {
         default: break
         }
         guard let link else { return }
+        settle(pdu, link, &book)
         if pdu.name == "Disconnection_Complete" {
             disconnected(pdu, link, &book)
         } else {

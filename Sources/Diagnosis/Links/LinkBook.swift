@@ -9,6 +9,8 @@ struct LinkBook {
     private(set) var open: [Int: LinkState] = [:]
     private var closed: [LinkReport] = []
     private var numbers = 0
+    /// True if the capture contains HCI packets.
+    var hasController = false
     private(set) var packet = 0
     private(set) var time: Int64 = 0
 
@@ -35,12 +37,12 @@ struct LinkBook {
     // MARK: Links
 
     /// Starts a link and returns its number.
-    mutating func openLink(_ kind: LinkReport.Kind, peer: DeviceAddress?, isComplete: Bool) -> Int {
+    mutating func openLink(_ kind: LinkReport.Kind, peer: DeviceAddress?, isComplete: Bool, isOnAir: Bool = false) -> Int {
         if open.count >= Self.mostOpen, let oldest = open.keys.min() { close(oldest) }
         numbers += 1
         var report = LinkReport(number: numbers, opened: (packet, time), lastPacket: (packet, time))
         report.kind = kind
-        report.isComplete = isComplete
+        (report.isComplete, report.isOnAir) = (isComplete, isOnAir)
         report.device = peer.map { disguise.number(of: $0) }
         open[numbers] = LinkState(report, peer: peer)
         if isComplete { conclude(.linkOpened, [("Kind", .text(kind.rawValue))], packet: packet, link: numbers) }
@@ -59,6 +61,12 @@ struct LinkBook {
     mutating func settle(_ link: Int, isEnd: Bool) {
         guard let overdue = open[link]?.overdue(at: time, packet: packet, isEnd: isEnd) else { return }
         for (conclusion, fields, packet) in overdue.list { conclude(conclusion, fields, packet: packet, link: link) }
+    }
+
+    /// Concludes at the end of the capture what an HCI shows as unanswered; a sniffer may have lost the link.
+    mutating func finish() {
+        for link in open.keys.sorted() where open[link]?.report.isOnAir == false { settle(link, isEnd: true) }
+        engine.finish()
     }
 
     mutating func checkOverdue() {

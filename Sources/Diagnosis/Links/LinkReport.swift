@@ -29,6 +29,8 @@ public struct LinkReport: Sendable {
     public var kind = Kind.le
     /// True if the capture contains the start of the connection.
     public var isComplete = false
+    /// True for a link that a sniffer followed.
+    public var isOnAir = false
     /// Role of the local device on an HCI: `central` or `peripheral`; nil on the air and if unknown.
     public var localRole: String?
     public var device: Int?
@@ -54,7 +56,8 @@ public struct LinkReport: Sendable {
 
     /// The values for the condition `link:` of rules.
     static let fields: [Vocabulary.Field] = [
-        .init("Kind"), .init("Role"), .init("Opened", .number(0...1)), .init("Interval", .number(0...65_535)),
+        .init("Kind"), .init("Role"), .init("Opened", .number(0...1)), .init("On_Air", .number(0...1)),
+        .init("Interval", .number(0...65_535)),
         .init("Latency", .number(0...65_535)), .init("Timeout", .number(0...65_535)), .init("MTU", .number(0...65_535)),
         .init("Encrypted", .number(0...1)), .init("Paired", .number(0...1)),
     ]
@@ -62,6 +65,7 @@ public struct LinkReport: Sendable {
     var record: CaseRecord {
         CaseRecord([
             ("Kind", .text(kind.rawValue)), ("Role", .text(localRole ?? "unknown")), ("Opened", .number(isComplete ? 1 : 0)),
+            ("On_Air", .number(isOnAir ? 1 : 0)),
             ("Interval", .number(parameters.last?.interval ?? 0)), ("Latency", .number(parameters.last?.latency ?? 0)),
             ("Timeout", .number(parameters.last?.timeout ?? 0)), ("MTU", .number(mtu?.octets ?? 23)),
             ("Encrypted", .number(isEncrypted ? 1 : 0)), ("Paired", .number(isPaired ? 1 : 0)),

@@ -29,6 +29,10 @@ extension LinkState {
             conclusions.add(.llUnanswered, Self.fields(request, time), packet: request.packet)
             control[sender] = nil
         }
+        for (command, request) in procedures where isDue(request, Self.procedureTimeout) {
+            conclusions.add(.procedureUnanswered, Self.fields(request, time), packet: request.packet)
+            procedures[command] = nil
+        }
         if let request = pairing, isDue(request, Self.pairingTimeout) {
             conclusions.add(
                 .pairingAbandoned, [("Last", .text(request.name)), ("Waited", Conclusions.milliseconds(time - request.time))],
@@ -53,6 +57,7 @@ extension LinkState {
         return [
             ("Interval_Min", low / 1_000), ("Interval_Max", high / 1_000), ("Latency", int("Latency")), ("Timeout", int("Timeout") * 10),
             ("Effective", high * (int("Latency") + 1) / 1_000), ("Remainder", low % 15_000), ("Span", (high - low) / 1_000),
+            ("Margin", int("Timeout") * 10 - 2 * high * (int("Latency") + 1) / 1_000),
         ].map { ($0.0, .number(max(0, $0.1))) }
     }
 

@@ -15,6 +15,8 @@ struct LinkState {
     /// Open ATT requests and link layer requests by sender.
     var att: [DiagnosisEvent.Sender: Request] = [:]
     var control: [DiagnosisEvent.Sender: Request] = [:]
+    /// Commands that another event than their answer completes.
+    var procedures: [String: Request] = [:]
     var mtuRequest: Int?
     /// Lengths in the last LL_LENGTH_REQ.
     var offered: (tx: Int, rx: Int)?

@@ -37,6 +37,8 @@ enum Conclusion: String, CaseIterable {
     case attUnrequested = "ATT_Unrequested"
     /// The link ended, or 40 s passed, while a link layer request had no response.
     case llUnanswered = "LL_Unanswered"
+    /// A procedure of a command has no event that completes it until the link ended, or for 40 s.
+    case procedureUnanswered = "Procedure_Unanswered"
     /// The link ended, or 30 s passed, while a pairing was incomplete.
     case pairingAbandoned = "Pairing_Abandoned"
     /// The controller completed no packet although its buffers held some.
@@ -44,7 +46,7 @@ enum Conclusion: String, CaseIterable {
     /// A command without Command_Complete or Command_Status for 5 s.
     case commandUnanswered = "Command_Unanswered"
     /// Connection parameters that a peripheral asks for, in milliseconds: limits, interval x (latency + 1), rest of the minimum modulo 15
-    /// ms, and difference of the limits.
+    /// ms in microseconds, difference of the limits, and the part of the timeout above twice the effective interval.
     case parameterRequest = "Parameter_Request"
     /// A fragment from which no L2CAP frame could be made.
     case l2capFault = "L2CAP_Fault"
@@ -65,12 +67,13 @@ enum Conclusion: String, CaseIterable {
         case .linkOpened: [.init("Kind")]
         case .linkLost: [number("Silence"), number("Timeout"), number("Advertised")]
         case .linkNeverStarted: [number("Waited"), number("From_Central")]
-        case .attUnanswered, .llUnanswered: [.init("Request"), number("Waited")]
+        case .attUnanswered, .llUnanswered, .procedureUnanswered: [.init("Request"), number("Waited")]
         case .attUnrequested: [.init("Response")]
         case .pairingAbandoned: [.init("Last"), number("Waited")]
         case .creditsStalled: [number("Outstanding"), number("Waited")]
         case .commandUnanswered: [.init("Command"), number("Waited")]
-        case .parameterRequest: ["Interval_Min", "Interval_Max", "Latency", "Timeout", "Effective", "Remainder", "Span"].map(number)
+        case .parameterRequest:
+            ["Interval_Min", "Interval_Max", "Latency", "Timeout", "Effective", "Remainder", "Span", "Margin"].map(number)
         case .l2capFault: [.init("Reason")]
         case .lengthMismatch: [number("Length"), number("Octets")]
         case .captureGap, .micInvalid: []

@@ -1,0 +1,84 @@
+import Capture
+import Packets
+import Testing
+
+@testable import Diagnosis
+
+/// HCI traffic of one connection, handle 0x0040, by seconds.
+private struct Course: Sendable, CustomTestStringConvertible {
+    var testDescription: String
+    var packets: [(Double, HCIPacket, CaptureDirection)]
+    var expected: [String]
+
+    init(_ description: String, _ packets: [(Double, HCIPacket, CaptureDirection)], _ expected: String...) {
+        testDescription = description
+        self.packets = [(0, connected, .controllerToHost)] + packets
+        self.expected = expected
+    }
+}
+
+private func event(_ octets: [UInt8]) -> HCIPacket { HCIPacket(.event, [octets[0], UInt8(octets.count - 1)] + octets.dropFirst()) }
+
+private let connected = event([0x3E, 0x01, 0x00, 0x40, 0x00, 0x00, 0x00, 1, 2, 3, 4, 5, 6, 0x18, 0x00, 0x00, 0x00, 0xF4, 0x01, 0x00])
+private let setPHY = HCIPacket(.command, [0x32, 0x20, 0x07, 0x40, 0x00, 0x00, 0x02, 0x02, 0x00, 0x00])
+private let phyTold = event([0x3E, 0x0C, 0x00, 0x40, 0x00, 0x02, 0x02])
+private let advertised = event([0x3E, 0x02, 0x01, 0x00, 0x00, 1, 2, 3, 4, 5, 6, 0x00, 0xC0])
+private let ended = event([0x05, 0x00, 0x40, 0x00, 0x13])
+private let lost = event([0x05, 0x00, 0x40, 0x00, 0x08])
+private let reset = event([0x0E, 0x01, 0x03, 0x0C, 0x00])
+private func status(_ code: UInt8) -> HCIPacket { event([0x0F, code, 0x01, 0x32, 0x20]) }
+private func att(_ octets: [UInt8]) -> HCIPacket {
+    let count = UInt8(octets.count)
+    return HCIPacket(.acl, [0x40, 0x20, count + 4, 0x00, count, 0x00, 0x04, 0x00] + octets)
+}
+private let read = att([0x0A, 0x03, 0x00])
+private let value = att([0x0B, 0x55])
+
+private let courses = [
+    Course(
+        "a PHY update that nobody completes",
+        [(1, setPHY, .hostToController), (1.1, status(0), .controllerToHost), (9, ended, .controllerToHost)], "procedure-unanswered"),
+    Course(
+        "a PHY update that is completed",
+        [
+            (1, setPHY, .hostToController), (1.1, status(0), .controllerToHost), (1.2, phyTold, .controllerToHost),
+            (9, ended, .controllerToHost),
+        ]),
+    Course(
+        "a PHY update that is refused",
+        [(1, setPHY, .hostToController), (1.1, status(0x0C), .controllerToHost), (9, ended, .controllerToHost)]),
+    Course("a read without a response", [(1, read, .hostToController), (9, ended, .controllerToHost)], "att-unanswered"),
+    Course("a read that is answered", [(1, read, .hostToController), (1.1, value, .controllerToHost), (9, ended, .controllerToHost)]),
+    Course("a read shortly before the end", [(1, read, .hostToController), (1.5, ended, .controllerToHost)]),
+    Course("a read before a reset", [(1, read, .hostToController), (9, reset, .controllerToHost)], "att-unanswered"),
+    Course("a response without a request", [(1, value, .controllerToHost), (2, ended, .controllerToHost)], "att-unrequested"),
+    Course(
+        "a peer that restarts", [(1, read, .hostToController), (3, advertised, .controllerToHost), (6, lost, .controllerToHost)],
+        "peer-restarted", "att-unanswered"),
+    Course("a peer that disappears", [(6, lost, .controllerToHost)], "supervision-timeout"),
+    Course("a time before the first packet", [(-5, read, .hostToController), (-4.9, value, .controllerToHost)]),
+]
+
+@Suite struct ExaminerTests {
+    @Test(arguments: courses) fileprivate func coursesOfEventsAreExplained(_ course: Course) throws {
+        var examiner = Examiner(rules: try DiagnosisRule.builtIn())
+        for (time, packet, direction) in course.packets {
+            let time = CaptureTime(nanoseconds: CaptureTime.virtualEpoch.nanoseconds + Int64(time * 1e9))
+            examiner.examine(CaptureRecord(time: time, content: .hci(packet, direction)))
+        }
+        let diagnosis = examiner.finish()
+        #expect(diagnosis.findings.filter { $0.rule.severity < .capture }.map(\.rule.id) == course.expected)
+        #expect(diagnosis.links.count == 1)
+        #expect(try diagnosis.json().contains("connections"))
+    }
+
+    @Test func addressesAreHidden() throws {
+        for showsSecrets in [false, true] {
+            var examiner = Examiner(rules: try DiagnosisRule.builtIn(), showsSecrets: showsSecrets)
+            examiner.examine(CaptureRecord(time: .virtualEpoch, content: .hci(connected, .controllerToHost)))
+            let diagnosis = examiner.finish()
+            #expect(diagnosis.text.contains("06:05:04:03:02:01") == showsSecrets)
+            #expect(try diagnosis.json().contains("06:05:04:03:02:01") == showsSecrets)
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import Capture
+import Cases
+import Conformance
+import Foundation
+import Testing
+
+@testable import Diagnosis
+
+/// A case that is run against a mutant.
+private struct Simulated: Sendable, CustomTestStringConvertible {
+    var mutant: String?
+    var testCase: String
+    /// The rule that must come first; nil if nothing is wrong.
+    var rule: String?
+    var testDescription: String { "\(mutant ?? "no mutant") in \(testCase)" }
+
+    init(_ mutant: String?, _ testCase: String, _ rule: String? = nil) {
+        (self.mutant, self.testCase, self.rule) = (mutant, testCase, rule)
+    }
+}
+
+private let simulated = [
+    Simulated("mtu-unanswered", "gatt/mtu-exchange", "att-unanswered"),
+    Simulated("write-unanswered", "gatt/write", "att-unanswered"),
+    Simulated("request-unanswered", "gatt/read", "att-unanswered"),
+    Simulated("never-confirms", "gatt/confirms-indication", "att-unanswered"),
+    Simulated("read-answered-twice", "gatt/one-answer", "att-unrequested"),
+    Simulated("mtu-refused", "gatt/mtu-exchange", "att-refused"),
+    Simulated("key-size-impossible", "smp-negative/key-size-above-range", "key-size"),
+    Simulated("refusal-unsent", "encryption/no-key-peripheral", "key-negative-reply"),
+    Simulated("update-instant-past", "gap-params/subject-updates", "instant-passed"),
+    Simulated("phy-instant-past", "phy/told-in-time", "instant-passed"),
+    Simulated("map-instant-past", "gap-params/map-on-air", "instant-passed"),
+    Simulated("long-term-key-zero", "smp-legacy/keys-are-distributed", "zero-key"),
+    Simulated("collision-ends-link", "collisions/central-map-phy", "update-collision"),
+    Simulated("collision-always-same", "collisions/central-phy-parameters", "update-collision"),
+    Simulated("peripheral-rejects-parameters", "collisions/peripheral-phy-parameters", "update-collision"),
+    Simulated("asks-for-wrong-parameters", "gatt/parameter-request", "parameter-request-timeout"),
+    Simulated(nil, "gap-conn/peripheral-supervision", "supervision-timeout"),
+    Simulated(nil, "encryption/wrong-key-peripheral", "mic-failure"),
+    Simulated(nil, "encryption/no-key-peripheral", "key-negative-reply"),
+    Simulated(nil, "smp-negative/check-wrong", "pairing-failed"),
+    Simulated(nil, "collisions/central-map-phy", "update-collision"),
+    Simulated(nil, "gatt/read-not-permitted", "att-refused"),
+    Simulated(nil, "gatt-security/read-authenticated", "att-security"),
+    Simulated(nil, "phy/central-asks-2m"), Simulated(nil, "gatt/read"), Simulated(nil, "gatt/mtu-exchange"),
+    Simulated(nil, "gap-conn/version-exchange"), Simulated(nil, "smp-legacy/keys-are-distributed"),
+    Simulated(nil, "gap-params/subject-updates"),
+    Simulated(nil, "gap-conn/data-both-ways"), Simulated(nil, "dle/legal-answer"),
+]
+
+private let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    .appendingPathComponent("Conformance").path
+private let vocabulary = Vocabulary.declared(covers: nil)
+private let suites = Result { try Catalogue.load(folder, vocabulary: vocabulary) }
+private let mutants = Result { try Mutant.load(folder + "/mutants", catalogue: try suites.get(), vocabulary: vocabulary) }
+
+@Suite struct SimulatedDiagnosisTests {
+    @Test(arguments: simulated) fileprivate func theMutantsFaultComesFirst(_ simulated: Simulated) throws {
+        let fault = try simulated.mutant.map { id in try #require(mutants.get().first { $0.id == id }).fault }
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("explain-\(UUID().uuidString).pcapng").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let plan = try RunPlan(
+            catalogue: try suites.get(), setup: BenchSetup(tester: .virtual, subject: .virtual, seed: 1), filters: [simulated.testCase])
+        let recorder = try Recorder(path: path, hasAir: true)
+        _ = try Runner(plan, recorder: recorder, fault: fault ?? Fault()).run()
+        var examiner = Examiner(rules: try DiagnosisRule.builtIn())
+        let (records, failure) = try CaptureReader.readAll(path)
+        for record in records { examiner.examine(record) }
+        let causes = examiner.finish(failure).causes
+        #expect(causes.first?.rule.id == simulated.rule)
+        if simulated.rule == nil { #expect(causes.isEmpty) }
+    }
+}
