@@ -18,6 +18,11 @@ struct ShowCommand: ParsableCommand {
         help: ArgumentHelp(
             "Only lines with every word of TEXT, case-insensitive; a word after ! must be absent.", valueName: "text"))
     var filter: String?
+    @Option(help: ArgumentHelp("Start at a packet, or at a time since the first packet: 120, 3.5s.", valueName: "place"))
+    var from: CapturePlace?
+    @Option(help: ArgumentHelp("Stop after a packet or a time.", valueName: "place")) var to: CapturePlace?
+    @Option(help: ArgumentHelp("Only packets of a connection: its handle, or access address on the air.", valueName: "number"))
+    var connection: String?
     @Option(help: ArgumentHelp("Stop after n lines.", valueName: "n"), transform: Arguments.whole(1...Int.max)) var limit: Int?
 
     @Option(
@@ -42,6 +47,8 @@ struct ShowCommand: ParsableCommand {
         var keys = try decryption()
         let copy = try decrypted.map { try DecryptedCopy($0) }
         let words = (filter ?? "").lowercased().split(separator: " ")
+        let (from, to) = (from, to)
+        let handle = try connection.map(Self.number)
         var output = Output()
         var decoder = PacketDecoder()
         var start: CaptureTime?
@@ -55,6 +62,14 @@ struct ShowCommand: ParsableCommand {
                 try copy?.write(record, reader.interfaces)
                 let begin = start ?? record.time
                 start = begin
+                let elapsed = record.time.nanoseconds.subtractingReportingOverflow(begin.nanoseconds).partialValue
+                // Packets before the first line are decoded for the state of their connections.
+                let isLate = to?.isBefore(reader.count, elapsed) ?? false
+                if isLate, copy == nil { break }
+                if isLate || from?.isAfter(reader.count, elapsed) ?? false || handle.map({ !record.concerns($0) }) ?? false {
+                    if !isLate { _ = decoder.decode(record) }
+                    continue
+                }
                 let packet = tree ? decoder.decode(record) : nil
                 output.beginLine()
                 Self.write(reader.count, record, since: begin, reader.interfaces, to: &output.text)
@@ -101,6 +116,12 @@ struct ShowCommand: ParsableCommand {
         }
     }
 
+    private static func number(_ text: String) throws -> UInt32 {
+        let digits = text.lowercased().hasPrefix("0x") ? UInt32(text.dropFirst(2), radix: 16) : UInt32(text)
+        guard let digits else { throw CommandFailure(.usage, "--connection \(text): a handle is a number as 0x0040 or 64") }
+        return digits
+    }
+
     private static func matches(_ line: String, _ words: [Substring]) -> Bool {
         words.allSatisfy { word in word.hasPrefix("!") && word.count > 1 ? !line.contains(word.dropFirst()) : line.contains(word) }
     }
@@ -128,6 +149,53 @@ struct ShowCommand: ParsableCommand {
             case .note, .other: "  "
             }
         text.write(way)
+    }
+}
+
+/// A place in a capture: the number of a packet, or a time since the first one.
+enum CapturePlace: ExpressibleByArgument {
+    case packet(Int)
+    case nanoseconds(Int64)
+
+    init?(argument: String) {
+        if let number = Int(argument), number > 0 {
+            self = .packet(number)
+        } else if argument.hasSuffix("s"), let seconds = Double(argument.dropLast()), seconds >= 0, seconds < 1e9 {
+            self = .nanoseconds(Int64(seconds * 1e9))
+        } else {
+            return nil
+        }
+    }
+
+    func isAfter(_ packet: Int, _ elapsed: Int64) -> Bool {
+        switch self {
+        case .packet(let number): packet < number
+        case .nanoseconds(let time): elapsed < time
+        }
+    }
+
+    func isBefore(_ packet: Int, _ elapsed: Int64) -> Bool {
+        switch self {
+        case .packet(let number): packet > number
+        case .nanoseconds(let time): elapsed > time
+        }
+    }
+}
+
+extension CaptureRecord {
+    /// True for data, commands and events of a connection handle, and for transmissions with an access address.
+    fileprivate func concerns(_ connection: UInt32) -> Bool {
+        switch content {
+        case .hci(let packet, _):
+            if let header = packet.aclHeader { return UInt32(header.handle.rawValue & 0x0FFF) == connection }
+            let layer = DecodedLayer(hci: packet)
+            let field = layer.fields.named("Connection_Handle") ?? layer.returns.named("Connection_Handle")
+            if let handle = field?.int { return handle & 0x0FFF == Int(connection) }
+            return layer.fields.named("Handles")?.children.contains { $0.children.named("Connection_Handle")?.int == Int(connection) }
+                ?? false
+        case .air(let frame): return frame.bytes.prefix(4).reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) } == connection
+        case .baseband, .note, .other: return false
+        }
     }
 }
 
