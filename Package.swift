@@ -73,7 +73,8 @@ let package = Package(
         room(
             "Conformance",
             [
-                "Cases", "Host", "VirtualDongle", "Simulation", "Capture", "BluetoothCrypto", "L2CAP", "HCI", "Transport", "Dongles",
+                "Cases", "UpperTester", "BTP", "Host", "VirtualDongle", "Simulation", "Capture", "BluetoothCrypto", "L2CAP", "HCI",
+                "Transport", "Dongles",
                 "TransportUSB",
                 "Timing", "Misbehaviour", "Packets", yams,
             ]),
@@ -132,7 +133,12 @@ let package = Package(
         tests("Simulation", ["BenchTesting", "BluetoothCrypto", "Capture", "Transport", "Timing", "Misbehaviour", "Packets"]),
         tests("Capture", ["Transport", "Timing", "Packets"]),
         tests("Cases", ["Timing", "Misbehaviour", "Packets"]),
-        tests("Conformance", ["BenchTesting", "Cases", "VirtualDongle", "HCI", "Host", "Transport", "Timing", "Misbehaviour", "Packets"]),
+        tests(
+            "Conformance",
+            [
+                "BenchTesting", "Cases", "UpperTester", "BTP", "VirtualDongle", "HCI", "Host", "Transport", "Timing", "Misbehaviour",
+                "Packets",
+            ]),
         tests("Diagnosis", ["BenchTesting", "Conformance", "Cases", "Capture", "Transport", "Timing", "Packets"]),
         tests("Report", ["Conformance", "Cases", "Capture", "Packets"]),
         tests("History", ["Throughput", "Timing"]),

@@ -273,14 +273,15 @@ package struct CaseCheck {
         for operand in [command.raw, command.trailing] { if let operand { visit(operand, as: octets, state) } }
         if let connection = command.connection { visit(connection, as: .init("on", .number(0...0x0EFF)), state) }
         if case .fields(let fields) = command.answer { visit(fields, state) }
-        guard pdu?.layer == .hciCommands else {
+        guard let layer = pdu?.layer, Set<Layer>.answered.contains(layer) else {
             if command.answer != .success {
                 report(step.position, "\(command.name) has no answer of its own; expect the PDU that comes back")
             }
             return nil
         }
         if command.answer == .ignored { return nil }
-        return .fields((pdu?.returns ?? []) + [Vocabulary.Field("Status", .number(0...255))])
+        let status = layer == .hciCommands ? [Vocabulary.Field("Status", .number(0...255))] : []
+        return .fields((pdu?.returns ?? []) + status)
     }
 
     private mutating func visit(_ action: Action, _ state: State) -> ValueShape? {

@@ -16,6 +16,7 @@ extension SourceReader {
         let position = position(root)
         let subject = subject(keys.take("subject"))
         isAccessoryCase = subject == .accessory
+        isHostCase = subject == .host
         let title = required(keys.take("title"), "title", at: position)
         let purpose = required(keys.take("purpose"), "purpose", at: position)
         let reference = reference(keys.take("reference"), at: position)
@@ -164,7 +165,8 @@ extension SourceReader {
         if let kind = SubjectKind(rawValue: text) { return kind }
         report(
             node,
-            "a subject is controller or accessory, not '\(text)'" + Suggestion.text(for: text, among: SubjectKind.allCases.map(\.rawValue)))
+            "a subject is controller, accessory or host, not '\(text)'"
+                + Suggestion.text(for: text, among: SubjectKind.allCases.map(\.rawValue)))
         return .controller
     }
 

@@ -32,9 +32,11 @@ extension SourceReader {
         let condition = requirement(keys.take("when"), "when")
         let limit = duration(keys.take("limit"), "limit", atMost: Limits.longest)
         let otherwise = otherwise(keys.take("otherwise"))
-        let needsSide = ["send", "do", "expect", "none", "measure", "air", "until"].contains(kindName)
+        let isUpper = isUpperTesters(head)
+        let needsSide = !isUpper && ["send", "do", "expect", "none", "measure", "air", "until"].contains(kindName)
         let isDirected = keys.has("as")
         let (side, role) = side(keys.take("as"), isNeeded: needsSide, at: position)
+        if isUpper, isDirected { report(head, "the upper tester belongs to the subject: leave `as:` out") }
         guard var kind = kind(kindName, head, &keys, depth: depth) else { return nil }
         if case .procedure(var use) = kind {
             use.isDirected = isDirected
@@ -43,8 +45,15 @@ extension SourceReader {
         finish(keys, of: "a step '\(kindName)'", allowed: Self.allowed[kindName, default: []] + Self.common)
         if let saveAs { checkName(saveAs, at: position) }
         return Step(
-            position: position, side: side, role: role, kind: kind, label: label, states: states, saveAs: saveAs, condition: condition,
+            position: position, side: isUpper ? .subject : side, role: isUpper ? nil : role, kind: kind, label: label, states: states,
+            saveAs: saveAs, condition: condition,
             limit: limit, otherwise: otherwise)
+    }
+
+    /// True if the step is about a message of the upper tester.
+    private func isUpperTesters(_ head: Node) -> Bool {
+        guard case .scalar(let scalar) = head, let layer = vocabulary.pdus[scalar.string]?.layer else { return false }
+        return Set<Layer>.upperTester.contains(layer)
     }
 
     /// Reads the verdict of a case that ends at the step because the expected behaviour is optional.
@@ -82,7 +91,7 @@ extension SourceReader {
     /// Reads the acting side, or in a procedure its role.
     private mutating func side(_ node: Node?, isNeeded: Bool, at position: Position) -> (Side, role: String?) {
         guard let node, let text = text(node, "as") else {
-            if isNeeded, !isAccessoryCase { report(position, "the step does not say who: `as: tester` or `as: subject`") }
+            if isNeeded, !isAccessoryCase, !isHostCase { report(position, "the step does not say who: `as: tester` or `as: subject`") }
             return (.tester, nil)
         }
         if text.hasPrefix("$") {
@@ -223,8 +232,9 @@ extension SourceReader {
         if raw != nil, !entries.isEmpty { report(head, "a step has `with` or `raw`, not both") }
         if raw == nil { entries += defaults(of: known, name, without: entries, at: position(head)) }
         let connection = keys.take("on").map { operand($0, field: .init("on", .number(0...0x0EFF))) }
-        if known?.layer == .hciCommands, connection != nil { report(head, "\(name) is no PDU on a connection: `on:` says nothing") }
-        if let known, known.layer != .hciCommands, connection == nil { report(head, "\(name) needs a connection: `on: $link.tester`") }
+        let isAnswered = known.map { Set<Layer>.answered.contains($0.layer) } ?? false
+        if isAnswered, connection != nil { report(head, "\(name) is no PDU on a connection: `on:` says nothing") }
+        if known != nil, !isAnswered, connection == nil { report(head, "\(name) needs a connection: `on: $link.tester`") }
         return Command(
             name: name, fields: entries, raw: raw, trailing: keys.take("trailing").map { operand($0, field: octets) },
             connection: connection, answer: answer(keys.take("answer"), of: known, name))

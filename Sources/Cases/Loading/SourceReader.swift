@@ -18,6 +18,8 @@ package struct SourceReader {
     /// The roles of a procedure, or none.
     var roles: [String] = []
     var isAccessoryCase = false
+    /// True in a case whose subject is a host: only its upper tester acts for it.
+    var isHostCase = false
     /// True if `$device` or one of its features was read.
     package var mentionsDevice = false
     /// True if the name of the accessory of docs/guide/accessory.md was read.

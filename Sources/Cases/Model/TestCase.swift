@@ -77,6 +77,8 @@ public enum SubjectKind: String, Sendable, Hashable, CaseIterable {
     case controller
     /// A device that is reached only over the air.
     case accessory
+    /// A host, which its upper tester asks for actions over the Bluetooth Test Protocol.
+    case host
 }
 
 /// A public test-case id, and whether the case checks all of it.

@@ -72,7 +72,7 @@ extension Step.Kind {
     package var pdu: String? {
         switch self {
         case .send(let command): command.name
-        case .expect(let expectation): expectation.name
+        case .expect(let expectation), .expectNone(let expectation), .until(let expectation, _, _): expectation.name
         case .air(let air): air.name
         case .action(let action): action.name
         default: nil

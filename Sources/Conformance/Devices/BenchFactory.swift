@@ -7,6 +7,7 @@ import Simulation
 import Timing
 import Transport
 import TransportUSB
+import UpperTester
 
 /// The devices of a run and their settings.
 public struct BenchSetup: Sendable {
@@ -28,6 +29,8 @@ public struct BenchSetup: Sendable {
     public var known: [Bond] = []
     /// Pairing with the device over the air on each connection; nil to stay unencrypted.
     public var pairing: PairingChoice?
+    /// The place of the upper tester of a host outside this program.
+    public var upperTester: BTPPlace?
     /// The file name of the accessory profile whose rules are judged.
     public var profile: String?
     public static let usualSlack = Microseconds.milliseconds(100)
@@ -115,9 +118,11 @@ struct BenchFactory {
         port.watch.log = log
         let transport = try port.world.addController(.tester, settings: testCase.world.tester)
         let end = Endpoint(.tester, on: transport, log: log, recorder: recorder, loop: port.loop)
-        return CaseBench(
-            loop: port.loop, log: log, ends: [end], world: port.world, hostSides: hostSides.intersection([.tester]), slack: setup.slack,
-            ownAddresses: setup.ownAddresses, seed: setup.seed(of: testCase.id, attempt: attempt))
+        let bench = CaseBench(
+            loop: port.loop, log: log, ends: [end], world: port.world, hostSides: hostSides.intersection([.tester]), kind: testCase.subject,
+            slack: setup.slack, ownAddresses: setup.ownAddresses, seed: setup.seed(of: testCase.id, attempt: attempt))
+        bench.upperTesterPipe = port.upperTester
+        return bench
     }
 
     private func virtualBench(_ testCase: TestCase, _ loop: RunLoop, _ log: ObservationLog, _ hostSides: Set<Side>) throws -> CaseBench {
@@ -156,7 +161,7 @@ struct BenchFactory {
 extension TestCase {
     /// True if a step acts through the side's host; the bench's accessory always has one.
     func usesHost(_ side: Side, _ catalogue: Catalogue) -> Bool {
-        if subject == .accessory, side == .subject { return true }
+        if subject != .controller, side == .subject { return true }
         return castSteps(catalogue).contains { step in
             guard case .action(let action) = step.kind else { return false }
             return step.side == side && NamedActions.named(action.name)?.needsHost == true

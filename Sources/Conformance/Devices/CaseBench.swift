@@ -5,6 +5,7 @@ import Host
 import Packets
 import Timing
 import Transport
+import UpperTester
 
 /// The bench of a case: the endpoints, the air between them if it is simulated, and the known facts about both.
 final class CaseBench {
@@ -42,6 +43,12 @@ final class CaseBench {
     var rememberedSince = 0
     /// The address and the keys of a side before it took another identity.
     private var firstIdentity: [Side: (DeviceAddress, KeyStore)] = [:]
+    /// The connection to the upper tester of a subject that is a host.
+    private(set) var upperTester: UpperTesterLink?
+    /// The host's end of the pipe to the bench's own upper tester.
+    private var ownUpperTesterPipe: BTPLoopback?
+    /// The pipe to an upper tester outside; nil for that of the bench's own host.
+    var upperTesterPipe: (any BTPPipe)?
     private let hostSides: Set<Side>
     private let kind: SubjectKind
     private let accessory: AccessoryConduct
@@ -115,6 +122,27 @@ final class CaseBench {
             if isAccessory(side), !advertises(side) { throw StepFailure(.limitation, "the accessory's controller does not advertise") }
             hosts[side] = try await startHost(on: end)
         }
+        if kind == .host { try await startUpperTester() }
+    }
+
+    /// Connects to the upper tester, and takes the host's address from it.
+    private func startUpperTester() async throws {
+        var pipe = upperTesterPipe
+        var server: BTPServer?
+        if pipe == nil, let host = hosts[.subject]?.host {
+            let (near, far) = BTPLoopback.pair(on: loop)
+            let own = BTPServer(host: host)
+            try own.serve(far)
+            (pipe, server) = (near, own)
+            ownUpperTesterPipe = far
+        }
+        guard let pipe else { return }
+        let link = UpperTesterLink(pipe, server: server, log: log, loop: loop)
+        upperTester = link
+        let own = try await link.start()
+        if server == nil, let tester = ends[.tester]?.address { await link.restore(tester) }
+        addresses[.subject] = .record(
+            CaseRecord([("address", .text(own.address.description)), ("type", .number(own.isRandom ? 1 : 0))]))
     }
 
     private func isAccessory(_ side: Side) -> Bool { side == .subject && kind == .accessory }
@@ -176,6 +204,8 @@ final class CaseBench {
 
     /// Restores the initial state of the controllers.
     func finish() async {
+        await upperTester?.stop()
+        upperTester = nil
         for side in Side.allCases { await hosts[side]?.stop() }
         hosts.removeAll()
         // Otherwise a device over the air would notice the end of a connection only after its supervision timeout.

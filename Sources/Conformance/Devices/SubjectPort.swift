@@ -1,6 +1,7 @@
 import Packets
 import Timing
 import Transport
+import UpperTester
 
 /// A virtual controller served to a foreign host: the accessory under test uses its own stack, and the tester reaches it on the simulated
 /// air.
@@ -12,6 +13,8 @@ public final class SubjectPort {
     /// Monitors the foreign host.
     let watch: HostWatch
     public var address: SocketAddress { door.address }
+    /// The connection to the upper tester of the host, if there is one.
+    private(set) var upperTester: HeldBTPPipe?
     /// Reason for which virtual time could not go on.
     public var fault: String? { (door as? VirtualTimeDoor)?.server.fault }
 
@@ -45,6 +48,13 @@ public final class SubjectPort {
 
     /// Stops listening.
     public func stop() { door.stop() }
+
+    /// Connects to the upper tester of the host, or waits for it.
+    ///
+    /// - Parameter waits: called with the listening address.
+    public func connect(_ place: BTPPlace, waits: @escaping (SocketAddress) -> Void) throws {
+        upperTester = HeldBTPPipe(try loop.run { [loop] in LoopBound(try await place.pipe(on: loop, waits: waits), to: loop) }.value)
+    }
 
     /// Waits until a host has connected.
     ///

@@ -6,31 +6,38 @@ import Timing
 extension CaseRun {
     /// Sends a PDU; for an HCI command also waits for its answer.
     func send(_ command: Command, _ step: Step, _ scope: inout Scope) async throws {
+        if PDUCatalog.declaration(layer: .btpCommands, name: command.name) != nil {
+            scope.searchStart = log.end
+            return try await ask(command, try parameters(of: command, try record(command.fields, scope), scope), step, &scope)
+        }
         guard let end = bench.end(step.side) else { throw StepFailure(.bench, "there is no HCI of the \(step.side.rawValue) here") }
         scope.searchStart = log.end
         let written = try record(command.fields, scope)
         let fields = withOwnAddress(written, of: command.name, at: end)
-        let bytes: [UInt8]
-        do {
-            if let raw = command.raw {
-                guard let octets = try resolve(raw, scope).asOctets else { throw StepFailure(.precondition, "raw must be octets") }
-                bytes = octets
-            } else {
-                bytes = try PDUCodec.encode(command.name, fields)
-            }
-        } catch let error as PDUCodec.Failure {
-            throw StepFailure(.precondition, "\(command.name) cannot be encoded: \(error.text)")
-        }
-        let trailing = try command.trailing.map { try resolve($0, scope).asOctets ?? [] } ?? []
+        let bytes = try parameters(of: command, fields, scope)
         guard let opcode = PDUCodec.opcode(of: command.name) else {
             lastCommands[step.side] = nil
-            try sendUpper(command, bytes + trailing, fields, on: end, scope)
+            try sendUpper(command, bytes, fields, on: end, scope)
             scope.reference = TimeReference(loop.now)
             return
         }
         lastCommands[step.side] = SentCommand(opcode: opcode, handle: fields["Connection_Handle"]?.asNumber, index: log.end)
-        if let reply = try await sendCommand(command, opcode, bytes + trailing, on: end, step, &scope) {
+        if let reply = try await sendCommand(command, opcode, bytes, on: end, step, &scope) {
             try await restoreOwnAddress(after: command.name, written, reply, at: end)
+        }
+    }
+
+    /// Encodes a command's parameters or a whole PDU, as the step has them.
+    private func parameters(of command: Command, _ fields: CaseRecord, _ scope: Scope) throws -> [UInt8] {
+        let trailing = try command.trailing.map { try resolve($0, scope).asOctets ?? [] } ?? []
+        if let raw = command.raw {
+            guard let octets = try resolve(raw, scope).asOctets else { throw StepFailure(.precondition, "raw must be octets") }
+            return octets + trailing
+        }
+        do {
+            return try PDUCodec.encode(command.name, fields) + trailing
+        } catch {
+            throw StepFailure(.precondition, "\(command.name) cannot be encoded: \(error.text)")
         }
     }
 

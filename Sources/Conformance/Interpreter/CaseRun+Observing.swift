@@ -84,7 +84,7 @@ extension CaseRun {
             !search.misses.contains(where: { $0.observation.index == found.index })
         else {
             if let found { throw answered(search, step, with: found) }
-            throw missed(search, step, waited: loop.now - began)
+            throw await askingUpperTester(missed(search, step, waited: loop.now - began), search)
         }
         scope.reference.pass(to: found.time)
         save(.record(try record(of: found, for: expectation, scope)), of: step, in: scope, from: found.place)
@@ -211,7 +211,8 @@ extension CaseRun {
     /// states the requirement of the subject.
     func blame(for search: Search, _ step: Step) -> StepFailure.Blame {
         let isEvent = !search.isAir && PDUCodec.layer(of: search.name) == nil && search.name != SynchronousPacket.name
-        return search.side == .tester && isEvent && step.states == nil ? .precondition : .subject
+        let isUpper = PDUCatalog.declaration(layer: .btpEvents, name: search.name) != nil
+        return (search.side == .tester || isUpper) && isEvent && step.states == nil ? .precondition : .subject
     }
 
     /// Returns the expected fields and the last near miss.

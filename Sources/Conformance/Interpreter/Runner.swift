@@ -158,6 +158,11 @@ public final class Runner {
             (result.verdict, result.isNotRun) = (.notApplicable, false)
             return result
         }
+        if testCase.subject == .host, factory.isAccessoryOnly, plan.setup.upperTester == nil {
+            var result = notRun(testCase, because: "the subject is an accessory; --btp names the upper tester of its host")
+            (result.verdict, result.isNotRun) = (.notApplicable, false)
+            return result
+        }
         if plan.setup.isAlone, testCase.needsTester(plan.catalogue) {
             var result = notRun(testCase, because: "it needs a second device: --tester names one")
             (result.verdict, result.isNotRun) = (.notApplicable, false)

@@ -27,7 +27,7 @@ struct PacketSamples: Sendable {
             case .baseband(let packet):
                 guard observation.name != BasebandPacket.name, let message = packet.seen.message else { continue }
                 add(observation.name, Array(message))
-            case .upper, .voice: continue
+            case .upper, .voice, .upperTester: continue
             }
         }
     }

@@ -1,3 +1,4 @@
+import BTP
 import Capture
 import Cases
 import Packets
@@ -11,6 +12,8 @@ struct Observation: Sendable {
         case upper(ChannelContent, [UInt8], handle: UInt16)
         /// A received packet of synchronous data.
         case voice([UInt8])
+        /// An event of the host's upper tester.
+        case upperTester(BTPFrame)
         /// A transmission on the simulated air.
         case air(AirFrame)
         /// A BR/EDR packet on the simulated air, or the LMP message inside.
@@ -20,6 +23,7 @@ struct Observation: Sendable {
         var count: Int {
             switch self {
             case .event(let bytes), .upper(_, let bytes, _), .voice(let bytes): bytes.count
+            case .upperTester(let frame): frame.data.count
             case .air(let frame): frame.bytes.count
             case .baseband(let packet): packet.seen.payload.count
             }
@@ -47,6 +51,7 @@ struct Observation: Sendable {
             content.layer.decode(sdu: bytes, 0..<bytes.count).map { DecodedPacket(connection: handle, channel: content.channel, $0) }
                 ?? DecodedPacket(connection: handle, channel: content.channel, pdu: bytes)
         case .upper(let content, let bytes, let handle): DecodedPacket(connection: handle, channel: content.channel, pdu: bytes)
+        case .upperTester(let frame): DecodedPacket(layers: [DecodedLayer(btp: frame, isResponse: false)])
         case .air(let frame): decoder.decode(frame)
         case .baseband(let packet): packet.decoded
         }
@@ -60,14 +65,14 @@ struct Observation: Sendable {
         switch content {
         case .upper(_, _, let handle): Int(handle)
         case .event, .voice: PDUCodec.record(of: self)["Connection_Handle"]?.asNumber
-        case .air, .baseband: nil
+        case .air, .baseband, .upperTester: nil
         }
     }
 
     var isAir: Bool {
         switch content {
         case .air, .baseband: true
-        case .event, .upper, .voice: false
+        case .event, .upper, .voice, .upperTester: false
         }
     }
 }

@@ -71,7 +71,7 @@ enum PDUCodec {
         case .air(let frame) where observation.name == LinkLayerData.name: return LinkLayerData.record(of: frame)
         case .baseband(let packet) where observation.name == BasebandPacket.name: return packet.record
         case .voice(let bytes): return SynchronousPacket.record(of: bytes)
-        case .event, .upper, .air, .baseband: break
+        case .event, .upper, .air, .baseband, .upperTester: break
         }
         guard let pdu = observation.decoded.pdu else { return CaseRecord() }
         var record = record(pdu)
@@ -94,7 +94,8 @@ enum PDUCodec {
     /// A whole PDU of a layer whose PDUs begin with their code.
     static func record(layer: Layer, bytes: [UInt8]) -> CaseRecord { record(DecodedLayer(layer: layer, bytes, 0..<bytes.count)) }
 
-    fileprivate static func record(_ pdu: DecodedLayer) -> CaseRecord {
+    /// Returns the fields of a decoded PDU.
+    static func record(_ pdu: DecodedLayer) -> CaseRecord {
         var record = record(pdu.fields)
         if !pdu.trailing.isEmpty { record["trailing"] = .octets(pdu.trailingOctets) }
         return record
@@ -132,7 +133,7 @@ enum PDUCodec {
         if name == SynchronousPacket.name { return SynchronousPacket.octets(fields) }
         if RetransmissionFrames.fields[name] != nil { return RetransmissionFrames.encode(name, fields) }
         if name == RFCOMMFrames.name { return RFCOMMFrames.encode(fields, given: Set(fields.names)) }
-        let layers = [.hciCommands, .llControl, .lmp] + onChannels
+        let layers = [.hciCommands, .llControl, .lmp, .btpCommands] + onChannels
         guard let declaration = layers.lazy.compactMap({ PDUCatalog.declaration(layer: $0, name: name) }).first else {
             throw Failure(text: "it is not declared")
         }
@@ -143,7 +144,7 @@ enum PDUCodec {
         do {
             var pdu = try DynamicPDU(layer: declaration.layer, name: name, try dynamic(fields, declaration.fields))
             pdu.identifier = identifier.map { UInt16(truncatingIfNeeded: $0) }
-            if declaration.layer == .hciCommands { return try pdu.parameters() }
+            if Set<Layer>.answered.contains(declaration.layer) { return try pdu.parameters() }
             return declaration.layer == .rfcomm ? RFCOMMFrames.carrying(try pdu.bytes()) : try pdu.bytes()
         } catch let failure as Failure {
             throw failure

@@ -1,3 +1,4 @@
+import BTP
 import Capture
 import Cases
 import Packets
@@ -8,6 +9,7 @@ struct PacketTrail: Sendable {
     private enum Content: Sendable {
         case hci(HCIPacket, CaptureDirection)
         case air(Observation)
+        case upperTester(BTPFrame, isResponse: Bool)
     }
 
     private struct Entry: Sendable {
@@ -49,10 +51,15 @@ struct PacketTrail: Sendable {
         case .baseband(let packet) where observation.name == BasebandPacket.name:
             if packet.seen.message != nil || packet.seen.data.isEmpty { return }
         case .baseband: break
-        case .event, .upper, .voice: return
+        case .event, .upper, .voice, .upperTester: return
         }
         let kind = observation.name == LinkLayerData.name ? nil : observation.name
         add(Entry(side: observation.side, content: .air(observation), number: 0, time: observation.time, kind: kind))
+    }
+
+    /// Adds a message between the bench and the upper tester of a host.
+    mutating func add(_ frame: BTPFrame, isResponse: Bool, at time: Microseconds) {
+        add(Entry(side: .subject, content: .upperTester(frame, isResponse: isResponse), number: 0, time: time, kind: nil))
     }
 
     /// True for a PDU without payload on a link. Core Vol 6, Part B, 2.4.
@@ -117,6 +124,9 @@ struct PacketTrail: Sendable {
         case .air(let observation):
             if case .air(let frame) = observation.content { decoded = decoder.decode(frame) } else { decoded = observation.decoded }
             way = .air
+        case .upperTester(let frame, let isResponse):
+            decoded = DecodedPacket(layers: [DecodedLayer(btp: frame, isResponse: isResponse)])
+            way = isResponse || frame.isEvent ? .up : .down
         }
         let pdu = decoded.pdu
         let name = pdu.map { $0.summary ?? $0.name } ?? "packet"

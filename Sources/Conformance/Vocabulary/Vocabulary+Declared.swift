@@ -12,15 +12,19 @@ extension Vocabulary {
         var pdus: [PDU] = []
         for declaration in PDUCatalog.all {
             let layer = declaration.layer
-            guard layer != .hciData, layer == .hciCommands || Set<Layer>.observed.contains(layer) else { continue }
+            guard layer != .hciData, Set<Layer>.answered.union(Set<Layer>.observed).contains(layer) else { continue }
             let isData = Set<Layer>.data.contains(layer)
             var fields = fields(declaration.fields, isCommand: layer == .hciCommands)
             if Set<Layer>.onConnections.contains(layer) { fields.append(Field("Connection_Handle", .number(0...0x0EFF))) }
             if layer == .att || isData { fields.append(Field(L2CAPFrame.channel, .number(0...0xFFFF))) }
             if layer == .l2capSignaling || isData { fields.append(Field("Identifier", .number(0...0xFFFF))) }
-            if layer != .hciCommands { fields.append(Field("trailing", .octets(atMost: nil))) }
+            if !Set<Layer>.answered.contains(layer) { fields.append(Field("trailing", .octets(atMost: nil))) }
             var returns = declaration.returns.map { self.fields($0) }
             if layer == .hciCommands, declaration.completion == .status { returns = nil }
+            if layer == .btpCommands {
+                let response = PDUCatalog.declaration(layer: .btpResponses, name: declaration.name)
+                returns = self.fields(response?.fields ?? []) + [BTPAnswer.field]
+            }
             pdus.append(PDU(name: declaration.name, layer: layer, fields: fields, returns: returns))
         }
         pdus.append(PDU(name: L2CAPFrame.name, layer: .l2cap, fields: L2CAPFrame.fields))

@@ -90,14 +90,14 @@ extension BTPServer {
         case 5: settings.minimumSecurity = .secureConnections
         default: throw BTPError.fail
         }
-        host.listen(command.psm, settings) { [weak self] channel in
+        let arrived: (CreditBasedChannel, Connection) -> Void = { [weak self] channel, link in
             guard let self else { return }
-            let link = host.connections.first
             guard let id = try? l2cap.add(.init(psm: channel.spsm, channel: channel, link: link, own: settings)) else {
                 return channel.disconnect()
             }
             opened(id, channel)
         }
+        host.listen(command.psm, settings, openedOn: arrived)
     }
 
     private func opened(_ id: UInt8, _ channel: CreditBasedChannel) {

@@ -3,6 +3,7 @@ import Cases
 import Conformance
 import HCI
 import Host
+import UpperTester
 
 /// The tester and the device under test of a run.
 struct BenchOptions: ParsableArguments {
@@ -48,6 +49,11 @@ struct BenchOptions: ParsableArguments {
     var waitForHost: Int?
     @Option(
         help: ArgumentHelp(
+            "Upper tester of the host behind --subject-port, for cases about hosts: unix:PATH, tcp:HOST:PORT, serial:PATH, unix-listen:PATH or tcp-listen:PORT.",
+            valueName: "socket"))
+    var btp: String?
+    @Option(
+        help: ArgumentHelp(
             "Timeout for a lost or missing device to come back; the interrupted case is then repeated.", valueName: "seconds"),
         transform: Arguments.whole(1...86_400))
     var waitForReplug: Int?
@@ -84,11 +90,16 @@ struct BenchOptions: ParsableArguments {
         if accessory != .reference, !areVirtual || subjectPort != nil {
             throw CommandFailure(.usage, "--accessory is one in the simulation; a device over the air is named by --peer")
         }
+        if btp != nil, subjectPort == nil {
+            throw CommandFailure(
+                .usage, "--btp needs --subject-port: the host under test runs on the virtual controller that is served there")
+        }
         if subjectPort != nil, subject != nil { throw CommandFailure(.usage, "--subject and --subject-port are two subjects") }
     }
 
     func apply(to setup: inout BenchSetup, _ ends: BenchEnds) throws {
         setup.peer = peer
+        setup.upperTester = try btp.map { try BTPPlace($0) }
         setup.accessory = accessory
         setup.profile = profile
         setup.pairing = try pairing.choice()

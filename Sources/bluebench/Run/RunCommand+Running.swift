@@ -7,6 +7,7 @@ import Report
 import Timing
 import Transport
 import TransportUSB
+import UpperTester
 
 extension RunCommand {
     /// Runs the cases and writes the report as far as possible.
@@ -179,6 +180,9 @@ extension RunCommand {
             signals.onStop(on: port.loop) { [weak port] in port?.stop() }
             Console.line("waiting for an accessory's host on \(port.address)")
             try port.waitForHost(.seconds(devices.hostTimeout))
+            if let btp = devices.btp {
+                try port.connect(try BTPPlace(btp)) { Console.line("waiting for the upper tester of the host on \($0)") }
+            }
             return port
         } catch is CancellationError {
             throw CommandFailure(.bench, "stopped while it waited for an accessory's host")

@@ -1,0 +1,54 @@
+import BTP
+import Cases
+import Packets
+import Timing
+
+extension CaseRun {
+    /// Sends a command to the upper tester and checks its response. A refusal says nothing about the host, unless the step asks for it.
+    func ask(_ command: Command, _ data: [UInt8], _ step: Step, _ scope: inout Scope) async throws {
+        guard let upper = bench.upperTester else { throw StepFailure(.limitation, "the subject has no upper tester") }
+        guard let frame = BTPFrame(.btpCommands, named: command.name, data: data) else {
+            throw StepFailure(.bench, "\(command.name) is no command of an upper tester")
+        }
+        let answer = try await upper.ask(frame, within: min(step.limit ?? UpperTesterLink.timeout, caseDeadline - loop.now))
+        scope.reference = TimeReference(loop.now)
+        var record: CaseRecord
+        switch answer {
+        case .response(let fields, _):
+            record = fields
+            record[BTPAnswer.error] = .number(0)
+        case .refused(let error, let frame):
+            record = CaseRecord([(BTPAnswer.error, .number(Int(frame.data.first ?? 0)))])
+            guard case .fields = command.answer else {
+                if error == .unknownCommand { throw StepFailure(.limitation, "the upper tester has no \(command.name)") }
+                throw StepFailure(.precondition, "the upper tester refuses \(command.name): \(error.map { "\($0)" } ?? "no known reason")")
+            }
+        }
+        save(.record(record), of: step, in: scope)
+        let evidence = Evidence(
+            packet: 0, side: step.side.rawValue, text: "\(command.name): \(record)", at: loop.now)
+        if step.states != nil { self.evidence.append(evidence) }
+        guard case .fields(let fields) = command.answer,
+            let mismatch = try Predicate.parts(fields).mismatch(.record(record), scope.frame.variables)
+        else { return }
+        throw StepFailure(
+            step.states == nil ? .precondition : .subject,
+            step.stating("\(command.name) of the upper tester: \(mismatch.text)"), evidence: [evidence]
+        ).comparing(ExpectationDiff(mismatch, of: command.name))
+    }
+
+    /// A missing event is the host's fault only if its upper tester still answers.
+    func askingUpperTester(_ failure: StepFailure, _ search: Search) async -> StepFailure {
+        guard failure.blame == .subject, PDUCatalog.declaration(layer: .btpEvents, name: search.name) != nil,
+            let upper = bench.upperTester, await !upper.isAlive()
+        else { return failure }
+        return StepFailure(.environment, failure.message + "; its upper tester does not answer any more, so this says nothing")
+    }
+}
+
+/// The part of a response that every command has.
+enum BTPAnswer {
+    static let error = "Error"
+    static let labels = ["None": 0, "Fail": 1, "Unknown_Command": 2, "Not_Ready": 3, "Invalid_Index": 4]
+    static let field = Vocabulary.Field(error, .number(0...255), labels: labels)
+}
