@@ -17,8 +17,15 @@ struct CheckCommand: ParsableCommand {
     @Flag(help: "Also list the fields of events, answers and control PDUs that no case checks, and compare them with unread-fields.txt.")
     var fields = false
 
+    @Flag(help: "Print the page of public test-case ids and of the cases that cover them, instead of the counts.") var coverage = false
+
     func run() throws {
         for path in paths {
+            if coverage {
+                let known = try CaseFolder.publicIDs(path)
+                Console.line(String(PublicCoverage(try CaseFolder.load(path), known: known).page.dropLast()))
+                continue
+            }
             guard !path.hasSuffix(".yaml") && !path.hasSuffix(".yml") else {
                 try CaseFolder.check(file: path)
                 Console.line("\(path): no mistakes")
@@ -108,6 +115,14 @@ enum CaseFolder {
         } catch {
             throw refusal(error)
         }
+    }
+
+    /// The public test-case ids that the cases of a folder may name.
+    static func publicIDs(_ path: String) throws -> Set<String> {
+        guard let known = try publicCases(path + "/covers.txt") else {
+            throw CommandFailure(.usage, "\(path)/covers.txt is missing: the list of public test-case ids")
+        }
+        return known
     }
 
     private static func publicCases(_ path: String) throws(Problems) -> Set<String>? {

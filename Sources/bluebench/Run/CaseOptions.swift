@@ -12,6 +12,8 @@ struct CaseOptions: ParsableArguments {
     var cases = CaseFolder.standard
     @Option(help: ArgumentHelp("Only cases with this tag: usb. Repeatable.", valueName: "name"), completion: Completions.tags)
     var tag: [String] = []
+    @Option(help: ArgumentHelp("Only cases that cover this public test-case id: SM/PER/JW/BV-02-C. Repeatable.", valueName: "id"))
+    var covers: [String] = []
     @Flag(help: "List the selected cases and exit.") var list = false
     @Option(help: ArgumentHelp("Set a parameter: NAME=VALUE or SUITE/CASE.NAME=VALUE. Repeatable.", valueName: "name=value"))
     var set: [String] = []
@@ -44,11 +46,23 @@ struct CaseOptions: ParsableArguments {
         }
     }
 
+    /// Keeps the cases that cover one of the public ids.
+    private func chooseCovering(_ plan: inout RunPlan) throws {
+        guard !covers.isEmpty else { return }
+        let known = Set(plan.cases.flatMap { $0.covers.map(\.id) })
+        for id in covers where !known.contains(id) {
+            let near = Suggestion.text(for: id, among: known)
+            throw CommandFailure(.usage, "no case that would run covers \(id)\(near)")
+        }
+        plan.cases.removeAll { testCase in !testCase.covers.contains { covers.contains($0.id) } }
+    }
+
     /// Removes the cases from the plan that are not to be run.
     ///
     /// - Returns: false if no cases remain because all have passed.
     func narrow(_ plan: inout RunPlan, report: String?) throws -> Bool {
         plan.shard = shard?.description
+        try chooseCovering(&plan)
         if let lastFailed {
             let (path, before) = try ResultsFile.read(lastFailed.isEmpty ? report ?? "" : lastFailed).named
             let wanted = Set(before.cases.filter { $0.verdict != .pass && $0.verdict != .notApplicable }.map(\.id))
