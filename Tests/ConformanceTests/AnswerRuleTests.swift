@@ -30,7 +30,7 @@ struct AnswerRuleTests {
         Row(
             testDescription: "the command is refused late",
             change: { replaced($0) { _ in [HCIPacket(statusOpcode: HCICommands.LESetPHY.opcode, .differentTransactionCollision)] } },
-            says: ["xpected LE_PHY_Update_Complete, got Command_Status", "(packet "]),
+            says: ["A command is answered once", "expected no answer, since none is outstanding", "(packet "]),
         Row(
             testDescription: "another connection's event is no answer",
             change: { replaced($0) { [HCIPacket(event: with($0) { ($0.connectionHandle, $0.status) = (0x0EFE, .connectionTimeout) })] } },
