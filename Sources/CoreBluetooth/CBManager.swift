@@ -42,7 +42,7 @@ open class CBManager: NSObject {
         super.init()
     }
 
-    /// The leave that the user of the current phone has given.
+    /// The permission that the user of the current phone has given.
     public class var authorization: CBManagerAuthorization { CBBench.currentPhone.authorization }
     open var authorization: CBManagerAuthorization { phone.authorization }
 

@@ -34,6 +34,20 @@ import Testing
         return (pair, try #require(pair.central.peripheral))
     }
 
+    /// A request that follows a cancellation at once is one for a new connection.
+    @Test func aCancelledConnectionIsMadeAgain() throws {
+        let (pair, peripheral) = try found()
+        pair.central.manager.connect(peripheral)
+        #expect(pair.run { peripheral.state == .connected })
+        pair.central.manager.cancelPeripheralConnection(peripheral)
+        #expect(pair.run { peripheral.state == .disconnected })
+        pair.central.manager.connect(peripheral)
+        #expect(pair.run { pair.central.log.count { $0 == "connected" } == 2 })
+        pair.bench.run(for: 5)
+        #expect(peripheral.state == .connected)
+        #expect(pair.central.log.count { $0 == "disconnected" } == 1)
+    }
+
     @Test(arguments: [true, false]) func aStartDelayDefersTheConnection(isInteger: Bool) throws {
         let (pair, peripheral) = try found()
         let delay: Any = isInteger ? 5 : 5.0

@@ -51,7 +51,7 @@ public final class CBPhone {
 
     // MARK: The user
 
-    /// The leave that the user has given to the program; a change is reported to its managers. Callable from anywhere.
+    /// The permission that the user has given to the program; a change is reported to its managers. Callable from anywhere.
     public var authorization: CBManagerAuthorization {
         get { settings.withLock { $0.authorization } }
         set {
@@ -86,9 +86,8 @@ public final class CBPhone {
         }
     }
 
-    /// Starts the host; afterwards the managers hear of the state.
+    /// Starts the host, then reports the state to the managers.
     func start() {
-        connecting.listen()
         server.listen()
         _ = loop.start { [self] in
             do { try await host.start() } catch { return failed("the controller does not start: \(error)") }

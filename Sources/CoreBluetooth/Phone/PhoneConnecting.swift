@@ -19,8 +19,6 @@ final class PhoneConnecting {
 
     init(_ phone: CBPhone) { self.phone = phone }
 
-    func listen() {}
-
     func peer(_ identifier: UUID) -> PhonePeer? { peers[identifier] }
 
     // MARK: Requests
@@ -54,7 +52,8 @@ final class PhoneConnecting {
         port.deliver { $0.disconnected(identifier, at: time, nil) }
         guard peer.users.isEmpty else { return }
         forget(identifier)
-        if peer.link == nil { peers[identifier] = nil }
+        // Another request makes another connection, while this one ends.
+        peers[identifier] = nil
         peer.close()
     }
 
@@ -95,7 +94,7 @@ final class PhoneConnecting {
     ///
     /// - Returns: the time until the next turn.
     private func connect(_ peer: PhonePeer) async -> Microseconds {
-        guard let identity = phone.directory.identity(of: peer.identifier) else { return .zero }
+        guard let identity = phone.directory.identity(of: peer.identifier) else { return Self.wait }
         var settings = ConnectSettings()
         settings.limit = wanted.count > 1 ? Self.turn : .seconds(30)
         settings.parameters = ConnectionParameterRequest(interval: 24, supervisionTimeout: 72)

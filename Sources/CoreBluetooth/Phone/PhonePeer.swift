@@ -19,7 +19,7 @@ final class PhonePeer {
     /// Those that want the connection again when it is lost.
     var reconnecting: [CentralPort] = []
     var link: Connection?
-    /// The programs have heard of the connection.
+    /// The connection has been reported to the programs.
     private(set) var isReady = false
     private let phone: CBPhone
     private var jobs: [() async -> Void] = []
@@ -41,7 +41,7 @@ final class PhonePeer {
 
     // MARK: The link
 
-    /// First the larger MTU, then the news, then data length and PHY, as a phone does.
+    /// Exchanges the MTU, reports the connection, then updates data length and PHY, as a phone does.
     func opened(_ link: Connection) {
         self.link = link
         phone.directory.connection(of: identifier, isUp: true)
@@ -92,7 +92,11 @@ final class PhonePeer {
         guard let link else { return }
         self.link = nil
         jobs.removeAll()
-        _ = phone.loop.start { _ = try? await link.disconnect() }
+        _ = phone.loop.start { [self] in
+            _ = try? await link.disconnect()
+            // Keeps this object until it has processed the disconnection.
+            withExtendedLifetime(self) {}
+        }
     }
 
     // MARK: Procedures
