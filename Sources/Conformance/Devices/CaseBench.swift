@@ -140,7 +140,7 @@ final class CaseBench {
         let link = UpperTesterLink(pipe, server: server, log: log, loop: loop)
         upperTester = link
         let own = try await link.start()
-        if server == nil, let tester = ends[.tester]?.address { await link.restore(tester) }
+        if server == nil, let tester = ends[.tester]?.address { try await link.restore(tester) }
         addresses[.subject] = .record(
             CaseRecord([("address", .text(own.address.description)), ("type", .number(own.isRandom ? 1 : 0))]))
     }

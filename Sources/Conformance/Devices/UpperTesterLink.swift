@@ -44,7 +44,7 @@ final class UpperTesterLink {
         if !isReady {
             let ready = Promise<Void>(on: loop)
             self.ready = ready
-            _ = try? await ready.value(until: loop.now + Self.startTimeout)
+            do { try await ready.value(until: loop.now + Self.startTimeout) } catch is TimeOut {}
             self.ready = nil
         }
         for service in [BTPService.gap, .gatt, .l2cap] {
@@ -60,9 +60,9 @@ final class UpperTesterLink {
     }
 
     /// Restores the initial state of a host that has run other cases. Commands that it lacks are left out.
-    func restore(_ tester: DeviceAddress) async {
+    func restore(_ tester: DeviceAddress) async throws {
         let peer = (type: tester.kind.rawValue, address: tester.bdADDR)
-        await tryAll([
+        try await tryAll([
             (BTPCommands.GAPStopAdvertising.name, []), (BTPCommands.GAPStopDiscovery.name, []),
             (
                 BTPCommands.GAPUnpair.name,
@@ -75,11 +75,11 @@ final class UpperTesterLink {
         ])
     }
 
-    private func tryAll(_ commands: [(name: String, data: [UInt8])]) async {
+    private func tryAll(_ commands: [(name: String, data: [UInt8])]) async throws {
         for command in commands {
             guard let frame = BTPFrame(.btpCommands, named: command.name, data: command.data) else { continue }
             // A fault of the upper tester shows at the first step.
-            _ = try? await ask(frame)
+            do { _ = try await ask(frame) } catch is StepFailure {}
         }
     }
 
