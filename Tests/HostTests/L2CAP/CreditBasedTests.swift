@@ -28,7 +28,7 @@ import Timing
         ("the same channel twice", "17 02 0c00 8000 6400 4000 0300 4000 4000", "18 02 0c00 0000 0000 0000 0c00 0000 0000"),
         ("no channel", "17 02 0800 8000 6400 4000 0300", "18 02 0800 0000 0000 0000 0c00"),
         ("six channels", "17 02 1400 8000 6400 4000 0300 400041004200430044004500", "01 02 0400 0100 1700"),
-        ("enhanced with an MPS of 63", "17 02 0a00 8000 6400 3f00 0300 4000", "18 02 0a00 0000 0000 0000 0b00 0000"),
+        ("enhanced with an MPS of 63", "17 02 0a00 8000 6400 3f00 0300 4000", "18 02 0a00 0000 0000 0000 0c00 0000"),
         ("enhanced without credits", "17 02 0a00 8000 6400 4000 0000 4000", "18 02 0a00 0000 0000 0000 0c00 0000"),
         ("enhanced, unknown SPSM", "17 02 0a00 8100 6400 4000 0300 4000", "18 02 0a00 0000 0000 0000 0200 0000"),
         ("a list of one octet and a half", "17 02 0b00 8000 6400 4000 0300 4000 41", "01 02 0200 0000"),
@@ -92,7 +92,7 @@ import Timing
                 .opened(
                     CreditBasedTerms(
                         localCID: 0x40, remoteCID: 0x4A, spsm: 0x80, sendMTU: 100, sendMPS: 64, sendCredits: 3, settings: enhanced)),
-                .closed(cid: 0x41, .violated),
+                .closed(cid: 0x41, .violated), .closed(cid: 0x40, .violated),
             ]
         ),
         ("pending", 1, "18 01 0a00 0000 0000 0000 0e00 0000", []),
@@ -126,8 +126,9 @@ import Timing
         ("an empty one", ["0000"], [.deliver([])]),
         ("in two frames", ["0700 414243", "44454647"], [.deliver(octets("41424344454647")), .grant(2)]),
         ("the length alone", ["0100", "41"], [.deliver(octets("41")), .grant(2)]),
-        ("exactly MPS", ["0600 414243444546"], [.deliver(octets("414243444546"))]),
-        ("more than MPS", ["0700 41424344454647"], [.close]),
+        ("MPS without the length", ["0800 4142434445464748"], [.deliver(octets("4142434445464748"))]),
+        ("more than MPS", ["0900 414243444546474849"], [.close]),
+        ("more than MPS, later", ["0a00 41", "424344454647484950"], [.close]),
         ("more than the MTU", ["0b00 41"], [.close]),
         ("more than was said", ["0200 414243"], [.close]),
         ("more than was said, later", ["0700 414243", "4445464748"], [.close]),

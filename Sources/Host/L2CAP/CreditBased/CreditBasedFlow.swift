@@ -77,7 +77,9 @@ struct CreditBasedFlow {
 
     mutating func received(_ frame: RawSpan) -> [Action] {
         guard !isClosed else { return [] }
-        guard granted > 0, frame.byteCount <= Int(settings.mps) else { return close() }
+        // The SDU length is no part of the payload that the MPS limits. Core Vol 3, Part A, 3.4.3.
+        let room = Int(settings.mps) + (reassembly.isBetweenSDUs ? KFrameReassembly.lengthOctets : 0)
+        guard granted > 0, frame.byteCount <= room else { return close() }
         granted -= 1
         switch reassembly.take(frame, mtu: Int(settings.mtu)) {
         case .part: return replenish()

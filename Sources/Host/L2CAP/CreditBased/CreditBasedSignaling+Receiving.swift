@@ -51,8 +51,9 @@ extension CreditBasedSignaling {
         var request = request
         // The request is repeated. Core Vol 3, Part A, 6.2.1.
         guard !requests.contains(where: { $0.identifier == request.identifier }) else { return [] }
+        // Values outside the specification; enhanced mode has a result of its own for them. Core Vol 3, Part A, 4.26.
         guard request.kind.isLegal(mtu: request.mtu, mps: request.mps) else {
-            return refuse(request, .refusedUnacceptableParameters, sources)
+            return refuse(request, request.kind == .enhanced ? .refusedInvalidParameters : .refusedUnacceptableParameters, sources)
         }
         for source in sources {
             let refusal: CreditBasedConnectionResult? =
@@ -88,7 +89,7 @@ extension CreditBasedSignaling {
         guard response.result == .successful else {
             return [.closed(cid: endpoints.remove(at: index).localCID, .creditBasedRefused(response.result))]
         }
-        return [answered(index, response.destinationCID, response.mtu, response.mps, response.initialCredits, .lowEnergy)]
+        return answered(index, response.destinationCID, response.mtu, response.mps, response.initialCredits, .lowEnergy)
     }
 
     private mutating func enhancedAnswered(_ command: SignalingCommand, at now: Microseconds) -> [Action] {
@@ -99,12 +100,12 @@ extension CreditBasedSignaling {
             return []
         }
         let cids = waiting.map { endpoints[$0].localCID }
-        return cids.enumerated().compactMap { position, cid in
-            guard let index = index(of: cid) else { return nil }
+        return cids.enumerated().flatMap { position, cid -> [Action] in
+            guard let index = index(of: cid) else { return [] }
             let destination = response.destinationCID.indices.contains(position) ? response.destinationCID[position] : 0
             guard destination != 0 else {
                 endpoints.remove(at: index)
-                return .closed(cid: cid, .creditBasedRefused(response.result))
+                return [.closed(cid: cid, .creditBasedRefused(response.result))]
             }
             return answered(index, destination, response.mtu, response.mps, response.initialCredits, .enhanced)
         }
@@ -116,16 +117,19 @@ extension CreditBasedSignaling {
 
     private mutating func answered(
         _ index: Int, _ destination: UInt16, _ mtu: UInt16, _ mps: UInt16, _ credits: UInt16, _ kind: CreditBasedKind
-    ) -> Action {
-        let isTaken = endpoints.contains { $0.remoteCID == destination }
-        guard CID.leDynamic.contains(destination), !isTaken, kind.isLegal(mtu: mtu, mps: mps) else {
-            return .closed(cid: endpoints.remove(at: index).localCID, .violated)
+    ) -> [Action] {
+        // A CID that another channel has ends that channel, too. Core Vol 3, Part A, 4.26.
+        let before = endpoints.first { $0.remoteCID == destination && destination != 0 }
+        guard CID.leDynamic.contains(destination), before == nil, kind.isLegal(mtu: mtu, mps: mps) else {
+            let ended = [endpoints.remove(at: index)] + [before].compactMap(\.self)
+            endpoints.removeAll { $0.localCID == before?.localCID }
+            return ended.filter { $0.state != .awaitDisconnectionResponse }.map { .closed(cid: $0.localCID, .violated) }
         }
         endpoints[index].remoteCID = destination
         endpoints[index].state = .open
         (endpoints[index].peerMTU, endpoints[index].peerMPS) = (mtu, mps)
         (endpoints[index].request, endpoints[index].deadline) = (nil, nil)
-        return .opened(endpoints[index].terms(credits: credits))
+        return [.opened(endpoints[index].terms(credits: credits))]
     }
 
     private func awaiting(_ command: SignalingCommand, _ state: Endpoint.State) -> [Int] {
