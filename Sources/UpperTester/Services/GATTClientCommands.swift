@@ -25,15 +25,8 @@ extension BTPHandlers {
         }
         on(BTPCommands.GATTFindIncludedServices.self) { server, command in
             let client = try server.client(command.addressType, command.address)
-            var includes: [BTPResponses.GATTFindIncludedServices.Include] = []
-            for row in try await client.read(uuid: .include, from: command.startHandle, to: command.endHandle) where row.value.count >= 4 {
-                let start = UInt16(row.value[0]) | UInt16(row.value[1]) << 8
-                let end = UInt16(row.value[2]) | UInt16(row.value[3]) << 8
-                let octets = row.value.count > 4 ? Array(row.value[4...]) : try await client.read(start)
-                guard let uuid = BluetoothUUID(octets: octets) else { throw BTPError.fail }
-                includes.append(.init(handle: row.handle, startHandle: start, endHandle: end, uuid: uuid))
-            }
-            return BTPResponses.GATTFindIncludedServices(includes: includes)
+            return BTPResponses.GATTFindIncludedServices(
+                includes: try await Self.includes(client, from: command.startHandle, to: command.endHandle))
         }
         on(BTPCommands.GATTDiscoverAllCharacteristics.self) { server, command in
             let found = try await server.client(command.addressType, command.address)
@@ -56,6 +49,35 @@ extension BTPHandlers {
                 .discoverDescriptors(from: command.startHandle, to: command.endHandle)
             return BTPResponses.GATTDiscoverAllDescriptors(descriptors: found.map { .init(handle: $0.handle, uuid: $0.uuid) })
         }
+    }
+
+    /// Find Included Services, until the server finds no further declaration. Core Vol 3, Part G, 4.5.1.
+    private static func includes(
+        _ client: GATTClient, from start: UInt16, to end: UInt16
+    ) async throws -> [BTPResponses.GATTFindIncludedServices.Include] {
+        var includes: [BTPResponses.GATTFindIncludedServices.Include] = []
+        var next = start
+        while next <= end {
+            let (code, rows) = try await ATTOutcome.of { try await client.read(uuid: .include, from: next, to: end) }
+            if code == .attributeNotFound { break }
+            guard let rows, let last = rows.last?.handle else { throw BTPError.fail }
+            for row in rows { includes.append(try await include(client, row.handle, row.value)) }
+            guard last < end else { break }
+            next = last + 1
+        }
+        return includes
+    }
+
+    /// One include. A 128-bit UUID is not in its value, but in the declaration of the service.
+    private static func include(
+        _ client: GATTClient, _ handle: UInt16, _ value: [UInt8]
+    ) async throws -> BTPResponses.GATTFindIncludedServices.Include {
+        guard value.count >= 4 else { throw BTPError.fail }
+        let start = UInt16(value[0]) | UInt16(value[1]) << 8
+        let end = UInt16(value[2]) | UInt16(value[3]) << 8
+        let octets = value.count > 4 ? Array(value[4...]) : try await client.read(start)
+        guard let uuid = BluetoothUUID(octets: octets) else { throw BTPError.fail }
+        return .init(handle: handle, startHandle: start, endHandle: end, uuid: uuid)
     }
 
     private mutating func addReading() {
