@@ -60,7 +60,7 @@ extension BTPHandlers {
         while next <= end {
             let (code, rows) = try await ATTOutcome.of { try await client.read(uuid: .include, from: next, to: end) }
             if code == .attributeNotFound { break }
-            guard let rows, let last = rows.last?.handle else { throw BTPError.fail }
+            guard let rows, let last = rows.last?.handle, last >= next else { throw BTPError.fail }
             for row in rows { includes.append(try await include(client, row.handle, row.value)) }
             guard last < end else { break }
             next = last + 1
