@@ -13,9 +13,11 @@ simulation's clock, `bluebench.pytest_plugin` has the fixtures.
 from .air import Air, Dongle
 from .process import Process
 from .program import BluebenchError, find_program, run
-from .results import Case, Evidence, Results, RunFacts, Step, run_cases
+from .results import run_cases
+from .results_types import Case, Evidence, FailedStep, Results, RunFacts, Summary
 from .captures import show
 
 __all__ = [
-    "Air", "BluebenchError", "Case", "Dongle", "Evidence", "Process", "Results", "RunFacts", "Step", "find_program", "run", "run_cases", "show",
+    "Air", "BluebenchError", "Case", "Dongle", "Evidence", "FailedStep", "Process", "Results", "RunFacts", "Summary", "find_program", "run",
+    "run_cases", "show",
 ]

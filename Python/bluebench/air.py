@@ -75,7 +75,7 @@ class Air:
 
     - seed: of every random choice on the air; in virtual time also of the controllers' keys.
     - virtual_time: all hosts share the simulation's clock, and time passes only while they wait.
-    - loss: packet error rate, 0 to 1. neighbours: other devices on the air.
+    - loss: packet error rate, 0 to 1. neighbours: other devices on the air. distance: of any two devices in metres.
     - chip, quirks: a chip, and unusual behaviour by name, of all dongles; `bluebench dongle --list-quirks` lists them.
     - dual: controllers with BR/EDR.
     - folder: where `hci.pcapng` (packets of all dongles, link keys included) and `air.pcapng` (every transmission) are written.
@@ -83,7 +83,7 @@ class Air:
 
     def __init__(
         self, count: int = 2, *, seed: int = 1, virtual_time: bool = True, loss: float | None = None, neighbours: int | None = None,
-        chip: str | None = None, quirks: Sequence[str] = (), dual: bool = False, folder: str | os.PathLike[str] | None = None,
+        distance: float | None = None, chip: str | None = None, quirks: Sequence[str] = (), dual: bool = False, folder: str | os.PathLike[str] | None = None,
         options: Sequence[object] = (), program: str | None = None,
     ) -> None:
         self.count, self.seed, self.virtual_time = count, seed, virtual_time
@@ -91,7 +91,7 @@ class Air:
         self._arguments: list[object] = ["--tcp", 0, "--count", count, "--seed", seed]
         if virtual_time:
             self._arguments += ["--virtual-time", "--client-timeout", CLIENT_TIMEOUT]
-        for option, value in (("--packet-error-rate", loss), ("--neighbours", neighbours), ("--chip", chip)):
+        for option, value in (("--packet-error-rate", loss), ("--neighbours", neighbours), ("--distance", distance), ("--chip", chip)):
             if value is not None:
                 self._arguments += [option, value]
         for quirk in quirks:

@@ -14,129 +14,18 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypeVar
 
 from .program import BluebenchError, find_program
+from .results_types import Results
 
 FORMAT = 3
-Verdict = Literal["PASS", "FAIL", "INCONC", "N/A", "ERROR"]
 T = TypeVar("T")
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Evidence:
-    """A packet on which the verdict rests."""
-
-    packet: int
-    side: str
-    at_ms: float
-    text: str
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Step:
-    """The step that failed."""
-
-    position: str
-    step: str
-    requirement: str | None = None
-    expected: str | None = None
-    got: str | None = None
-    packet: int | None = None
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Case:
-    """The result of one case. `other` has fields that this package does not type, by their names in the file."""
-
-    id: str
-    title: str
-    verdict: Verdict
-    message: str | None = None
-    covers: list[str] = dataclasses.field(default_factory=list)
-    covers_partly: list[str] = dataclasses.field(default_factory=list)
-    duration_ms: float | None = None
-    virtual_ms: float | None = None
-    seed: str | None = None
-    file: str | None = None
-    purpose: str | None = None
-    reference: str | None = None
-    tags: list[str] = dataclasses.field(default_factory=list)
-    started: str | None = None
-    capture: str | None = None
-    first_packet: int | None = None
-    last_packet: int | None = None
-    evidence: list[Evidence] = dataclasses.field(default_factory=list)
-    step: Step | None = None
-    notes: list[str] = dataclasses.field(default_factory=list)
-    flaky: bool = False
-    not_run: bool = False
-    other: dict[str, Any] = dataclasses.field(default_factory=dict)
-
-    @property
-    def passed(self) -> bool:
-        """PASS, or N/A: the case does not concern the device."""
-        return self.verdict in ("PASS", "N/A")
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Summary:
-    """Numbers of cases by verdict."""
-
-    passed: int = dataclasses.field(metadata={"name": "pass"})
-    fail: int
-    inconc: int
-    na: int
-    error: int
-    flaky: int = 0
-    not_run: int = 0
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class RunFacts:
-    """Properties of the run."""
-
-    seed: str
-    tester: str
-    subject: str
-    interrupted: bool
-    shuffle: str | None = None
-    ending: str | None = None
-    shard: str | None = None
-    slack_ms: float | None = None
-    date: str | None = None
-    host: str | None = None
-    build: str | None = None
-    arguments: list[str] = dataclasses.field(default_factory=list)
-    labels: dict[str, str] = dataclasses.field(default_factory=dict)
-    other: dict[str, Any] = dataclasses.field(default_factory=dict)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Results:
-    """A whole file."""
-
-    format: int
-    run: RunFacts
-    summary: Summary
-    cases: list[Case]
-    other: dict[str, Any] = dataclasses.field(default_factory=dict)
-
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> Results:
-        """Reads a file `results.json`."""
-        document = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
-        if document.get("format") != FORMAT:
-            raise BluebenchError(f"{path} has format {document.get('format')}; this package reads format {FORMAT}")
-        return _read(Results, document, str(path))
-
-    @property
-    def failed(self) -> list[Case]:
-        """The cases that did not pass: FAIL, INCONC and ERROR."""
-        return [case for case in self.cases if not case.passed]
-
-    def __getitem__(self, case_id: str) -> Case:
-        for case in self.cases:
-            if case.id == case_id:
-                return case
-        raise KeyError(case_id)
+def load(path: str | os.PathLike[str]) -> Results:
+    """Reads a file `results.json`."""
+    document = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+    if document.get("format") != FORMAT:
+        raise BluebenchError(f"{path} has format {document.get('format')}; this package reads format {FORMAT}")
+    return _read(Results, document, str(path))
 
 
 def _read(kind: type[T], value: Any, place: str) -> T:
@@ -164,9 +53,13 @@ def _value(kind: Any, value: Any, place: str) -> Any:
         if not isinstance(value, list):
             raise BluebenchError(f"{place}: expected a list, got {value!r}")
         return [_value(arguments[0], part, f"{place}[{index}]") for index, part in enumerate(value)]
+    if origin is dict:
+        if not isinstance(value, dict):
+            raise BluebenchError(f"{place}: expected an object, got {value!r}")
+        return {name: _value(arguments[1], part, f"{place}.{name}") for name, part in value.items()}
     if dataclasses.is_dataclass(kind):
         return _read(typing.cast(type, kind), value, place)
-    expected = {float: (int, float), int: int, str: str, bool: bool}.get(kind, object)
+    expected: Any = {float: (int, float), int: int, str: str, bool: bool}.get(kind, object)
     if origin is Literal and value not in arguments or not isinstance(value, expected) or kind is not bool and isinstance(value, bool):
         raise BluebenchError(f"{place}: unexpected {value!r}")
     return value

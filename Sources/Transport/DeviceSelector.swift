@@ -7,7 +7,7 @@ public enum DeviceSelector: Sendable, Hashable {
     case socket(SocketAddress)
     /// `tcp:HOST:PORT,token`: a server that requires the token from the environment.
     case guarded(SocketAddress)
-    /// `tcp:HOST:PORT,virtual-time`: a server in virtual time, whose clock the program shares. With `,virtual-time=2` time stands still while there are fewer clients.
+    /// `tcp:HOST:PORT,virtual-time` or `unix:PATH,virtual-time`: a server in virtual time, whose clock the program shares. With `,virtual-time=2` time stands still while there are fewer clients.
     case virtualTime(SocketAddress, clients: UInt8)
     /// `serial:PATH` or `serial:PATH,SPEED`.
     case serial(path: String, speed: Int)
@@ -40,11 +40,10 @@ extension DeviceSelector {
         switch parts[0] {
         case "virtual" where parts.count == 1: self = .virtual
         case "tcp" where rest.hasSuffix(",token"): self = .guarded(try Self.tcp(String(rest.dropLast(6)), in: text))
-        case "tcp" where rest.contains(",virtual-time"): self = try Self.virtualTime(rest, in: text)
+        case "tcp" where rest.contains(",virtual-time"), "unix" where rest.contains(",virtual-time"):
+            self = try Self.virtualTime(parts[0], rest, in: text)
         case "tcp": self = .socket(try Self.tcp(rest, in: text))
-        case "unix":
-            guard !rest.isEmpty else { throw SelectorError(selector: text, reason: "name the socket: unix:PATH") }
-            self = .socket(.unix(path: rest))
+        case "unix": self = .socket(try Self.unix(rest, in: text))
         case "serial": self = try Self.serial(rest, in: text)
         case "usb": self = .usb(try USBSelector(rest, in: text))
         default: throw SelectorError(selector: text, reason: "use one of \(Self.forms)")
@@ -61,13 +60,21 @@ extension DeviceSelector {
         return .tcp(host: host, port: port)
     }
 
-    private static func virtualTime(_ rest: String, in text: String) throws(SelectorError) -> DeviceSelector {
-        let end = rest.firstIndex(of: ",") ?? rest.endIndex
+    private static func unix(_ rest: String, in text: String) throws(SelectorError) -> SocketAddress {
+        guard !rest.isEmpty else { throw SelectorError(selector: text, reason: "name the socket: unix:PATH") }
+        return .unix(path: rest)
+    }
+
+    private static func virtualTime(_ kind: String, _ rest: String, in text: String) throws(SelectorError) -> DeviceSelector {
+        // A path may contain commas.
+        let end = rest.lastIndex(of: ",") ?? rest.endIndex
         let option = rest[end...].dropFirst().split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard option.first == "virtual-time", let clients = option.count > 1 ? UInt8(option[1]) : 1, 1...64 ~= clients else {
-            throw SelectorError(selector: text, reason: "name the number of clients, 1...64: tcp:HOST:PORT,virtual-time=2")
+            let place = kind == "tcp" ? "HOST:PORT" : "PATH"
+            throw SelectorError(selector: text, reason: "name the number of clients, 1...64: \(kind):\(place),virtual-time=2")
         }
-        return .virtualTime(try tcp(String(rest[..<end]), in: text), clients: clients)
+        let place = String(rest[..<end])
+        return .virtualTime(kind == "tcp" ? try tcp(place, in: text) : try unix(place, in: text), clients: clients)
     }
 
     private static func serial(_ rest: String, in text: String) throws(SelectorError) -> DeviceSelector {

@@ -54,6 +54,8 @@ def test_a_failure_shows_what_happened(user):
     assert code == 1 and "1 failed" in output
     assert "assert b'\\x01' == b'\\x02'" in output
     assert "last 25 packets" in output and "ATT_READ_RSP Attribute_Value=01" in output
+    chart = output.partition("the same as a chart")[2].partition("output of bluebench")[0]
+    assert "heart-rate (1)" in chart and len([line for line in chart.splitlines() if " | " in line or line.endswith(" |")]) >= 5, chart
     [folder] = (user.folder / "bluebench-failures").iterdir()
     assert "test_a_phone_reads_the_sensor_location" in folder.name and f"bluebench show bluebench-failures/{folder.name}/hci.pcapng" in output
     assert (folder / "air.pcapng").stat().st_size > 1000 and (folder / "hci.pcapng").stat().st_size > 1000
@@ -126,6 +128,27 @@ async def test_two_accessories(dongle, accessory):
             await link.disconnect()
 
 
+async def test_a_phone_and_a_described_device(phone, accessory):
+    sensor = accessory("product.yaml")
+    peer = await phone.peer(sensor)
+    [location] = peer.get_characteristics_by_uuid(UUID(0x2A38))
+    assert await location.read_value() == bytes([2])
+    assert (await phone.host()).connections
+
+
+@pytest.mark.bluebench(distance=100)
+async def test_far_away(phone, accessory):
+    link = await phone.connect(accessory("keyboard"))
+    assert await link.get_rssi() < -75
+
+
+async def test_cases_of_an_accessory(air, dongle, accessory):
+    sensor = accessory("heart-rate")
+    results = await air.run_cases("accessory-att/mtu", "accessory-gatt", tester=dongle, peer=sensor.address + "/public", options=["--cases", CASES])
+    assert results.summary.passed > 3 and not results.failed
+    assert results["accessory-att/mtu"].steps[0].outcome == "done"
+
+
 @pytest.mark.bluebench(real_time=True)
 async def test_in_real_time(dongle, accessory):
     sensor = accessory("heart-rate")
@@ -151,6 +174,19 @@ class TestMarked:
 """
 
 
+PRODUCT = """
+device: {name: Own sensor}
+advertising: {connectable: true, data: "02 01 06 03 03 0D 18"}
+services:
+- uuid: 180D
+  handles: [31, 33]
+  primary: true
+  characteristics:
+  - {uuid: 2A38, declaration: 32, handle: 33, properties: [read], value: "02"}
+"""
+
+
 def test_what_the_fixtures_offer(user):
-    output, code = user(HEAD + WORLD)
-    assert code == 0 and "5 passed" in output, output
+    (user.folder / "product.yaml").write_text(PRODUCT)
+    output, code = user(f"{HEAD}from bumble.core import UUID\nCASES = {str(ROOT / 'Conformance')!r}\n{WORLD}")
+    assert code == 0 and "8 passed" in output, output

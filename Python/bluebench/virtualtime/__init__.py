@@ -9,14 +9,21 @@ A timer of 30 s then takes 30 s of the simulation's time and next to none of the
 Nothing here is Bluebench's own but the protocol; `bumble_transport` alone imports Bumble.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from .client import VirtualTimeError
 from .loop import VirtualTimeLoop, run, sleep
 from .seeds import seeded
 
+if TYPE_CHECKING:
+    from bumble.transport.common import Transport
+
 __all__ = ["VirtualTimeError", "VirtualTimeLoop", "open_transport", "run", "seeded", "sleep"]
 
 
-async def open_transport(where, **options):
+async def open_transport(where: str) -> Transport:
     """A Bumble transport to a controller, HOST:PORT or the path of a Unix socket."""
     from .bumble_transport import open_transport as open_it
-    return await open_it(where, **options)
+    return await open_it(where)

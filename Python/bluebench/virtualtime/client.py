@@ -1,7 +1,10 @@
 """The client's side of the protocol: connections of one client, which become idle and awake together."""
 
+from __future__ import annotations
+
 import socket
 import struct
+from collections.abc import Callable
 
 VERSION = 1
 INDICATOR = 0x54
@@ -10,6 +13,8 @@ WELCOME, TIME, FAULT = 0x81, 0x82, 0x83
 FOR_EVER = 0xFFFF_FFFF_FFFF_FFFF
 # The header length of a packet after its indicator, and the position of its length.
 PACKETS = {0x01: (3, "<2xB"), 0x02: (4, "<2xH"), 0x03: (3, "<2xB"), 0x04: (2, "<xB"), 0x05: (4, "<2xH")}
+Item = tuple[int | None, bytes]
+"""(code, payload) of a message, or (None, octets) of a packet with its indicator."""
 # Protects against a server that hangs; not a requirement.
 GUARD = 120
 
@@ -18,20 +23,20 @@ class VirtualTimeError(Exception):
     """The server has ended the run or closed the connection."""
 
 
-def message(code, payload=b""):
+def message(code: int, payload: bytes = b"") -> bytes:
     return struct.pack("<BBH", INDICATOR, code, len(payload)) + payload
 
 
 class Framer:
     """Splits a stream into (code, payload) of messages and (None, octets) of packets with their indicator."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._octets = bytearray()
 
-    def feed(self, octets):
+    def feed(self, octets: bytes) -> None:
         self._octets += octets
 
-    def next(self):
+    def next(self) -> Item | None:
         """The next item, or None while it is incomplete."""
         have = self._octets
         if not have:
@@ -50,7 +55,7 @@ class Framer:
         [length] = struct.unpack_from(form, have, 1)
         return self._cut(1 + header + (length & 0x3FFF if have[0] == 0x05 else length), lambda item: (None, item))
 
-    def _cut(self, count, item):
+    def _cut(self, count: int, item: Callable[[bytes], Item]) -> Item | None:
         if len(self._octets) < count:
             return None
         octets = bytes(self._octets[:count])
@@ -61,7 +66,7 @@ class Framer:
 class Connection:
     """The connection to one controller, used without an event loop."""
 
-    def __init__(self, where, name, clients):
+    def __init__(self, where: str, name: str, clients: int) -> None:
         if "/" in where:
             self.socket = socket.socket(socket.AF_UNIX)
             self.socket.settimeout(GUARD)
@@ -79,18 +84,18 @@ class Connection:
             raise VirtualTimeError(f"{where} did not answer to hello")
         [self.now] = struct.unpack_from("<Q", payload, 1)
 
-    def send(self, packet):
+    def send(self, packet: bytes) -> None:
         """Stores a packet until the client is idle."""
         self.unsent += packet
 
-    def flush(self, more=b""):
+    def flush(self, more: bytes = b"") -> None:
         try:
             self.socket.sendall(self.unsent + more)
         except OSError:
             self._fail_with_fault()
         self.unsent.clear()
 
-    def receive(self):
+    def receive(self) -> Item:
         """The next item: (code, payload) or (None, packet)."""
         while (item := self._framer.next()) is None:
             try:
@@ -107,12 +112,12 @@ class Connection:
             raise VirtualTimeError(payload.decode(errors="replace"))
         return item
 
-    def _fail_with_fault(self):
+    def _fail_with_fault(self) -> None:
         """The server has closed the connection; its last message contains the reason."""
         while True:
             self.receive()
 
-    def close(self):
+    def close(self) -> None:
         """Ends the connection, and waits until the port is available again."""
         try:
             self.flush(message(BYE))
@@ -126,41 +131,42 @@ class Connection:
 class Client:
     """All connections of one program. Times are nanoseconds of the simulation."""
 
-    def __init__(self, name, clients=1):
+    def __init__(self, name: str, clients: int = 1) -> None:
         self.name, self.clients = name, clients
-        self.connections = []
+        self.connections: list[Connection] = []
         self.now = 0
         # True from `idle` until `receive`, with the time of `idle`.
-        self.is_idle, self.until, self._has_asked = False, None, False
+        self.is_idle, self._has_asked = False, False
+        self.until: int | None = None
 
-    def connect(self, where):
+    def connect(self, where: str) -> Connection:
         connection = Connection(where, self.name, self.clients)
         self.now = max(self.now, connection.now)
         self.connections.append(connection)
         return connection
 
-    def disconnect(self, connection):
+    def disconnect(self, connection: Connection) -> None:
         self.connections.remove(connection)
         connection.close()
 
-    def idle(self, until=None):
+    def idle(self, until: int | None = None) -> None:
         """Sends stored packets and reports that there is nothing to do before a time; `receive` returns the received packets."""
         self.is_idle, self.until, self._has_asked = True, until, False
         saying = message(IDLE, struct.pack("<Q", FOR_EVER if until is None else until))
         for connection in self.connections:
             connection.flush(saying)
 
-    def wake(self):
+    def wake(self) -> None:
         """Requests, once, the early end of the idle time."""
         if not self._has_asked:
             self._has_asked = True
             self.connections[0].socket.sendall(message(WAKE))
 
-    def expect(self, clients):
+    def expect(self, clients: int) -> None:
         """Stops time while there are fewer clients."""
         self.connections[0].flush(message(EXPECT, bytes([clients])))
 
-    def receive(self):
+    def receive(self) -> list[tuple[Connection, bytes]]:
         """Waits until the client is awake again. Returns pairs of a connection and a packet, in an order that does not depend on speed."""
         packets = []
         for connection in self.connections:

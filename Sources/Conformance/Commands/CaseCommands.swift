@@ -20,7 +20,7 @@ public struct CaseCommands: Sendable, Hashable {
 
 /// The execution of a command around a case.
 public struct CommandReport: Sendable, Hashable, Codable {
-    public enum Occasion: String, Sendable, Hashable, Codable {
+    public enum Occasion: String, Sendable, Hashable, Codable, CaseIterable {
         case beforeCase = "before-case"
         case afterCase = "after-case"
         case powerCycle = "power-cycle"

@@ -1,10 +1,10 @@
 /// The execution of a step in the case's own file.
 public struct StepRecord: Sendable, Hashable, Codable {
-    public enum Part: String, Sendable, Hashable, Codable {
+    public enum Part: String, Sendable, Hashable, Codable, CaseIterable {
         case setup, steps, teardown
     }
 
-    public enum Outcome: String, Sendable, Hashable, Codable {
+    public enum Outcome: String, Sendable, Hashable, Codable, CaseIterable {
         case done
         /// The condition was false.
         case skipped

@@ -1,6 +1,6 @@
 /// The result of a FAIL that was repeated with exchanged dongles.
 public struct SwapOutcome: Sendable, Hashable, Codable {
-    public enum Finding: String, Sendable, Hashable, Codable {
+    public enum Finding: String, Sendable, Hashable, Codable, CaseIterable {
         /// The case passes with the other dongle as subject.
         case wentWithTheDongle = "went with the dongle"
         /// The case fails with either dongle as subject.

@@ -118,9 +118,10 @@ private struct DescriptionReader {
         part(node, "a service", ["uuid", "handles", "primary", "characteristics"]) { reader, keys in
             let limits = reader.source.sequence(keys.take("handles"), "handles").compactMap { reader.handle($0, "handles") }
             if limits.count != 2 { reader.source.report(node, "a service has two handles: [first, last]") }
+            let primary = keys.take("primary")
             service = DeviceDescription.Service(
                 uuid: reader.uuid(keys.take("uuid"), at: node), start: limits.first ?? 1, end: limits.last ?? 1,
-                isPrimary: reader.source.truth(keys.take("primary"), "primary"))
+                isPrimary: primary == nil || reader.source.truth(primary, "primary"))
             service?.characteristics = reader.rows(keys.take("characteristics"), "characteristics") { $0.characteristic($1) }
         }
         return service

@@ -16,7 +16,7 @@ public struct CaseTrace: Sendable, Hashable {
 
 /// A packet between a host and its controller or between the controllers; or several similar consecutive packets.
 public struct PacketTrace: Sendable, Hashable, Codable {
-    public enum Way: String, Sendable, Hashable, Codable {
+    public enum Way: String, Sendable, Hashable, Codable, CaseIterable {
         /// From the side's host to its controller, and from the controller to the host.
         case down, up
         /// From the side's controller to the other controller.

@@ -108,6 +108,27 @@ extension CommandClient {
         return (promise, waiter)
     }
 
+    /// Waits until the client fails.
+    ///
+    /// - Returns: the reason; nil after `limit`.
+    /// - Throws: `CancellationError`.
+    func failure(within limit: Microseconds?) async throws -> HostError? {
+        if let failure { return failure }
+        let promise = Promise<HostError>(on: path.context.loop)
+        let waiter = EventWaiter(handle: nil, isArmed: true) { _ in
+            false
+        } fail: {
+            promise.fulfil($0)
+        }
+        waiters.add(waiter)
+        defer { waiters.remove(waiter) }
+        do {
+            return try await promise.value(until: limit.map { path.context.loop.now + $0 })
+        } catch is TimeOut {
+            return nil
+        }
+    }
+
     private func wait<Value>(
         _ promise: Promise<Value>, _ waiter: EventWaiter, _ limit: Microseconds, _ late: HostError
     ) async throws -> Value {
@@ -135,6 +156,13 @@ extension Host {
     public var slowestCommand: CommandTiming? { commands.slowest }
     /// The reason why the host has failed.
     public var failure: HostError? { commands.failure }
+
+    /// Waits until the host fails, for example because its device was unplugged.
+    ///
+    /// - Parameter limit: the longest wait; nil for a wait without a timer.
+    /// - Returns: the reason; nil after `limit`.
+    /// - Throws: `CancellationError`.
+    public func failure(within limit: Microseconds?) async throws -> HostError? { try await commands.failure(within: limit) }
 
     /// Sends a command and waits for Command Complete or Command Status.
     ///

@@ -63,6 +63,12 @@ enum Arguments {
         return rate
     }
 
+    /// Reads a distance in metres.
+    static let distance: @Sendable (String) throws -> Double = { text in
+        guard let metres = Double(text), 0.1...10_000 ~= metres else { throw ValidationError("0.1 to 10000 metres") }
+        return metres
+    }
+
     /// Reads a time in seconds.
     static let seconds: @Sendable (String) throws -> Double = { text in
         guard let seconds = Double(text), seconds > 0, seconds <= 86_400 else {

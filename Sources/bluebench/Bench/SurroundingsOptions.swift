@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Simulation
 
 /// The options for background devices on the simulated air.
@@ -10,8 +11,17 @@ struct SurroundingsOptions: ParsableArguments {
         transform: Arguments.whole(0...50))
     var neighbours = 0
 
+    @Option(
+        help: ArgumentHelp("Distance between any two devices in metres, which determines the RSSI: 3 by default.", valueName: "m"),
+        transform: Arguments.distance)
+    var distance: Double?
+
     func settle(in simulation: Simulation) throws {
         if packetErrorRate > 0 { simulation.setLoss(corrupted: packetErrorRate) }
+        if let distance { simulation.setPathLoss(Self.pathLoss(at: distance)) }
         try simulation.settle(Neighbours(devices: neighbours))
     }
+
+    /// Path loss in free space at 2440 MHz, in dB.
+    private static func pathLoss(at metres: Double) -> Int { Int((40.2 + 20 * log10(metres)).rounded()) }
 }

@@ -2,22 +2,25 @@ import ArgumentParser
 import Cases
 import Conformance
 import Foundation
+import Report
 import VirtualDongle
 
-/// `bluebench schema`: prints the schema of case files for editors.
+/// `bluebench schema`: prints the schemas of case files, device descriptions and results.
 struct SchemaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "schema", abstract: "Print a JSON Schema of case files, for editors that complete and check YAML.",
+        commandName: "schema", abstract: "Print a JSON Schema of case files, for editors that check YAML, or of another format.",
         discussion: "In an editor with the YAML language server: # yaml-language-server: $schema=case.schema.json")
 
     @Flag(help: "Schema of procedure files.") var procedures = false
     @Flag(help: "Schema of device descriptions.") var device = false
+    @Flag(help: "Schema of results.json.") var results = false
 
     @Flag(help: "The page of quirks as Markdown.") var quirks = false
     @Flag(help: "The pages of chips as JSON: file names and their Markdown.") var chips = false
 
     func run() throws {
         if quirks { return Console.line(String(QuirkCatalogue.page.dropLast())) }
+        if results { return Console.line(ResultsSchema.text) }
         if device { return Console.line(DescriptionSchema.text) }
         if chips {
             let encoder = JSONEncoder()

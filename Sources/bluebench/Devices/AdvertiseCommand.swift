@@ -2,7 +2,7 @@ import ArgumentParser
 import Cases
 import Conformance
 import Host
-import Timing
+import Packets
 
 /// `bluebench advertise`: runs an accessory on a device.
 struct AdvertiseCommand: ParsableCommand {
@@ -32,7 +32,7 @@ struct AdvertiseCommand: ParsableCommand {
     }
 
     func run() throws {
-        let (kind, seconds, isPrivate) = (kind ?? .reference, seconds ?? 365 * 86_400, isPrivate)
+        let (kind, seconds, isPrivate) = (kind ?? .reference, seconds.map { Microseconds.seconds($0) }, isPrivate)
         let played = try description.map { try DeviceDescription.load($0) }
         let fault = try fault.map(mutant)
         let file = try bonds.map { try BondOptions.open($0) }
@@ -47,10 +47,11 @@ struct AdvertiseCommand: ParsableCommand {
             let accessory = try played.map { try ServedAccessory($0, fault: fault, on: host) } ?? ServedAccessory(kind, on: host)
             await accessory.start()
             Console.line("advertising '\(played?.device.name ?? kind.name)' at \(host.address.argument)")
-            // Ctrl-C ends the command normally.
-            do { try await host.loop.sleep(for: .seconds(seconds)) } catch {}
+            // Ctrl-C ends the command normally. Without a time there is no timer: one far ahead would be a fault in virtual time.
+            let failure = try? await host.failure(within: seconds)
             await accessory.stop()
             try file?.check()
+            if let failure { throw failure }
         }
     }
 
