@@ -135,7 +135,7 @@ defect("prepared-in-clear", "security/declared-writes", check_prepare=lambda sel
 defect("commanded-in-clear", "security/declared-commands", check_command=lambda self, link, a: None if a.properties & COMMAND else T.check_command(self, link, a))
 defect("subscribed-in-clear", "security/declared-subscriptions", finish=lambda self, a: changed(a, writes=0) if a.is_of(CONFIGURATION) else None)
 defect("told-in-clear", "security/silent-in-clear", may_send=lambda self, link, a: True, keeps=lambda self, link: link.client is not None)
-defect("protection-once", "security/refused-after-disconnection", security_fault=lambda self, link, level: None if getattr(self, "met", False) or link.level and setattr(self, "met", True) else T.security_fault(self, link, level))
+defect("protection-once", "security/refused-after-disconnection", security_fault=lambda self, link, level: None if getattr(self, "was_met", False) or link.level and setattr(self, "was_met", True) else T.security_fault(self, link, level))
 defect("bond-is-enough", "security/refused-after-disconnection", security_fault=lambda self, link, level: T.security_fault(self, link, level) if link.client is None else None)
 defect("encryption-is-enough", "security/authentication-needed", security_fault=lambda self, link, level: T.security_fault(self, link, min(level, ENCRYPTED)))
 defect("refused-after-pairing", "security/read-after-pairing", security_fault=lambda self, link, level: att.NO_ENCRYPTION if level else None)

@@ -1,6 +1,6 @@
-"""A product on the attribute server of att_server.py, with Bumble below ATT: `att_product.py HOST:PORT|virtual:HOST:PORT [CHANGE]`.
+"""A product on the attribute server of att_server.py, with Bumble below ATT: `att_product.py HOST:PORT|virtual:HOST:PORT [CHANGE [BONDS]]`.
 
-CHANGE is a row of att_changes.py: one defect, or one legal behaviour.
+CHANGE is a row of att_changes.py: one defect, or one legal behaviour; empty for none. BONDS is a file that keeps the bonds when the product is off.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from bumble import smp
 from bumble.core import AdvertisingData
 from bumble.device import Device, DeviceConfiguration
 from bumble.hci import Address, OwnAddressType
-from bumble.keys import MemoryKeyStore
+from bumble.keys import JsonKeyStore, MemoryKeyStore
 from bumble.pairing import PairingConfig, PairingDelegate
 
 from att_server import (
@@ -108,6 +108,8 @@ class Tally(Server):
     address = ADDRESS
     largest_key = 16
     bonds_are_kept = True
+    asks = False
+    """True if it asks for security on a new connection, which a survey tells."""
 
     def __init__(self):
         self.database = Database()
@@ -247,7 +249,7 @@ def shorten_keys():
     smp.Session.agreed_size = property(size)
 
 
-async def serve(target, change=""):
+async def serve(target, change="", bonds=None):
     from att_changes import product
     server = product(change)
     transport = await open_controller(target)
@@ -256,7 +258,7 @@ async def serve(target, change=""):
     shorten_keys()
     server.prepare(device)
     await device.power_on()
-    device.keystore = MemoryKeyStore()
+    device.keystore = JsonKeyStore("product", bonds) if bonds else MemoryKeyStore()
     links, sizes, ended, loop = {}, {}, asyncio.Queue(), asyncio.get_running_loop()
 
     def connected(connection):

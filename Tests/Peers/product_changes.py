@@ -194,7 +194,7 @@ def dies(*requests):
 
 
 for name, case, pdu in [
-    ("group", "att-cut-group", "100100FFFF"), ("mtu", "att-cut-mtu", "0217"), ("read", "att-cut-read", "0A01"), ("response", "att-response", "0B00"),
+    ("group", "att-cut-group", "100100FFFF"), ("mtu", "att-cut-mtu", "0217"), ("read", "att-cut-read", "0A03"), ("response", "att-response", "0B00"),
     ("confirmation", "att-confirmation", "1E"), ("flags", "att-execute-reserved", "187F"), ("no-values", "att-multiple-of-none", "0E"),
     ("uuid-of-three", "att-type-of-three", "080100FFFF002800"), ("long-command", "att-too-long", "52FEFF"), ("zero-mtu", "att-mtu-small", "020000"),
 ]:
@@ -231,6 +231,31 @@ defect("short-key-is-enough", "security/long-key-needed", security_fault=lambda 
 defect("bond-lost-at-disconnection", "security/reconnects-encrypted", closed=lambda self, link: (
     T.closed(self, link), asyncio.get_running_loop().create_task(self.device.keystore.delete_all()))[0], prepare=lambda self, device: setattr(self, "device", device))
 defect("silent-after-encryption", "pairing/secure-connections", received=lambda self, link, pdu: None if link.level else T.received(self, link, pdu))
+
+
+
+def may_ask(device, connection, link):
+    """No Security_Request is sent during a pairing or on an encrypted link. Core Vol 3, Part H, 2.4.6."""
+    session = device.smp_manager.sessions.get(connection.handle)
+    return link.is_open and not link.level and (session is None or session.completed)
+
+
+def asks_every(seconds, may=may_ask):
+    """Asks for security again and again, whatever the central answered."""
+    def met(self, device, connection, link):
+        def ask():
+            if may(device, connection, link):
+                connection.request_pairing()
+            if link.is_open:
+                link.later(seconds, ask)
+        ask()
+    return met
+
+
+defect("asks-without-end", "pairing/requests-after-failures", asks=True, met=asks_every(0.2))
+defect("asks-in-pairing", "pairing/no-request-in-pairing", asks=True, met=asks_every(0.3, lambda device, connection, link: link.is_open))
+legal("asks-with-growing-pauses", "Core Vol 3, Part H, 2.3.6", asks=True, met=lambda self, device, connection, link: [
+    link.later(seconds, lambda: may_ask(device, connection, link) and connection.request_pairing()) for seconds in (0.3, 0.6, 1.2, 2.4, 4.8)] and None)
 
 # Legal: attributes
 
@@ -345,7 +370,8 @@ legal("secure-connections-only", "Core Vol 3, Part C, 10.2.4", prepare=lambda se
 legal("keys-of-7", "Core Vol 3, Part H, 2.3.4", largest_key=7)
 legal("keys-of-12", "Core Vol 3, Part H, 2.3.4", largest_key=12)
 legal("no-identity-key", "Core Vol 3, Part H, 3.6.1", distribution=KEYS.DISTRIBUTE_ENCRYPTION_KEY)
-legal("asks-for-security", "Core Vol 3, Part H, 2.4.6", met=lambda self, device, connection, link: link.later(0.3, lambda: link.is_open and connection.request_pairing()))
+legal("asks-for-security", "Core Vol 3, Part H, 2.4.6", asks=True, met=lambda self, device, connection, link: link.later(
+    0.3, lambda: may_ask(device, connection, link) and connection.request_pairing()))
 legal("asks-for-parameters", "Core Vol 3, Part C, 9.3.12", met=lambda self, device, connection, link: link.later(
     5, lambda: link.is_open and device.send_l2cap_pdu(connection.handle, 5, bytes.fromhex("1201080018002800000090 01".replace(" ", "")))))
 

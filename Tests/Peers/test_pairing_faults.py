@@ -55,7 +55,7 @@ def judge(kind, folder, *cases):
     """The exit code, and the verdicts with their messages."""
     results = folder / "results.json"
     with Process(
-            bluebench(), "run", *cases, "--subject-port", "tcp-listen:0", "--virtual-time", "--peer", NAME, "--json", results) as bench:
+            bluebench(), "run", *cases, "--subject-port", "tcp-listen:0", "--wait-for-host", "120", "--virtual-time", "--peer", NAME, "--json", results) as bench:
         [port] = bench.wait_for(r"waiting .*127\.0\.0\.1:(\d+)")
         with Process(sys.executable, HERE / "pairing_faults.py", f"virtual:127.0.0.1:{port.group(1)}", kind):
             code = bench.wait()

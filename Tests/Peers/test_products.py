@@ -94,7 +94,7 @@ def judge(kind, folder, *cases, fault=(), options=()):
     """The verdicts of cases on a product, with their messages."""
     results = folder / "results.json"
     peer = ADDRESS if "colon-in-name" in fault else NAMES[kind]
-    arguments = [*cases, "--subject-port", "tcp-listen:0", "--virtual-time", "--peer", peer, "--json", results, *options]
+    arguments = [*cases, "--subject-port", "tcp-listen:0", "--wait-for-host", "120", "--virtual-time", "--peer", peer, "--json", results, *options]
     with Process(bluebench(), "run", *arguments) as bench:
         [port] = bench.wait_for(r"waiting .*127\.0\.0\.1:(\d+)")
         with Process(sys.executable, HERE / "products.py", f"virtual:127.0.0.1:{port.group(1)}", kind, *fault):
@@ -238,7 +238,7 @@ def test_a_profile_that_is_not_there_is_told():
 
 
 def test_a_product_that_is_not_there_is_told_at_once(tmp_path):
-    with Process(bluebench(), "run", "accessory", "--subject-port", "tcp-listen:0", "--virtual-time", "--peer", "Nobody") as bench:
+    with Process(bluebench(), "run", "accessory", "--subject-port", "tcp-listen:0", "--wait-for-host", "120", "--virtual-time", "--peer", "Nobody") as bench:
         [port] = bench.wait_for(r"waiting .*127\.0\.0\.1:(\d+)")
         with Process(sys.executable, HERE / "products.py", f"virtual:127.0.0.1:{port.group(1)}", "serial"):
             assert bench.wait() == 3

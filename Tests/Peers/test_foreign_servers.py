@@ -1,0 +1,73 @@
+"""Attribute servers that others wrote, judged by `run accessory`: what they FAIL is listed, with the section that decides, and nothing else FAILs.
+
+Bumble's server is judged by test_products.py and BlueZ's by Tests/VM/guest/46-product.sh; here is that of pybluehost, whose authors share nothing with either.
+"""
+
+import json
+import sys
+
+import pytest
+
+from pybluehost_product import NAME
+from support import HERE, Process, bluebench
+
+# The rules that pybluehost 0.9.9 breaks, and the cases that FAIL by them. docs/design/peers.md lists the same.
+NO_OPCODE = "Core Vol 3, Part F, 3.4.1.1: Request Opcode In Error is the opcode of the request"
+MANDATORY = "Core Vol 3, Part G, 4.2: a server has Find By Type Value"
+RANGE = "Core Vol 3, Part F, 3.4.3.1, 3.4.4.1, 3.4.4.9: a range that ends before it begins is answered by Invalid Handle"
+EXPECTED = {
+    "accessory-discovery": {
+        "find-by-type-value-range": NO_OPCODE, "gap-service": MANDATORY, "gatt-service": NO_OPCODE, "service-by-uuid": MANDATORY,
+        "search-within-the-range": NO_OPCODE, "unknown-service": NO_OPCODE, "whole-value": NO_OPCODE,
+        "find-information-range": RANGE, "read-by-group-type-range": RANGE, "read-by-type-range": RANGE,
+        "unknown-group": "Core Vol 3, Part F, 3.4.4.9: a type that is no grouping attribute is answered by Unsupported Group Type",
+        "uuid-forms": "Core Vol 3, Part B, 2.5.1: a UUID of 16 bits is equal to its form of 128 bits",
+    },
+    "accessory-att": {
+        **dict.fromkeys((
+            "cancel-of-nothing", "executed", "long-value", "offset-beyond-all", "part-at-the-end", "part-of-short-value", "prepare-beyond-the-end",
+            "prepare-cancelled", "prepare-changes-nothing", "prepare-echo", "prepare-left-behind", "prepare-not-permitted", "read-blob-handle-beyond",
+            "read-blob-handle-zero", "read-multiple", "write-too-long"), NO_OPCODE),
+        "command-unanswered": "Core Vol 3, Part F, 3.3.2: a command has no response",
+        "mtu-of-client": "Core Vol 3, Part F, 3.2.8: a PDU is not longer than ATT_MTU",
+        **dict.fromkeys(("mtu-per-connection", "values-fit"), "Core Vol 3, Part F, 3.4.4.4: a value is cut at ATT_MTU - 1 octets"),
+        **dict.fromkeys(("read-handle-beyond", "read-handle-zero"), "Core Vol 3, Part F, 3.4.4.3: a handle without attribute is Invalid Handle"),
+        **dict.fromkeys(("write-handle-beyond", "write-handle-zero"), "Core Vol 3, Part F, 3.4.5.1: a handle without attribute is Invalid Handle"),
+    },
+    "accessory-subscribe": {
+        "configuration-length": "Core Vol 3, Part F, 3.4.5.1: a value that is too long is refused with Invalid Attribute Value Length",
+        **dict.fromkeys(("default", "each-connection"), "Core Vol 3, Part G, 3.3.3.3: each client has its own configuration, zero at first"),
+        "kept-for-a-bond": "Core Vol 3, Part H, 2.3: a device that does not pair answers by Pairing Failed",
+    },
+}
+# Its host ends at an opcode that it does not know, and answers nothing any more (Core Vol 3, Part F, 3.3: Request Not Supported, or ignored).
+DEADLY = {"accessory-att/unknown-command", "accessory-att/unknown-request", "accessory-att/read-multiple-variable"}
+
+
+def judge(folder, *cases):
+    """The verdicts of cases, with their messages."""
+    results = folder / "results.json"
+    arguments = ["--subject-port", "tcp-listen:0", "--wait-for-host", "120", "--virtual-time", "--peer", NAME, "--json", results]
+    with Process(bluebench(), "run", *cases, *arguments) as bench:
+        [port] = bench.wait_for(r"waiting .*127\.0\.0\.1:(\d+)")
+        with Process(sys.executable, HERE / "pybluehost_product.py", f"virtual:127.0.0.1:{port.group(1)}"):
+            bench.wait()
+    return {case["id"]: (case["verdict"], case.get("message", "")) for case in json.loads(results.read_text())["cases"]}
+
+
+@pytest.mark.corpus("foreign server")
+@pytest.mark.parametrize("suite", [*EXPECTED, "accessory-gatt", "accessory-values", "accessory-advertising"])
+def test_a_foreign_server_fails_what_is_listed_and_nothing_else(suite, tmp_path):
+    known = {f"{suite}/{name}" for name in EXPECTED.get(suite, {})}
+    names = [f"{suite}/{path.stem}" for path in sorted((HERE.parents[1] / "Conformance" / suite).glob("*.yaml"))]
+    found = judge(tmp_path, *[name for name in names if name not in DEADLY])
+    failed = {case for case, (verdict, _) in found.items() if verdict == "FAIL"}
+    assert failed == known, {case: found.get(case) for case in failed ^ known}
+    assert not {case for case, (verdict, _) in found.items() if verdict in ("INCONC", "ERROR")}, found
+    assert "PASS" in {verdict for verdict, _ in found.values()}, found
+
+
+@pytest.mark.parametrize("case", sorted(DEADLY))
+def test_a_host_that_dies_of_an_opcode_fails(case, tmp_path):
+    verdict, message = judge(tmp_path, case)[case]
+    assert verdict == "FAIL" and "none came" in message, (verdict, message)
