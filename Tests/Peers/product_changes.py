@@ -227,9 +227,21 @@ defect("any-channel", "link/channel-unknown", prepare=signalling(
 
 # Pairing
 
+
+
+def keep_first(store):
+    """A store that keeps the first keys of a peer and loses later ones."""
+    async def update(name, keys):
+        if not await store.get(name):
+            await type(store).update(store, name, keys)
+    return update
+
+
 defect("short-key-is-enough", "security/long-key-needed", security_fault=lambda self, link, level: T.security_fault(self, link, ENCRYPTED if level == att.LONG_KEY else level))
 defect("bond-lost-at-disconnection", "security/reconnects-encrypted", closed=lambda self, link: (
     T.closed(self, link), asyncio.get_running_loop().create_task(self.device.keystore.delete_all()))[0], prepare=lambda self, device: setattr(self, "device", device))
+defect("first-bond-kept", "security/new-bond-counts", prepare=lambda self, device: setattr(self, "device", device), opened=lambda self, link: (
+    T.opened(self, link), setattr(self.device.keystore, "update", keep_first(self.device.keystore)))[0])
 defect("silent-after-encryption", "pairing/secure-connections", received=lambda self, link, pdu: None if link.level else T.received(self, link, pdu))
 
 

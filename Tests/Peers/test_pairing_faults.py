@@ -13,7 +13,7 @@ from support import HERE, Process, bluebench, dongles, run_bench
 OF_BUMBLE = {
     "accessory-pairing/key-size", "accessory-pairing/key-size-legacy", "smp-negative/key-size-out-of-range", "smp-negative/public-key-first",
     "smp-negative/public-key-in-legacy", "smp-negative/reflected-key", "smp-negative/repeated-attempts", "smp-negative/silence",
-    "smp-negative/truncated-confirm", "accessory-security/multiple-refused-in-clear",
+    "smp-negative/truncated-confirm", "accessory-security/legacy-reconnects", "accessory-security/multiple-refused-in-clear",
     "accessory-security/multiple-variable-refused-in-clear",
 }
 # The bond of LE legacy pairing has the keys of the two sides exchanged.

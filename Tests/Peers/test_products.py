@@ -16,7 +16,7 @@ OF_BUMBLE = {
     "accessory-att/unknown-request", "accessory-att/write-not-permitted", "accessory-discovery/find-by-type-value-range",
     "accessory-discovery/read-by-group-type-range", "accessory-link/parameters-asked-of-it",
     "accessory-gatt/client-features", "accessory-subscribe/configuration-length", "accessory-subscribe/kept-for-a-bond",
-    "accessory-security/multiple-refused-in-clear",
+    "accessory-security/legacy-reconnects", "accessory-security/multiple-refused-in-clear",
     "accessory-security/multiple-variable-refused-in-clear",
 }
 
