@@ -31,6 +31,9 @@ extension CaseRun {
         guard case .fields(let fields) = command.answer,
             let mismatch = try Predicate.parts(fields).mismatch(.record(record), scope.frame.variables)
         else { return }
+        if case .refused(.unknownCommand?, _) = answer {
+            throw StepFailure(.limitation, "the upper tester has no \(command.name)")
+        }
         throw StepFailure(
             step.states == nil ? .precondition : .subject,
             step.stating("\(command.name) of the upper tester: \(mismatch.text)"), evidence: [evidence]

@@ -140,7 +140,8 @@ enum PDUCodec {
         var fields = fields
         let identifier = fields["Identifier"]?.asNumber
         fields["Identifier"] = nil
-        fields[L2CAPFrame.channel] = nil
+        // The channel of a frame is no field of its PDU; commands of an upper tester have one of that name.
+        if declaration.layer != .btpCommands { fields[L2CAPFrame.channel] = nil }
         do {
             var pdu = try DynamicPDU(layer: declaration.layer, name: name, try dynamic(fields, declaration.fields))
             pdu.identifier = identifier.map { UInt16(truncatingIfNeeded: $0) }
