@@ -50,6 +50,7 @@ enum NamedActions {
         ConnectClassic.self, SecureClassic.self, PairClassic.self, PowerCycle.self, LookAtKeys.self, ClaimKeys.self,
         TakeNewIdentity.self, TakeFirstIdentity.self, RememberDatabase.self, JudgeServiceChange.self,
         LosePacket.self, OfferSerialEcho.self, OfferAttributes.self, AcceptBridging.self, BridgeOver.self, LookAtStream.self,
+        MakeSDU.self, SendSDU.self, ReceiveSDU.self,
     ]
 
     static func named(_ name: String) -> (any NamedAction.Type)? { all.first { $0.name == name } }
