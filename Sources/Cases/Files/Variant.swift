@@ -54,6 +54,7 @@ extension World {
         world.tester = variant.tester + tester
         world.subject = variant.subject + subject
         world.accessory = variant.accessory + accessory
+        world.host = variant.host + host
         world.neighbours = variant.neighbours
         return world
     }
@@ -61,7 +62,7 @@ extension World {
 
 extension SourceReader {
     private static let variantKeys = [
-        "title", "allowed_by", "subject", "tester", "accessory", "surroundings", "sides", "controller", "only",
+        "title", "allowed_by", "subject", "tester", "host", "accessory", "surroundings", "sides", "controller", "only",
     ]
     private static let neighbourKeys = ["advertise", "scan", "connect", "phones"]
 
@@ -79,6 +80,7 @@ extension SourceReader {
         world.subject = legalSettings(keys.take("subject"))
         world.tester = legalSettings(keys.take("tester"))
         world.accessory = quirks(keys.take("accessory"), of: "accessories", vocabulary.worlds.accessories)
+        world.host = legalHostSettings(keys.take("host"))
         surroundings(keys.take("surroundings"), &world)
         let sides = sides(&keys)
         let controller = legalSettings(keys.take("controller"))
@@ -86,7 +88,8 @@ extension SourceReader {
         if world.isDefault, controller.isEmpty {
             report(
                 place,
-                "the variant is like the usual world: `subject:`, `tester:`, `sides:` and `controller:`, `accessory:` or `surroundings:`")
+                "the variant is like the usual world: `subject:`, `tester:`, `sides:` and `controller:`, `host:`, `accessory:` or `surroundings:`"
+            )
         }
         let only = keys.take("only").map { sequence($0, "only").compactMap { text($0, "only") } } ?? []
         finish(keys, of: "a variant", allowed: Self.variantKeys)
@@ -111,6 +114,14 @@ extension SourceReader {
             guard !defects.isEmpty else { continue }
             let advice = setting.name == QuirkSetting.chip ? "; `\(QuirkSetting.legalChip):` leaves them out" : ""
             report(setting.position, "defects, which only mutants have: \(defects.joined(separator: ", "))" + advice)
+        }
+        return settings
+    }
+
+    private mutating func legalHostSettings(_ node: Node?) -> [QuirkSetting] {
+        let settings = quirks(node, of: "hosts", vocabulary.worlds.hosts)
+        for setting in settings where vocabulary.worlds.hosts[setting.name]?.isDefect(setting.value) == true {
+            report(setting.position, "\(setting.name) is a defect, which only mutants have")
         }
         return settings
     }

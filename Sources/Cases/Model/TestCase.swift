@@ -117,6 +117,8 @@ public struct World: Sendable, Hashable {
     public var subject: [QuirkSetting] = []
     /// The quirks of the bench's own accessory.
     public var accessory: [QuirkSetting] = []
+    /// The quirks of the host at the subject's side.
+    public var host: [QuirkSetting] = []
     public var neighbours = Neighbours()
 
     public init() {}

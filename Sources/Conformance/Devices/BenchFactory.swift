@@ -138,6 +138,8 @@ struct BenchFactory {
             ends.append(Endpoint(side, on: transport, log: log, recorder: recorder, loop: loop))
         }
         try world.simulation.settle(Neighbours(conditions.neighbours))
+        var fault = fault
+        fault.host = conditions.host + fault.host
         return CaseBench(
             loop: loop, log: log, ends: ends, world: world, hostSides: hostSides, kind: testCase.subject, fault: fault,
             accessory: AccessoryConduct(conditions.accessory), ownAddresses: setup.ownAddresses, seed: setup.seed)

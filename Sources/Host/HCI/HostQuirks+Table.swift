@@ -147,6 +147,12 @@ extension HostQuirks {
         .flag(
             "delivers-repetitions", .l2cap, \.channels.deliversRepetitions, violates: "Core Vol 3, Part A, 8.6.1",
             "delivers repeated I-frames"),
+        .number(
+            "channel-mps", .l2cap, 64...65_533, \.channels.offeredMPS, allowedBy: "Core Vol 3, Part A, 4.22",
+            "offers this MPS on credit-based channels"),
+        .number(
+            "channel-credits", .l2cap, 1...65_535, \.channels.offeredCredits, allowedBy: "Core Vol 3, Part A, 4.22",
+            "offers this number of credits on credit-based channels at first"),
         .flag("ignores-rfcomm-credits", .profiles, \.channels.ignoresCredits, violates: "RFCOMM 1.2, 6.5", "sends without credits"),
         .flag(
             "ignores-rfcomm-frame-size", .profiles, \.channels.ignoresFrameSize, violates: "TS 07.10, 5.4.6.3.1",

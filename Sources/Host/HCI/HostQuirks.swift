@@ -77,6 +77,10 @@ public struct ChannelQuirks: Sendable, Hashable {
     public var forgetsContinuation = false
     /// Finds no records.
     public var hidesRecords = false
+    // Credit-based channels
+    /// The largest MPS and the initial credits that this side offers.
+    public var offeredMPS: UInt16?
+    public var offeredCredits: UInt16?
     // Security
     /// Accepts all channels on an unencrypted link.
     public var admitsInClear = false

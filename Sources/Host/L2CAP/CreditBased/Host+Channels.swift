@@ -50,7 +50,7 @@ extension Connection {
     public func openChannel(_ spsm: UInt16, _ settings: CreditBasedChannelSettings = CreditBasedChannelSettings()) async throws
         -> CreditBasedChannel
     {
-        let opened = try await channels.open(spsm, settings, .lowEnergy, count: 1)
+        let opened = try await channels.open(spsm, context.quirks.channels.applied(to: settings), .lowEnergy, count: 1)
         guard let channel = opened.first else { throw HostError.misuse(.noChannelLeft) }
         return channel
     }
@@ -61,7 +61,7 @@ extension Connection {
     public func openChannels(
         _ spsm: UInt16, count: Int, _ settings: CreditBasedChannelSettings = CreditBasedChannelSettings()
     ) async throws -> [CreditBasedChannel] {
-        try await channels.open(spsm, settings, .enhanced, count: count)
+        try await channels.open(spsm, context.quirks.channels.applied(to: settings), .enhanced, count: count)
     }
 
     /// Changes the MTU and MPS of channels in enhanced mode. Core Vol 3, Part A, 4.27.
@@ -71,10 +71,21 @@ extension Connection {
 
     func connectChannels() {
         channels.admits = { [unowned self] spsm in
-            guard let service = context.services[spsm] else { return .refuse(.refusedSPSMNotSupported) }
+            guard var service = context.services[spsm] else { return .refuse(.refusedSPSMNotSupported) }
+            service.settings = context.quirks.channels.applied(to: service.settings)
             let hasKey = context.keys[peer] != nil
             return service.decision(security: security, keySize: encryptionKeySize, hasKey: hasKey)
         }
         channels.arrived = { [unowned self] channel in context.services[channel.spsm]?.opened(channel, self) }
+    }
+}
+
+extension ChannelQuirks {
+    /// The settings of a credit-based channel with this host's offers.
+    func applied(to settings: CreditBasedChannelSettings) -> CreditBasedChannelSettings {
+        var settings = settings
+        settings.mps = offeredMPS ?? settings.mps
+        settings.initialCredits = offeredCredits ?? settings.initialCredits
+        return settings
     }
 }
