@@ -18,6 +18,8 @@ OF_BUMBLE = {
     "accessory-gatt/client-features", "accessory-subscribe/configuration-length", "accessory-subscribe/kept-for-a-bond",
     "accessory-security/legacy-reconnects", "accessory-security/multiple-refused-in-clear",
     "accessory-security/multiple-variable-refused-in-clear",
+    "accessory-channel/closes", "accessory-channel/credits-beyond-65535", "accessory-channel/opens-again",
+    *(f"accessory-channel/source-cid-invalid[cid={cid}]" for cid in (4, 63, 128)),
 }
 
 SOAK = "SOAK" in os.environ
@@ -110,6 +112,16 @@ def test_a_product_without_a_fault_fails_nothing(kind, tmp_path):
     cases = judge(kind, tmp_path, *suites)
     assert {case for case, (verdict, _) in cases.items() if verdict == "FAIL"} <= OF_BUMBLE, cases
     assert sum(verdict == "PASS" for verdict, _ in cases.values()) >= (70 if SOAK else 8)
+
+
+@pytest.mark.corpus("legal, Bumble's server")
+def test_a_product_with_a_channel_is_opened_and_fed(tmp_path):
+    """The product publishes a PSM and returns what it gets; a product without a channel runs none of the cases."""
+    cases = judge("serial", tmp_path, "accessory-channel")
+    failed = {case for case, (verdict, _) in cases.items() if verdict == "FAIL"}
+    assert failed == {case for case in OF_BUMBLE if case.startswith("accessory-channel/")}, cases
+    passed = {case.split("/")[1].split("[")[0] for case, (verdict, _) in cases.items() if verdict == "PASS"}
+    assert {"opens", "opens-twice", "fed", "other-service", "sdu-beyond-mtu", "source-cid-taken"} <= passed, cases
 
 
 @pytest.mark.corpus("defects, Bumble's server")

@@ -31,12 +31,14 @@ struct AccessoryModel: Sendable {
     /// A value written to the first characteristic is notified by the second.
     var echo: (from: BluetoothUUID, to: BluetoothUUID)?
     var reactions: [Reaction] = []
+    /// The SPSM of a credit-based channel that returns each SDU.
+    var channel: UInt16?
 
     init(
         _ kind: AccessoryKind, advertised: [BluetoothUUID], services: [ServiceDefinition.Sketch], tellings: [Telling] = [],
-        echo: (from: BluetoothUUID, to: BluetoothUUID)? = nil
+        echo: (from: BluetoothUUID, to: BluetoothUUID)? = nil, channel: UInt16? = nil
     ) {
-        (name, appearance) = (kind.name, kind.appearance)
+        (name, appearance, self.channel) = (kind.name, kind.appearance, channel)
         (self.advertised, self.services, self.tellings, self.echo) = (advertised, services, tellings, echo)
     }
 
@@ -155,8 +157,11 @@ extension AccessoryModel {
                         uuid: ReferenceAccessory.uuid(0x33), properties: [.read, .write], value: Array("115200 8N1".utf8), maximumLength: 64
                     ),
                     Entry(uuid: ReferenceAccessory.uuid(0x34), properties: .indicate),
+                    Entry(uuid: .l2capPSM, properties: .read, value: [UInt8(serialSPSM & 0xFF), UInt8(serialSPSM >> 8)]),
                 ]), information,
-        ], echo: (from: ReferenceAccessory.uuid(0x31), to: ReferenceAccessory.uuid(0x32)))
+        ], echo: (from: ReferenceAccessory.uuid(0x31), to: ReferenceAccessory.uuid(0x32)), channel: serialSPSM)
+
+    private static let serialSPSM: UInt16 = 0x00A5
 
     /// The report map of a keyboard with 8-octet reports: modifiers, one reserved octet, six keys; and five LEDs. HID 1.11, B.1.
     private static let reportMap: [UInt8] = [

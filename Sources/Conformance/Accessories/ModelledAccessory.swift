@@ -25,6 +25,7 @@ final class ModelledAccessory: Accessory {
         host.database.choices = conduct.server
         host.pairingSettings = conduct.pairing
         for service in model.services { publish(service) }
+        if let spsm = model.channel { host.listen(spsm) { [self] channel in tasks.append(loop.start { await Self.echo(channel) }) } }
         listener = host.newConnections.add { [self] link in
             for (handle, value) in values { host.database[handle] = value }
             if conduct.asks { tasks.append(loop.start { [self] in try await conduct.ask(on: link, loop: loop) }) }
@@ -34,6 +35,7 @@ final class ModelledAccessory: Accessory {
     }
 
     func stop() async {
+        if let spsm = model.channel { host.stopListening(spsm) }
         for task in tasks { task.cancel() }
         for task in tasks { await task.ended() }
         tasks.removeAll()
@@ -82,6 +84,13 @@ final class ModelledAccessory: Accessory {
         switch kind {
         case .notification: _ = link.tryNotify(handle, Array(value.prefix(link.mtu - 3)))
         case .indication: try? await link.indicate(handle, Array(value.prefix(link.mtu - 3)))
+        }
+    }
+
+    /// Returns each SDU as far as the peer's MTU allows, until the channel ends.
+    private static func echo(_ channel: CreditBasedChannel) async {
+        while let sdu = try? await channel.receive() {
+            do { try await channel.send(Array(sdu.prefix(channel.peerMTU))) } catch { return }
         }
     }
 

@@ -164,7 +164,7 @@ struct DeviceFacts: Sendable {
 
 extension BluetoothUUID {
     /// A characteristic with the PSM of a credit-based channel, least significant octet first, as phones use it.
-    fileprivate static let l2capPSM = BluetoothUUID(long: 0xABDD_3056_28FA_441D_A470_55A7_5A52_553A)
+    static let l2capPSM = BluetoothUUID(long: 0xABDD_3056_28FA_441D_A470_55A7_5A52_553A)
 }
 
 extension [UInt8] {
