@@ -67,6 +67,7 @@ class ConnectionCheck:
     long_term_keys: tuple = ()
     violations: list = field(default_factory=list)
     deliveries: list = field(default_factory=list)
+    frames: list = field(default_factory=list)
     events: int = 0
     exchanges: int = 0
 
@@ -336,6 +337,7 @@ class ConnectionCheck:
             length = int.from_bytes(side.sdu[:2], "little")
             if len(side.sdu) < 4 + length or len(side.sdu) < 5:
                 return
+            self.frames.append((packet.end, sender, int.from_bytes(side.sdu[2:4], "little"), bytes(side.sdu[4 : 4 + length])))
             if side.sdu[2:4] == b"\x04\x00":
                 opcode = side.sdu[4]
                 self.deliveries.append(Delivery(packet.end, sender, opcode, max(0, length - 3)))
