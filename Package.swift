@@ -68,7 +68,7 @@ let package = Package(
             swiftSettings: house),
         room(
             "Diagnosis", ["Conformance", "Cases", "Throughput", "Capture", "HCI", "Packets", yams], embedding: ["Rules/Rules.yaml"]),
-        room("Report", ["Conformance", "Throughput", "Dongles", "Transport", "Packets", mustache], embedding: ["Page/Files"]),
+        room("Report", ["Conformance", "Cases", "Throughput", "Dongles", "Transport", "Packets", mustache], embedding: ["Page/Files"]),
         room("History", ["CSQLite", "Throughput", "Packets", mustache], embedding: ["Pages/Files"]),
         room(
             "Conformance",

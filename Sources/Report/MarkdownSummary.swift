@@ -66,17 +66,6 @@ public struct MarkdownSummary {
         return ["### \(title)", "", "| verdict | case | what | packets |", "|---|---|---|---|"] + rows + rest + [""]
     }
 
-    /// Text for a table cell: one line with escaped markup.
-    private static func cell(_ text: String) -> String {
-        var cell = ""
-        for character in plain(text) {
-            if "\\`*_[]<>|#~".contains(character) { cell.append("\\") }
-            cell.append(character)
-        }
-        return cell
-    }
-
-    private static func plain(_ text: String) -> String {
-        text.split(whereSeparator: \.isNewline).map { PlainText.escaped(String($0)) }.joined(separator: " ")
-    }
+    private static func cell(_ text: String) -> String { MarkdownText.cell(text) }
+    private static func plain(_ text: String) -> String { MarkdownText.plain(text) }
 }

@@ -97,12 +97,29 @@ struct ProfileTests {
     @Test func rulesAndCasesMeet() throws {
         let catalogue = try SuiteTests.catalogue()
         let judged = Set(catalogue.cases.compactMap(\.rule))
-        let ruled = Set(catalogue.profiles.values.flatMap(\.rules.keys))
+        let ruled = Set(catalogue.profiles.values.flatMap(\.rules.values).filter { $0.evidence == nil }.map(\.name))
         #expect(judged == ruled)
         #expect(Set(ConnectionParameterRules.names).isSubset(of: ruled))
         #expect(catalogue.rule("interval-longest", of: "adg-r17") == nil)
         let citation = try Self.profile("adg-r31").rules["supervision-timeout"]?.citation
         #expect(citation?.hasPrefix("adg-r31 58.6 (shall): ") == true)
+    }
+
+    /// Each pattern of a rule about evidence names a case for any device over the air, and each rule says what no test shows.
+    @Test func evidenceNamesCasesThatExist() throws {
+        let catalogue = try SuiteTests.catalogue()
+        let profile = try Self.profile("en18031")
+        #expect(profile.isOfEvidence && profile.rules.count >= 25)
+        let cases = catalogue.cases.filter { $0.subject == .accessory && !$0.meetsReference(catalogue) }.map(\.id)
+        for rule in profile.rules.values {
+            let evidence = try #require(rule.evidence)
+            #expect(!evidence.beyond.isEmpty && !evidence.area.isEmpty)
+            for pattern in evidence.cases {
+                #expect(cases.contains { CaseFilter.matches($0, pattern) }, "\(rule.name): \(pattern)")
+            }
+        }
+        #expect(!(try Self.profile("adg-r31").isOfEvidence))
+        #expect(profile.rules(with: "accessory-security/declared-reads").map(\.name) == ["acm-1", "scm-1"])
     }
 
     /// Our simulated accessories follow the rules about their behaviour, or the case is not applicable.

@@ -13,7 +13,8 @@ from support import HERE, Process, bluebench, dongles, run_bench
 # Faults of Bumble, with the section in docs/design/peers.md.
 OF_BUMBLE = {
     "accessory-att/declaration-not-written", "accessory-att/prepare-not-permitted", "accessory-att/read-not-permitted",
-    "accessory-att/unknown-request", "accessory-att/write-not-permitted", "accessory-discovery/find-by-type-value-range",
+    "accessory-att/unknown-request", "accessory-att/write-not-permitted", "accessory-change/features-kept",
+    "accessory-discovery/find-by-type-value-range",
     "accessory-discovery/read-by-group-type-range", "accessory-link/parameters-asked-of-it",
     "accessory-gatt/client-features", "accessory-subscribe/configuration-length", "accessory-subscribe/kept-for-a-bond",
     "accessory-security/legacy-reconnects", "accessory-security/multiple-refused-in-clear",

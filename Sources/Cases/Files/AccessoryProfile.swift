@@ -27,11 +27,37 @@ public struct AccessoryProfile: Sendable {
         public var seenIn: String?
         /// The rule's numbers and lists by name; times are in microseconds.
         public var values: CaseRecord
+        /// The evidence that cases of all suites give for or against the rule; nil for a rule that cases of the profile judge.
+        public var evidence: Evidence?
 
         /// The profile, section and level, as a verdict cites them.
         public var citation: String {
             "\(profile) \(section) (\(level.rawValue)\(seenIn.map { ", as in \($0)" } ?? "")): \(says)"
         }
+
+        /// The profile, section and level.
+        public var shortCitation: String { "\(profile) \(section) (\(level.rawValue))" }
+    }
+
+    /// The cases that bear on a requirement which no test over the air decides by itself.
+    public struct Evidence: Sendable, Hashable {
+        /// The subject, such as `access control`; documents are ordered by it.
+        public var area: String
+        /// Ids of cases, or patterns with `*`; empty if no case bears on the rule.
+        public var cases: [String]
+        /// The part of the requirement that a test over the air cannot show.
+        public var beyond: String
+
+        /// True if a case is among the cases of the rule.
+        public func includes(_ id: String) -> Bool { cases.contains { CaseFilter.matches(id, $0) } }
+    }
+
+    /// True if the profile collects evidence from cases of all suites, and has no cases of its own.
+    public var isOfEvidence: Bool { rules.values.contains { $0.evidence != nil } }
+
+    /// Returns the rules on which a case bears, in order.
+    public func rules(with id: String) -> [Rule] {
+        rules.values.filter { $0.evidence?.includes(id) == true }.sorted { $0.name < $1.name }
     }
 
     /// The strength of the requirement.
@@ -78,11 +104,26 @@ extension SourceReader {
         let level = AccessoryProfile.Level(rawValue: word)
         if level == nil { report(place, "a level is \(levels.joined(separator: ", ")), not '\(word)'") }
         let seen = text(keys.take("seenIn"), "seenIn")
+        let evidence = evidence(&keys, at: place)
         var values = CaseRecord()
         for entry in keys.entries { values[entry.name] = number(entry.node, entry.name) }
         return AccessoryProfile.Rule(
             name: name, profile: profile, says: says, section: section, level: level ?? .should,
-            seenIn: seen, values: values)
+            seenIn: seen, values: values, evidence: evidence)
+    }
+
+    /// Reads `area`, `cases` and `beyond` of a rule about evidence; `area` makes it one.
+    private mutating func evidence(_ keys: inout Keys, at place: Position) -> AccessoryProfile.Evidence? {
+        guard let area = text(keys.take("area"), "area") else { return nil }
+        var cases: [String] = []
+        if let node = keys.take("cases") {
+            guard case .sequence(let sequence) = node else {
+                report(node, "`cases` is a list of ids and patterns: [accessory-security/declared-reads, 'accessory-robust/*']")
+                return nil
+            }
+            for element in sequence { text(element, "cases").map { cases.append($0) } }
+        }
+        return AccessoryProfile.Evidence(area: area, cases: cases, beyond: required(keys.take("beyond"), "beyond", at: place))
     }
 
     /// Reads a number, a time in microseconds, a word, or a list of them.
@@ -114,10 +155,10 @@ extension SourceReader {
 }
 
 extension AccessoryProfile {
-    /// Returns the rules of all profiles with the names of the values that every profile defines for the rule.
+    /// Returns the rules of all profiles that cases judge, with the names of the values that every profile defines for the rule.
     static func ruleNames(of profiles: some Sequence<AccessoryProfile>) -> [String: Set<String>] {
         var names: [String: Set<String>] = [:]
-        for rule in profiles.flatMap(\.rules.values) {
+        for rule in profiles.flatMap(\.rules.values) where rule.evidence == nil {
             let own = Set(rule.values.names)
             names[rule.name] = names[rule.name].map { $0.intersection(own) } ?? own
         }

@@ -39,7 +39,9 @@ enum MeetDevice: NamedAction {
                 ("type", .number(Int(address.kind.rawValue))),
             ])
         } catch let error as DeviceFinder.NotFound {
-            throw StepFailure(.subject, error.description)
+            var failure = StepFailure(.subject, error.description)
+            failure.isOfMissingDevice = true
+            throw failure
         } catch HostError.peer(.timedOut(.connection)) {
             throw StepFailure(.subject, "no connection to the device came about")
         }

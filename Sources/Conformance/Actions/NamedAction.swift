@@ -31,8 +31,10 @@ extension NamedAction {
 }
 
 /// A fault of the subject that an action has found, as a sentence.
-struct ActionFinding: Error {
+struct ActionFinding: Error, CustomStringConvertible {
     var text: String
+
+    var description: String { text }
 }
 
 /// The list of all actions.
@@ -44,7 +46,8 @@ enum NamedActions {
         PrepareForPairing.self, Meet.self, MeetDevice.self, ListenToDevice.self, DiscoverDevice.self, CheckValue.self,
         TimeAdvertising.self, WatchFastAdvertising.self, JudgeParameters.self, RefuseParameters.self,
         Advertise.self, SpoilMIC.self, Encrypt.self, LookAtSecurity.self, ForgetBonds.self,
-        SendInstead.self, ComputeDatabaseHash.self, MakeOutOfBandData.self, DrawRandomNumbers.self, BeConnectable.self, OfferEcho.self,
+        SendInstead.self, ComputeDatabaseHash.self, MakeOutOfBandData.self, DrawRandomNumbers.self,
+        BeConnectable.self, OfferEcho.self,
         OpenEcho.self,
         TellFeatures.self, SendLMP.self,
         ConnectClassic.self, SecureClassic.self, PairClassic.self, PowerCycle.self, LookAtKeys.self, ClaimKeys.self,

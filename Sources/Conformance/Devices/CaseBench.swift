@@ -36,6 +36,8 @@ final class CaseBench {
     var pairsWhenMet: Bool { pairing != nil && !isAboutPairing }
     /// The profile's rule that the case judges.
     var rule: AccessoryProfile.Rule?
+    /// The profile's rules for or against which the case is evidence.
+    var bearsOn: [AccessoryProfile.Rule] = []
     /// The bench's hosts on the endpoints, for cases that use them.
     var hosts: [Side: HostDriver] = [:]
     /// The attributes of the device under test that a case remembers, and the position in the log since then.

@@ -135,7 +135,8 @@ extension CaseRun {
     private func missed(_ branches: [Branch], _ step: Step, _ scope: Scope, answer: Observation?, waited: Microseconds) -> StepFailure {
         let names = Set(branches.map(\.search.name)).sorted().joined(separator: " or ")
         let misses = branches.flatMap { branch in branch.search.misses.suffix(1).map { (name: branch.search.name, miss: $0) } }
-        var text = "expected \(names) within \(waited.text), but "
+        // An answer ends the wait before its time.
+        var text = "expected \(names)\(answer == nil ? " within \(waited.text)" : ""), but "
         var evidence = recent(at: step.side, from: scope.searchStart)
         if let answer, !misses.contains(where: { $0.miss.observation.index == answer.index }) {
             text = "expected \(names), got \(answer.name) \(PDUCodec.record(of: answer)) (\(answer.place))"

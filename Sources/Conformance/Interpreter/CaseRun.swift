@@ -179,11 +179,12 @@ final class CaseRun {
         case .limitation: result.verdict = .notApplicable
         case .bench: result.verdict = .error
         }
-        let cited = failure.blame == .subject ? bench.rule.map { " [\($0.citation)]" } : nil
-        result.message = failure.message + (cited ?? "")
+        let cited = bench.rule.map { [$0.citation] } ?? bench.bearsOn.map(\.shortCitation)
+        result.message = failure.message + (failure.blame == .subject && !cited.isEmpty ? " [\(cited.joined(separator: "; "))]" : "")
         result.evidence = failure.evidence
         result.overlooked = failure.overlooked
         result.lostLink = failure.lostLink
+        result.missedDevice = failure.isOfMissingDevice && failure.blame != .subject
         if let step = failure.step {
             result.failedStep = FailedStep(
                 position: step.position.description, step: step.summary, requirement: step.states, diff: failure.diff)

@@ -51,8 +51,9 @@ public struct RunPlan: Sendable {
             throw Problems([Problem(Position(file: "'\(profile)'", line: 1, column: 1), text)])
         }
         // Rules of profiles are judged only on request.
+        let judgesRules = setup.profile.flatMap { catalogue.profiles[$0] }.map { !$0.isOfEvidence } ?? false
         cases = try Self.select(catalogue.cases, filters, tags).filter { testCase in
-            testCase.rule == nil || setup.profile != nil || filters.contains { CaseFilter.matches(testCase.id, $0) }
+            testCase.rule == nil || judgesRules || filters.contains { CaseFilter.matches(testCase.id, $0) }
         }
         named = Set(
             cases.map(\.id).filter { id in filters.contains { $0.contains("/") && !$0.contains("*") && CaseFilter.matches(id, $0) } })

@@ -40,6 +40,11 @@ public final class Runner {
     private var ending: String?
     /// The reason why no more cases can run: a device that could not be opened or was lost.
     public private(set) var lost: String?
+    /// The number of cases in a row in which the device over the air was not found, and the last case in which it was.
+    private var missed = 0
+    private var lastSeen: String?
+    /// The number of such cases that ends a run: each costs the time limit of the search.
+    private static let mostMissed = 5
     /// The number of repetitions of a case after a device loss; further losses are attributed to the case.
     private static let mostRepetitions = 2
 
@@ -127,6 +132,7 @@ public final class Runner {
             try keep(&outcome)
             result.cases.append(outcome)
             observer?.ended(outcome)
+            noteMissing(outcome)
             let failures = result.cases.count { $0.verdict == .fail || $0.verdict == .error }
             if let most = plan.mostFailures, failures >= most { ending = "the run ended after \(most) failure\(most == 1 ? "" : "s")" }
         }
@@ -135,6 +141,18 @@ public final class Runner {
         result.product = namedProduct
         if let claimed { result.scorecard = CommandScorecard(plan.catalogue, result.cases, claimed: claimed) }
         return result
+    }
+
+    /// Ends the run if the device over the air is not found again and again.
+    private func noteMissing(_ outcome: CaseResult) {
+        guard outcome.missedDevice, isAboutProduct, !factory.isVirtual else {
+            (missed, lastSeen) = (0, outcome.id)
+            return
+        }
+        missed += 1
+        guard missed == Self.mostMissed else { return }
+        let since = lastSeen.map { "; it was there in \($0)" } ?? ""
+        ending = "the device was not found in \(missed) cases in a row\(since)"
     }
 
     /// The reason why no more cases are run; nil if there is none.

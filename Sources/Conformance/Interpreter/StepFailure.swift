@@ -24,6 +24,8 @@ struct StepFailure: Error {
     var overlooked: Evidence?
     /// The loss of the connection on which an answer of the subject was awaited.
     var lostLink: LostLink?
+    /// True if the device over the air was not found, so that nothing could be tried.
+    var isOfMissingDevice = false
     /// True if `each` continues with the next element.
     var skipsElement = false
     /// The expected and the received values, if they can be compared.

@@ -117,6 +117,8 @@ public struct CaseResult: Sendable, Hashable {
     public var log: LogExcerpt?
     /// True if the run ended before the case.
     public var isNotRun = false
+    /// True if the case could not begin because the device over the air was not found.
+    var missedDevice = false
     /// The loss of the connection that ended the case while an answer was awaited.
     var lostLink: LostLink?
 

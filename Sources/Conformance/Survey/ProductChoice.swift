@@ -22,7 +22,9 @@ extension RunPlan {
             }
             guard let condition = testCase.needs, !condition.canHold(without: missing) else { return false }
             let unmet = condition.unmet(in: facts.features).filter { missing.contains($0) }.map { String($0.dropFirst(prefix.count)) }
-            needs[unmet.joined(separator: " and "), default: 0] += 1
+            // Of alternatives, none is unmet alone.
+            let text = unmet.isEmpty ? "\(condition)".replacing(prefix, with: "") : unmet.joined(separator: " and ")
+            needs[text, default: 0] += 1
             return true
         }
         var parts: [String] = []

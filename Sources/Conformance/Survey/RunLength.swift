@@ -26,8 +26,14 @@ struct RunLength {
     /// - Parameter known: the durations of procedures that have already been calculated.
     private func length(of steps: [Step], _ variables: Variables, _ known: inout [String: Microseconds]) -> Microseconds {
         var sum = Microseconds.zero
-        for step in steps { sum = sum + length(of: step, variables, &known) }
+        for step in steps where isRun(step) { sum = sum + length(of: step, variables, &known) }
         return sum
+    }
+
+    /// False for a step that the device does not concern. The tester's features are known only when a case runs; most testers have them.
+    private func isRun(_ step: Step) -> Bool {
+        guard let condition = step.condition else { return true }
+        return condition.holds(in: device.features.union(condition.names.filter { $0.hasPrefix("tester.") }))
     }
 
     private func length(of step: Step, _ variables: Variables, _ known: inout [String: Microseconds]) -> Microseconds {
