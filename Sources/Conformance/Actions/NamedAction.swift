@@ -46,7 +46,7 @@ enum NamedActions {
         PrepareForPairing.self, Meet.self, MeetDevice.self, ListenToDevice.self, DiscoverDevice.self, CheckValue.self,
         TimeAdvertising.self, WatchFastAdvertising.self, JudgeParameters.self, RefuseParameters.self,
         Advertise.self, SpoilMIC.self, Encrypt.self, LookAtSecurity.self, ForgetBonds.self,
-        SendInstead.self, ComputeDatabaseHash.self, MakeOutOfBandData.self, DrawRandomNumbers.self,
+        SendInstead.self, ComputeDatabaseHash.self, PowerCycleDevice.self, MakeOutOfBandData.self, DrawRandomNumbers.self,
         BeConnectable.self, OfferEcho.self,
         OpenEcho.self,
         TellFeatures.self, SendLMP.self,

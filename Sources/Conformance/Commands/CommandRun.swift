@@ -1,5 +1,4 @@
 import Cases
-import Foundation
 import Packets
 import Timing
 
@@ -16,10 +15,7 @@ final class CommandRun {
     /// The end of the last command.
     private(set) var lastEnd: Microseconds?
 
-    /// The time from SIGTERM to SIGKILL.
-    private static let grace = Microseconds.milliseconds(700)
     private static let pollInterval: Int32 = 20
-    private static let mostOutput = 16_384
 
     init(_ commands: CaseCommands, stopping: StopFlag) { (self.commands, self.stopping) = (commands, stopping) }
 
@@ -58,74 +54,70 @@ final class CommandRun {
 
     private static func isDoubtful(_ verdict: Verdict) -> Bool { verdict == .inconclusive || verdict == .error }
 
+    /// Switches the product off and on in the middle of a case, while the loop continues.
+    ///
+    /// - Returns: the failure; nil if the command succeeded.
+    /// - Throws: `CancellationError`, once the command has been killed.
+    func switchPower(on loop: RunLoop) async throws -> String? {
+        guard let command = commands.powerCycle else { return "no command switches the product off and on: --power-cycle names one" }
+        let began = MonotonicClock.now()
+        var report = CommandReport(.powerCycle, attempt: attempt)
+        defer { end(report, since: began) }
+        do throws(CommandProblem) {
+            var watch = CommandWatch(try start(.powerCycle, command, after: nil, ""), since: began, limit: commands.timeout)
+            while !watch.step(waiting: 0, isStopped: stopping.isRaised) {
+                do {
+                    try await pause(loop)
+                } catch {
+                    watch.kill()
+                    report = watch.finished(report)
+                    throw CommandProblem("the case ended")
+                }
+            }
+            report = watch.finished(report)
+        } catch { report.problem = error.text }
+        try Task.checkCancellation()
+        return report.failure
+    }
+
+    /// Waits for a moment; simulated time stands still meanwhile.
+    private func pause(_ loop: RunLoop) async throws {
+        guard loop.mode == .virtual else { return try await loop.sleep(for: .milliseconds(Int(Self.pollInterval))) }
+        try Task.checkCancellation()
+        CommandWatch.wait(milliseconds: Self.pollInterval)
+    }
+
     /// Runs a command around a case, if there is one for the occasion.
     ///
     /// - Returns: the failure; nil if the command succeeded or there is none.
     private func run(_ occasion: CommandReport.Occasion, _ command: String?, after verdict: Verdict?, _ message: String) -> String? {
         guard let command else { return nil }
+        let began = MonotonicClock.now()
+        var report = CommandReport(occasion, attempt: attempt)
+        do throws(CommandProblem) {
+            var watch = CommandWatch(try start(occasion, command, after: verdict, message), since: began, limit: commands.timeout)
+            while !watch.step(waiting: Self.pollInterval, isStopped: stopping.isRaised) {}
+            report = watch.finished(report)
+        } catch { report.problem = error.text }
+        end(report, since: began)
+        return report.failure
+    }
+
+    private func start(
+        _ occasion: CommandReport.Occasion, _ command: String, after verdict: Verdict?, _ message: String
+    ) throws(CommandProblem) -> ShellProcess {
         let variables = [
             "BLUEBENCH_CASE": testCase, "BLUEBENCH_ATTEMPT": "\(attempt)", "BLUEBENCH_OCCASION": occasion.rawValue,
             "BLUEBENCH_REPORT": commands.report ?? "", "BLUEBENCH_VERDICT": verdict?.rawValue ?? "",
             "BLUEBENCH_MESSAGE": PlainText.escaped(message),
         ]
-        var report = CommandReport(occasion, attempt: attempt)
-        let began = MonotonicClock.now()
-        do throws(CommandProblem) {
-            let process = try ShellProcess(command, environment: variables)
-            watch(process, since: began, &report)
-        } catch { report.problem = error.text }
+        return try ShellProcess(command, environment: variables)
+    }
+
+    private func end(_ report: CommandReport, since began: Microseconds) {
+        var report = report
         report.durationMilliseconds = (MonotonicClock.now() - began).milliseconds
         reports.append(report)
         lastEnd = MonotonicClock.now()
-        return report.failure
-    }
-
-    /// Reads the output until the shell ends. After its time, or when the run is stopped, its process group gets SIGTERM, then SIGKILL.
-    private func watch(_ process: ShellProcess, since began: Microseconds, _ report: inout CommandReport) {
-        var output: [UInt8] = []
-        var (isOpen, killAt) = (true, Microseconds.never)
-        func keep(_ octets: [UInt8]) {
-            output += octets
-            guard output.count > 2 * Self.mostOutput else { return }
-            report.omitted += output.count - Self.mostOutput
-            output.removeFirst(output.count - Self.mostOutput)
-        }
-        var end = process.ended()
-        while end == nil {
-            if isOpen, let octets = process.read(waiting: Self.pollInterval) {
-                keep(octets)
-            } else {
-                // The shell has closed its output, so there is only its end to wait for.
-                isOpen = false
-                poll(nil, 0, Self.pollInterval)
-            }
-            end = process.ended()
-            let now = MonotonicClock.now()
-            if report.problem == nil, stopping.isRaised || now - began >= commands.timeout {
-                report.problem = stopping.isRaised ? "the run was stopped" : "it had not ended after \(Int(commands.timeout.seconds)) s"
-                process.signal(SIGTERM)
-                killAt = now + Self.grace
-            }
-            if now >= killAt {
-                process.signal(SIGKILL)
-                killAt = .never
-            }
-        }
-        // A process that stays in the background keeps the pipe open; only what is there now is read.
-        while isOpen, output.count < 4 * Self.mostOutput, let octets = process.read(waiting: 0), !octets.isEmpty { keep(octets) }
-        if report.problem != nil { process.signal(SIGKILL) }
-        switch end {
-        case .exited(let code) where report.problem == nil: report.exitCode = code
-        case .signalled(let number) where report.problem == nil: report.problem = "ended by signal \(number)"
-        case .exited, .signalled, nil: break
-        }
-        report.omitted += max(0, output.count - Self.mostOutput)
-        report.output = Self.text(output.suffix(Self.mostOutput))
-    }
-
-    private static func text(_ octets: ArraySlice<UInt8>) -> String {
-        String(decoding: octets, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-            .map { line in PlainText.escaped(String(line.hasSuffix("\r") ? line.dropLast() : line)) }
-            .joined(separator: "\n")
     }
 }

@@ -63,6 +63,8 @@ final class CaseBench {
     private var secrets: SecretSource
     /// Reads the product's log, at the beginning of a step.
     var readLog: () -> Void = {}
+    /// Switches the product off and on by the user's command, and returns its failure; nil without a command.
+    var switchPower: (() async throws -> String?)?
     /// Remarks about the devices for the reader of the result, collected before the first step.
     private(set) var remarks: [String] = []
 

@@ -272,6 +272,7 @@ public final class Runner {
         do {
             let bench = try factory.makeBench(for: testCase, loop: loop)
             bench.readLog = { [productLog, commands] in productLog?.read(on: loop, after: commands.lastEnd) }
+            if plan.commands.powerCycle != nil { bench.switchPower = { [commands] in try await commands.switchPower(on: loop) } }
             let observer = observer
             let run = CaseRun(
                 testCase, catalogue: plan.catalogue, bench: bench, isStopped: { [stopping] in stopping.isRaised },

@@ -50,7 +50,7 @@ struct DeviceFacts: Sendable {
     private static let flags = [
         "response", "beyond", "period", "legacy", "reference", "bonds", "servicesChange",
         "servicesStay", "security", "readvertises", "asksMTU", "asksParameters",
-        "keepsAddress", "dual", "pairs",
+        "keepsAddress", "dual", "pairs", "powerCycles",
     ]
     private static let scalars: [String: ValueShape] = [
         "address": .address, "type": .number(0...1), "mtu": .number(23...517), "data": .octets, "response": .octets,
@@ -72,7 +72,8 @@ struct DeviceFacts: Sendable {
         .list(.record(more.merging(names.map { ($0, .any) }) { first, _ in first }))
     }
 
-    init(_ description: DeviceDescription) {
+    /// - Parameter powerCycles: true if a command of the user switches the device off and on.
+    init(_ description: DeviceDescription, powerCycles: Bool = false) {
         let services = description.services
         let all = services.flatMap { service in service.characteristics.map { (service, $0) } }.filter {
             $1.isDescribed && !description.isLeftOut($1.uuid)
@@ -95,7 +96,7 @@ struct DeviceFacts: Sendable {
             "response": !(description.advertising.response ?? []).isEmpty, "beyond": beyond > 0,
             "period": description.advertising.period != nil,
             "legacy": description.advertising.isLegacy, "reference": description.isReference,
-            "bonds": description.declares.bonds ?? false,
+            "bonds": description.declares.bonds ?? false, "powerCycles": powerCycles,
             "readvertises": Self.readvertises(description) != nil,
             "servicesChange": description.declares.servicesChange ?? false,
             "servicesStay": description.declares.servicesChange == false,

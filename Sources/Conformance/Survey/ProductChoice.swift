@@ -5,7 +5,7 @@ extension RunPlan {
     ///
     /// - Returns: the numbers of the removed cases with reasons; nil if there are none.
     public mutating func chooseFor(_ description: DeviceDescription, isAccessoryOnly: Bool) -> String? {
-        let facts = DeviceFacts(description)
+        let facts = DeviceFacts(description, powerCycles: commands.powerCycle != nil)
         let prefix = Vocabulary.DeviceShape.name + "."
         let missing = Set(DeviceFacts.shape.features.map { prefix + $0 }).subtracting(facts.features)
         var (controllers, references) = (0, 0)

@@ -12,6 +12,8 @@ struct RunLength {
     static let overhead = Microseconds.milliseconds(150)
     /// The time of a few events, of measuring the interval, and of reading meanwhile.
     private static let timing = Microseconds.seconds(4)
+    /// A guess of the time until a device that was switched off and on advertises.
+    private static let powerCycle = Microseconds.seconds(5)
 
     func length(of testCase: TestCase) -> Microseconds {
         var variables = Variables()
@@ -73,6 +75,7 @@ struct RunLength {
             return connection
                 + .seconds(seconds.flatMap { (try? variables.resolve($0.value))?.asNumber } ?? 1)
         case TimeAdvertising.name: return connection + Self.timing
+        case PowerCycleDevice.name: return Self.powerCycle
         case WatchFastAdvertising.name: return .seconds(30)
         default: return .zero
         }

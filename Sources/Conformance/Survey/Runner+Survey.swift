@@ -62,7 +62,9 @@ extension Runner {
             return description
         }
         survey = result
-        if case .success(let description) = result { factory.device = DeviceFacts(description) }
+        if case .success(let description) = result {
+            factory.device = DeviceFacts(description, powerCycles: plan.commands.powerCycle != nil)
+        }
         return result
     }
 
