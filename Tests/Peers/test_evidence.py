@@ -71,7 +71,9 @@ steps:
     is: 99999
     states: Nothing is so.
 """)
-    run_bench("run", "accessory-robust/att-empty", "--cases", tmp_path / "cases", "--accessory", "thermometer", "--profile", "en18031", "--json", results, expected=1)
+    run_bench(
+        "run", "accessory-robust/att-empty", "--cases", tmp_path / "cases", "--accessory", "thermometer", "--profile", "en18031", "--json", results,
+        expected=1)
     [case] = json.loads(results.read_text())["cases"]
     assert "[en18031 GEC-6 (shall); en18031 RLM-1 (shall)]" in case["message"], case["message"]
 

@@ -85,3 +85,18 @@ def test_the_forecast_is_right_within_30_per_cent(tmp_path):
     cases = json.loads(results.read_text())["cases"]
     taken = sum(case["virtual_ms"] for case in cases if case["verdict"] == "PASS") / 1000 + RESET * len(cases)
     assert int(told[2]) == len(cases) and 0.7 <= forecast / taken <= 1.3, (told, taken)
+
+
+def test_a_product_that_is_gone_ends_the_run(tmp_path):
+    """A search for a device takes 19 s, which a run of 160 cases does not spend on each."""
+    results = tmp_path / "results.json"
+    arguments = ["--subject-port", "tcp-listen:0", "--wait-for-host", "120", "--virtual-time", "--peer", att_product.NAME, "--json", results]
+    with Process(bluebench(), "run", "accessory-att", *arguments) as bench:
+        [port] = bench.wait_for(r"waiting .*127\.0\.0\.1:(\d+)")
+        with Process(sys.executable, HERE / "att_product.py", f"virtual:127.0.0.1:{port.group(1)}", "never-back"):
+            assert bench.wait() in (1, 3)
+    document = json.loads(results.read_text())
+    searched = [case for case in document["cases"] if "was not found within" in case.get("message", "")]
+    told = "the device was not found in 5 cases in a row; it was there in accessory-att/"
+    rest = [case for case in document["cases"] if told in case.get("message", "")]
+    assert len(searched) >= 5 and len(rest) > 20 and {case["verdict"] for case in rest} == {"INCONC"}, document["cases"]

@@ -27,7 +27,7 @@ struct BenchOptions: ParsableArguments {
     var device: String?
     @Option(
         help: ArgumentHelp(
-            "Also apply the rules of a profile, a file in `profiles` beside the suites: adg-r31, adg-r17.", valueName: "name"))
+            "Also apply the rules of a profile, a file in `profiles` beside the suites: adg-r31, adg-r17, en18031.", valueName: "name"))
     var profile: String?
     @OptionGroup(title: "Pairing") var pairing: DevicePairingOptions
     @OptionGroup var store: BondOptions
