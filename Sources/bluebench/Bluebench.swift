@@ -17,8 +17,8 @@ struct Bluebench: ParsableCommand {
         discussion: "Exit codes: 0 pass, 1 fail, 2 usage, 3 bench error or INCONC without a FAIL; 128 + n: ended by the signal n.",
         version: version,
         subcommands: [
-            RunCommand.self, MergeCommand.self, EvidenceCommand.self, NewCommand.self, CheckCommand.self, SchemaCommand.self, ExplainCommand.self,
-            MutantsCommand.self, VariantsCommand.self, ExploreCommand.self,
+            RunCommand.self, MergeCommand.self, EvidenceCommand.self, NewCommand.self, CheckCommand.self, SchemaCommand.self,
+            ExplainCommand.self, MutantsCommand.self, VariantsCommand.self, ExploreCommand.self,
             ScanCommand.self, SurveyCommand.self, AdvertiseCommand.self, GATTCommand.self, L2CAPCommand.self, PairCommand.self,
             BridgeCommand.self, BondsCommand.self, DongleCommand.self, DevicesCommand.self,
             ShowCommand.self, ThroughputCommand.self, CompareCommand.self, HistoryCommand.self, LoopbackCommand.self, StartCommand.self,
