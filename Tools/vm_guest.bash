@@ -9,17 +9,18 @@ if [ -n "$accessory" ]; then
     attach $number || exit 1
     serial=$(printf '02BB%08X' $number)
     device=$(dirname "$(grep -lx "$serial" /sys/bus/usb/devices/*/serial)")
-    cd /share || exit 1
-    ./bluebench advertise "usb:$(cat "$device/idVendor"):$(cat "$device/idProduct")/$serial" --as "$accessory" >/share/accessory.txt 2>&1 &
+    "$program" advertise "usb:$(cat "$device/idVendor"):$(cat "$device/idProduct")/$serial" --as "$accessory" >/share/accessory.txt 2>&1 &
     wait_for grep -q "^advertising" /share/accessory.txt || { cat /share/accessory.txt; exit 1; }
 fi
 mkdir -p /run/dbus
 dbus-daemon --system --nopidfile --nofork >/tmp/dbus.txt 2>&1 &
+# A call costs more than the wait between two of them: the guest is emulated.
+wait_for_adapters() { for _ in $(seq 60); do has_adapters && return 0; sleep 0.5; done; echo "not in time: the adapters of BlueZ"; return 1; }
 objects() { dbus-send --system --print-reply --dest=org.bluez / org.freedesktop.DBus.ObjectManager.GetManagedObjects; }
 has_adapters() { [ "$(objects | grep -c '"org.bluez.Adapter1"')" -ge "$dongles" ]; }
 wait_for test -S /run/dbus/system_bus_socket || { cat /tmp/dbus.txt; exit 1; }
 /usr/libexec/bluetooth/bluetoothd -n >/tmp/bluetoothd.txt 2>&1 &
-wait_for has_adapters || { cat /tmp/bluetoothd.txt; exit 1; }
+wait_for_adapters || { cat /tmp/bluetoothd.txt; exit 1; }
 cd "$folder" || exit 1
 # BlueZ's tools want a terminal; they colour their output for it.
 export TERM=dumb
