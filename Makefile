@@ -43,7 +43,7 @@ $(STATIC): Makefile
 	@printf '%s\n' 'Name: libusb-1.0' 'Description: libusb, and a folder of archives' "Version: $$(pkg-config --modversion libusb-1.0)" \
 		'Libs: -L$(CURDIR)/$(STATIC) -lusb-1.0 -l:libudev.so.1' "Cflags: $$(pkg-config --cflags libusb-1.0)" >$@/libusb-1.0.pc
 
-dist: setup $(STATIC) ## build/dist: an archive, a Debian package and a Python wheel, tried in an empty Debian 12 and a new environment
+dist: setup $(STATIC) ## build/dist: an archive, a Debian package, a Python wheel and a container, tried in an empty Debian 12 and a new environment
 	PKG_CONFIG_PATH=$(CURDIR)/$(STATIC) $(DISTRIBUTE) $(BESIDE) --product bluebench
 	PKG_CONFIG_PATH=$(CURDIR)/$(STATIC) $(DISTRIBUTE) --product generate-manual
 	.ci/dist --try
@@ -88,6 +88,7 @@ bench: distributed ## speed against a plain C server, Bumble, btmon and tshark, 
 	BLUEBENCH=$(DISTRIBUTED)/release/bluebench python3 Benchmarks/decoding.py
 	BLUEBENCH=$(DISTRIBUTED)/release/bluebench .venv/bin/python Tests/Peers/bench/roundtrips.py
 	BLUEBENCH=$(DISTRIBUTED)/release/bluebench .venv/bin/python Tests/Peers/bench/scan_reports.py
+	BLUEBENCH=$(DISTRIBUTED)/release/bluebench .venv/bin/python Tests/Peers/bench/virtual_time.py
 	BLUEBENCH=$(DISTRIBUTED)/release/bluebench python3 Benchmarks/usb_loopback.py
 
 embedded: setup ## compile the codecs in Embedded Swift mode, as firmware would

@@ -9,16 +9,12 @@ import subprocess
 import sys
 import tempfile
 
-from bumble.device import Device
-from bumble.hci import Address
-from bumble.transport.tcp_client import open_tcp_client_transport
-
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 # The package of this checkout, also for programs that a test starts.
 sys.path.insert(0, str(ROOT / "Python"))
 
-from bluebench import Air, process, virtualtime  # noqa: E402
+from bluebench import Air, Dongle, process, virtualtime  # noqa: E402
 
 NO_SUITES = {"mutants", "procedures", "profiles", "variants"}
 """Folders beside the suites without cases."""
@@ -138,15 +134,9 @@ def rootcanal(count=2):
 
 @contextlib.asynccontextmanager
 async def host(port, name, address, power_on=True):
-    """A Bumble host on the controller that listens on `port`."""
-    transport = await (virtualtime.open_transport if virtual_loop() else open_tcp_client_transport)(f"127.0.0.1:{port}")
-    try:
-        device = Device.with_hci(name, Address(address), transport.source, transport.sink)
-        if power_on:
-            await device.power_on()
+    """A Bumble host on the controller that listens on `port`; of a program of ours, or another one."""
+    async with Dongle(0, port, "", virtual_loop() is not None).host(name, address, power_on) as device:
         yield device
-    finally:
-        await transport.close()
 
 
 class Inbox:

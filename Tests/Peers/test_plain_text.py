@@ -1,6 +1,5 @@
 """External text from the air, from captures and from case files cannot move the cursor, forge lines or reach a page unescaped."""
 
-import asyncio
 import re
 import struct
 
@@ -8,7 +7,7 @@ import pytest
 from bumble.core import AdvertisingData
 from bumble.hci import OwnAddressType
 
-from support import ROOT, bluebench, dongles, host, run_bench
+from support import host, run_bench, run_beside
 
 NASTY = "\x1b]0;own\x07\x1b[31m\x9b2J\nPASS    fake/line\u202e"
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -19,16 +18,14 @@ def assert_plain(text):
     assert not re.search(r"^PASS    fake", text, re.M)
 
 
-async def test_a_name_from_the_air():
-    with dongles(2) as (near, far):
-        async with host(far, "nasty", "C0:B1:BE:00:00:07") as peer:
-            await peer.start_advertising(
-                auto_restart=True, own_address_type=OwnAddressType.RANDOM,
-                advertising_data=bytes(AdvertisingData([(AdvertisingData.SHORTENED_LOCAL_NAME, NASTY.encode()[:26])])))
-            scan = await asyncio.create_subprocess_exec(
-                bluebench(), "scan", f"tcp:127.0.0.1:{near}", "--count", "1", "--passive", stdout=asyncio.subprocess.PIPE, cwd=ROOT)
-            output, _ = await scan.communicate()
-    text = output.decode()
+@pytest.mark.virtual_time
+async def test_a_name_from_the_air(ports):
+    near, far = ports
+    async with host(far, "nasty", "C0:B1:BE:00:00:07") as peer:
+        await peer.start_advertising(
+            auto_restart=True, own_address_type=OwnAddressType.RANDOM,
+            advertising_data=bytes(AdvertisingData([(AdvertisingData.SHORTENED_LOCAL_NAME, NASTY.encode()[:26])])))
+        text = (await run_beside("scan", near, "--count", "1", "--passive")).stdout
     assert "\\u{1B}]0;own\\u{7}" in text
     assert_plain(text)
 

@@ -207,6 +207,9 @@ def main():
         shutil.copy(file, os.path.join(share, "scripts"))
     shutil.copy(options.bluebench, os.path.join(share, "bluebench"))
     shutil.copytree(os.path.join(HERE, "..", "..", "Conformance"), os.path.join(share, "Conformance"))
+    # The guest has this machine's root: the examples are where they are.
+    with open(os.path.join(share, "checkout"), "w") as checkout:
+        checkout.write(os.path.realpath(os.path.join(HERE, "..", "..")))
     try:
         install_packages()
         image, version, modules = fetch_kernel(work)
