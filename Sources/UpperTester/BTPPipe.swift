@@ -6,11 +6,17 @@ import Transport
 /// A stream of octets to the other end of the Bluetooth Test Protocol.
 public protocol BTPPipe: AnyObject {
     var name: String { get }
+    /// True if an earlier user has received something: the other end does not report again that it is ready.
+    var hasDelivered: Bool { get }
     /// Starts delivery; both closures are called on the loop.
     func open(received: @escaping ([UInt8]) -> Void, ended: @escaping (TransportError) -> Void) throws(TransportError)
     /// Sends octets; those of a message are one write.
     func send(_ octets: [UInt8])
     func close()
+}
+
+extension BTPPipe {
+    public var hasDelivered: Bool { false }
 }
 
 /// A pipe over a socket or a serial line.

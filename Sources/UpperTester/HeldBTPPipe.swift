@@ -5,6 +5,7 @@ public final class HeldBTPPipe: BTPPipe {
     public var name: String { inner.name }
     private let inner: any BTPPipe
     private var isOpen = false
+    public private(set) var hasDelivered = false
     private var failure: TransportError?
     private var received: ([UInt8]) -> Void = { _ in }
     private var ended: (TransportError) -> Void = { _ in }
@@ -17,7 +18,10 @@ public final class HeldBTPPipe: BTPPipe {
         guard !isOpen else { return }
         isOpen = true
         try inner.open(
-            received: { [weak self] in self?.received($0) },
+            received: { [weak self] octets in
+                self?.hasDelivered = true
+                self?.received(octets)
+            },
             ended: { [weak self] reason in
                 self?.failure = reason
                 self?.ended(reason)

@@ -117,6 +117,8 @@ final class CaseBench {
             _ = end.takeReordering()
             try await probe(end)
         }
+        // The controller of a foreign host cannot be asked: a host that lacks a feature refuses the upper tester's command.
+        if kind == .host, ends[.subject] == nil { features.formUnion(Features.names.union(Features.commands).map { "subject.\($0)" }) }
         // Without a tester, cases use an address that no device has.
         if ends[.tester] == nil {
             addresses[.tester] = .record(CaseRecord([("address", .text("C0:B1:BE:00:00:FE")), ("type", .number(1))]))

@@ -38,6 +38,7 @@ final class UpperTesterLink {
     ///
     /// An upper tester that was ready before the connection reports nothing; one that answers is ready.
     func start() async throws -> (address: BDADDR, isRandom: Bool) {
+        isReady = pipe.hasDelivered
         do {
             try pipe.open(received: { [weak self] in self?.receive($0) }, ended: { [weak self] in self?.end("left: \($0)") })
         } catch { throw failure("cannot be reached: \(error)") }

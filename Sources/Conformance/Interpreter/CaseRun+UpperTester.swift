@@ -19,7 +19,7 @@ extension CaseRun {
             record[BTPAnswer.error] = .number(0)
         case .refused(let error, let frame):
             record = CaseRecord([(BTPAnswer.error, .number(Int(frame.data.first ?? 0)))])
-            guard case .fields = command.answer else {
+            guard command.asksForError else {
                 if error == .unknownCommand { throw StepFailure(.limitation, "the upper tester has no \(command.name)") }
                 throw StepFailure(.precondition, "the upper tester refuses \(command.name): \(error.map { "\($0)" } ?? "no known reason")")
             }
@@ -46,6 +46,14 @@ extension CaseRun {
             let upper = bench.upperTester, await !upper.isAlive()
         else { return failure }
         return StepFailure(.environment, failure.message + "; its upper tester does not answer any more, so this says nothing")
+    }
+}
+
+extension Command {
+    /// True if the expected answer names the error, which a refusal has instead of the fields of the response.
+    fileprivate var asksForError: Bool {
+        guard case .fields(let fields) = answer else { return false }
+        return fields.contains { $0.name == BTPAnswer.error }
     }
 }
 
