@@ -232,6 +232,20 @@ async def test_our_program_shares_the_world(ports):
             await peripheral.start_advertising(advertising_data=hosts.NAME, advertising_interval_min=20, advertising_interval_max=20)
 
 
+def test_our_programs_share_a_world_over_unix_sockets(tmp_path):
+    """An accessory without --seconds has no timer, and ends with its air."""
+    from support import bluebench, run_bench
+    place = tmp_path / "hci"
+    with Process(bluebench(), "dongle", "--unix", place, "--count", 2, "--virtual-time") as server:
+        server.wait_for(r"^unix:", 2)
+        with Process(bluebench(), "advertise", f"unix:{place},virtual-time=2", "--as", "heart-rate") as accessory:
+            [found] = accessory.wait_for(r"advertising .* at (\S+)")
+            told = run_bench("gatt", f"unix:{place}.1,virtual-time", "--peer", found[1], "--bonds", "none").stdout
+            assert "Heart Rate" in told and accessory.running()
+            server.stop()
+            assert accessory.wait() == 3 and accessory.text.count("\n") == 1, accessory.text
+
+
 # Clients that violate the protocol: the run ends with one sentence and exit code 3.
 
 def wire(port, name=b"x", clients=1):
