@@ -31,8 +31,17 @@ public struct RunPlan: Sendable {
     /// The user's labels of the run, including `build`, the tested build.
     public var labels: [String: String] = [:]
 
+    /// True for the trial of one case, which makes no report about commands.
+    private(set) var isTrial = false
+
     /// The cases that the user has named one by one.
     private(set) var named: Set<String> = []
+
+    /// The trial of one case.
+    init(trying testCase: TestCase, catalogue: Catalogue, setup: BenchSetup) {
+        (self.catalogue, self.setup, cases) = (catalogue, setup, [testCase])
+        (isTrial, named) = (true, [testCase.id])
+    }
 
     /// - Parameters:
     ///   - filters: ids, suites, or parts of ids with `*`; empty for all cases.

@@ -139,7 +139,7 @@ public final class Runner {
         result.isInterrupted = stopping.isRaised
         result.ending = result.cases.contains(where: \.isNotRun) || stopping.isRaised ? reasonNotToRun : nil
         result.product = namedProduct
-        if let claimed { result.scorecard = CommandScorecard(plan.catalogue, result.cases, claimed: claimed) }
+        if let claimed, !plan.isTrial { result.scorecard = CommandScorecard(plan.catalogue, result.cases, claimed: claimed) }
         return result
     }
 

@@ -25,7 +25,7 @@ public struct GeneratedResult: Sendable {
 public struct GeneratedTrial: Sendable {
     /// A case with its packets without a defect.
     private struct Base: Sendable {
-        var id: String
+        var testCase: TestCase
         var isPassed: Bool
         var duration: Double
         var samples: PacketSamples
@@ -51,11 +51,11 @@ public struct GeneratedTrial: Sendable {
 
     private static func base(_ testCase: TestCase, _ catalogue: Catalogue, _ seed: UInt64) throws -> Base {
         var samples = PacketSamples([])
-        let result = try Self.run(testCase.id, Fault(), catalogue, seed) { samples = PacketSamples($0) }
+        let result = try Self.run(testCase, Fault(), catalogue, seed) { samples = PacketSamples($0) }
         var reading = FieldReading()
         reading.read(testCase, catalogue)
         return Base(
-            id: testCase.id, isPassed: result.verdict == .pass, duration: result.virtualMilliseconds, samples: samples, reading: reading)
+            testCase: testCase, isPassed: result.verdict == .pass, duration: result.virtualMilliseconds, samples: samples, reading: reading)
     }
 
     /// Runs mutants on several threads.
@@ -83,9 +83,10 @@ public struct GeneratedTrial: Sendable {
         }
         guard !occasions.isEmpty else { return GeneratedResult(mutant: mutant, outcome: .noOccasion, occasions: 0) }
         for base in occasions {
-            let result = try Self.run(base.id, mutant.fault, catalogue, seed)
+            let result = try Self.run(base.testCase, mutant.fault, catalogue, seed)
             guard result.verdict == .fail, result.failedStep?.requirement != nil else { continue }
-            return GeneratedResult(mutant: mutant, outcome: .killed(by: base.id, message: result.message), occasions: occasions.count)
+            return GeneratedResult(
+                mutant: mutant, outcome: .killed(by: base.testCase.id, message: result.message), occasions: occasions.count)
         }
         return GeneratedResult(mutant: mutant, outcome: .survived, occasions: occasions.count)
     }
@@ -104,12 +105,12 @@ public struct GeneratedTrial: Sendable {
     }
 
     private static func run(
-        _ id: String, _ fault: Fault, _ catalogue: Catalogue, _ seed: UInt64, onPackets: (([Observation]) -> Void)? = nil
+        _ testCase: TestCase, _ fault: Fault, _ catalogue: Catalogue, _ seed: UInt64, onPackets: (([Observation]) -> Void)? = nil
     ) throws -> CaseResult {
         let setup = BenchSetup(tester: .virtual, subject: .virtual, seed: seed)
-        let plan = try RunPlan(catalogue: catalogue, setup: setup, filters: [id])
+        let plan = RunPlan(trying: testCase, catalogue: catalogue, setup: setup)
         let runner = Runner(plan, recorder: try Recorder(path: nil), fault: fault)
         runner.onPackets = onPackets
-        return try runner.run().cases.first ?? CaseResult(id: id, title: "", verdict: .error)
+        return try runner.run().cases.first ?? CaseResult(id: testCase.id, title: "", verdict: .error)
     }
 }

@@ -95,7 +95,7 @@ public struct MutantTrial {
 
     private func run(_ testCase: TestCase, _ fault: Fault) throws -> CaseResult {
         let setup = BenchSetup(tester: .virtual, subject: .virtual, seed: seed)
-        let plan = try RunPlan(catalogue: catalogue, setup: setup, filters: [testCase.id])
+        let plan = RunPlan(trying: testCase, catalogue: catalogue, setup: setup)
         let runner = Runner(plan, recorder: try Recorder(path: nil), fault: fault)
         return try runner.run().cases.first ?? CaseResult(id: testCase.id, title: "", verdict: .error)
     }
