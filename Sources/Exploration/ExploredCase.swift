@@ -2,8 +2,8 @@ import Packets
 
 /// The text of a case that takes one path and states the violated invariant.
 ///
-/// Instants and the state of both sides cannot be read over HCI: for `sidesAgree`, `nothingLeft`, `instantAhead` and `oneInstant` the case
-/// checks only that data passes and the link lives. It has no host that accepts connection parameters.
+/// Instants and the state of both sides cannot be read over HCI: for `sidesAgree`, `nothingLeft`, `instantAhead`, `oneInstant` and
+/// `oneAtATime` the case checks only that data passes and the link lives. It has no host that accepts connection parameters.
 public struct ExploredCase {
     public var path: ExploredPath
     public var violation: Violation

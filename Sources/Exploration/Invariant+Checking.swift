@@ -4,7 +4,7 @@ import Simulation
 extension PathOutcome {
     /// The violated invariants, those first that explain others.
     func violations(of path: ExploredPath) -> [Violation] {
-        rejections(path) + encryption() + instants() + life(path) + ends(path) + agreement(path) + data(path) + remains()
+        rejections(path) + encryption() + overlaps() + instants() + life(path) + ends(path) + agreement(path) + data(path) + remains()
     }
 
     private func life(_ path: ExploredPath) -> [Violation] {

@@ -13,6 +13,7 @@ public enum Invariant: String, CaseIterable, Sendable, Codable {
     case instantAhead = "instant-ahead"
     case oneInstant = "one-instant"
     case encryptionAlone = "encryption-alone"
+    case oneAtATime = "one-at-a-time"
 
     /// The requirement.
     public var statement: String {
@@ -29,6 +30,7 @@ public enum Invariant: String, CaseIterable, Sendable, Codable {
         case .instantAhead: "An instant is at least six connection events ahead."
         case .oneInstant: "At most one instant is pending."
         case .encryptionAlone: "While encryption starts or pauses, only its own PDUs and LL_TERMINATE_IND are sent."
+        case .oneAtATime: "A device begins no procedure while another that it has begun awaits an answer."
         }
     }
 
@@ -43,6 +45,7 @@ public enum Invariant: String, CaseIterable, Sendable, Codable {
         case .rejectionRight, .rejectionTold, .oneInstant: "Core Vol 6, Part B, 5.3"
         case .instantAhead: "Core Vol 6, Part B, 5.5"
         case .encryptionAlone: "Core Vol 6, Part B, 5.1.3"
+        case .oneAtATime: "Core Vol 6, Part B, 5"
         }
     }
 }

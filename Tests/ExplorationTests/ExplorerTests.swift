@@ -73,6 +73,13 @@ import Timing
         Row(mutant: "instant-late", subject: .central, requests: [.phy, .parameters], invariant: .linkLives),
         Row(mutant: "data-while-starting", subject: .central, requests: [.encryption, .data], invariant: .encryptionAlone),
         Row(mutant: "termination-unsent", subject: .central, requests: [.termination, .data], invariant: .linkLives),
+        Row(mutant: "collision-served", subject: .central, requests: [.phy, .channelMap], invariant: .oneInstant),
+        Row(mutant: "rejection-clears-instant", subject: .peripheral, requests: [.phy, .channelMap], invariant: .sidesAgree),
+        Row(mutant: "rejection-leaves-timeout", subject: .peripheral, requests: [.phy, .channelMap], invariant: .linkLives),
+        Row(mutant: "answers-during-encryption", subject: .central, requests: [.phy, .encryption], invariant: .encryptionAlone),
+        Row(mutant: "begins-during-encryption", subject: .peripheral, requests: [.phy, .encryption], invariant: .encryptionAlone),
+        Row(mutant: "extended-rejection-ignored", subject: .peripheral, requests: [.phy, .channelMap], invariant: .endsOnce),
+        Row(mutant: "requests-ignored-before-instant", subject: .central, requests: [.features, .channelMap], invariant: .endsOnce),
         Row(mutant: "never-retransmits", subject: .central, requests: [.data, .features], invariant: .dataArrives, losesPackets: true),
     ]
 

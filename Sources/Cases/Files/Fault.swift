@@ -43,7 +43,7 @@ public struct Fault: Sendable, Hashable {
         case answer
         /// A command before the controller executes it.
         case command
-        /// A PDU of ATT or L2CAP signalling before the host processes it.
+        /// A control PDU before the controller processes it, or a PDU of ATT, SMP or L2CAP signalling before the host does.
         case received
     }
 
@@ -54,7 +54,7 @@ public struct Fault: Sendable, Hashable {
         case fields([Edit])
         /// Replaces the PDU with another one.
         case replace(String, [Operand.Entry])
-        /// Adds an event that copies some fields of the first.
+        /// Adds an event or control PDU that copies some fields of the first.
         case follow(String, [Operand.Entry], carrying: [String])
         case delay(events: Int)
         /// Sends the packet after the next one.

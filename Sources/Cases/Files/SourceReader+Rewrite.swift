@@ -44,7 +44,7 @@ extension SourceReader {
         switch target {
         case .sent: layer != .hciCommands && !Set<Layer>.data.contains(layer)
         case .answer, .command: layer == .hciCommands
-        case .received: Set<Layer>.fixedChannels.contains(layer)
+        case .received: Set<Layer>.fixedChannels.contains(layer) || layer == .llControl || layer == .lmp
         }
     }
 

@@ -57,7 +57,7 @@ final class SimulatedWorld {
         var configuration = ControllerConfiguration(address: Self.address(of: side))
         configuration.profile = .dual
         conduct.apply(to: &configuration)
-        for rule in rewrites { if let rewrite = try FaultRules.controllerRewrite(rule) { configuration.quirks.rewrites.append(rewrite) } }
+        try FaultRules.add(rewrites, to: &configuration.quirks)
         return configuration
     }
 

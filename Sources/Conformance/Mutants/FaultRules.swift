@@ -6,11 +6,21 @@ import Simulation
 
 /// Conversion of a fault's rules and quirks for the subject's controller and host.
 enum FaultRules {
+    /// Adds the rules about PDUs that controllers process to the quirks of a controller.
+    static func add(_ rules: [Fault.Rewrite], to quirks: inout ControllerQuirks) throws {
+        for rule in rules {
+            guard let rewrite = try controllerRewrite(rule) else { continue }
+            if rule.target == .received { quirks.receivedRewrites.append(rewrite) } else { quirks.rewrites.append(rewrite) }
+        }
+    }
+
     /// Returns the rule of a controller's taps; nil for a rule about a PDU that controllers do not process.
     static func controllerRewrite(_ rule: Fault.Rewrite) throws -> PacketRewrite? {
-        let isCommand = rule.target == .command || rule.target == .answer
-        let layers = PacketRewrite.controllerLayers.filter { ($0 == .hciCommands) == isCommand }
-        return rule.target == .received ? nil : try rewrite(rule, layers)
+        switch rule.target {
+        case .received: try rewrite(rule, PacketRewrite.controlLayers)
+        case .command, .answer: try rewrite(rule, [.hciCommands])
+        case .sent: try rewrite(rule, PacketRewrite.controllerLayers.filter { $0 != .hciCommands })
+        }
     }
 
     /// Returns the host's quirks, with the rules about PDUs that hosts process.
@@ -32,7 +42,7 @@ enum FaultRules {
         let layer = declaration.layer
         do {
             let fields = rule.target == .answer ? answerFields(declaration) : declaration.fields
-            let effect = try effect(rule, fields)
+            let effect = try effect(rule, fields, layer)
             var rewrite =
                 try rule.target == .answer
                 ? PacketRewrite(answersTo: rule.pdu, effect, rule.occurrences) : PacketRewrite(layer, rule.pdu, effect, rule.occurrences)
@@ -62,14 +72,17 @@ enum FaultRules {
         command.returns ?? PDUCatalog.declaration(layer: .hciEvents, name: "Command_Status")?.fields ?? []
     }
 
-    private static func effect(_ rule: Fault.Rewrite, _ fields: [FieldDeclaration]) throws -> PacketRewrite.Effect {
+    private static func effect(_ rule: Fault.Rewrite, _ fields: [FieldDeclaration], _ layer: Layer) throws -> PacketRewrite.Effect {
         switch rule.change {
         case .drop: .drop
         case .duplicate: .duplicate
         case .delay(let events): .delay(.milliseconds(30) * events)
         case .fields(let edits): .change(try edits.map { try fieldChange($0, fields) })
         case .replace(let name, let entries): .replace(try PDUCodec.encode(name, try values(entries)))
-        case .follow(let name, let entries, let names): .follow(try PDUCodec.event(name, try values(entries)), carrying: names)
+        case .follow(let name, let entries, let names):
+            .follow(
+                PacketRewrite.controlLayers.contains(layer)
+                    ? try PDUCodec.encode(name, try values(entries)) : try PDUCodec.event(name, try values(entries)), carrying: names)
         case .swap: .swap
         case .answer(let form): .answer(PacketRewrite.AnswerForm(rawValue: form) ?? .both)
         case .pretend: .pretend

@@ -6,6 +6,8 @@ import Packets
 public struct PacketRewrite: Sendable {
     /// Layers of a controller's taps: PDUs sent on the air, events and ACL data to the host, and commands before they are executed.
     public static let controllerLayers: [Layer] = [.llControl, .lmp, .hciEvents, .hciCommands, .hciData]
+    /// Layers of a controller's taps for PDUs received from the peer.
+    public static let controlLayers: [Layer] = [.llControl, .lmp]
     /// Layers of a host's taps.
     public static let hostLayers: [Layer] = [.att, .smp, .l2capSignaling]
 
@@ -25,7 +27,7 @@ public struct PacketRewrite: Sendable {
         case delay(Microseconds)
         /// Send it after the next matching packet.
         case swap
-        /// Send an event with these octets right after it, with the named fields copied from the packet.
+        /// Send an event or control PDU with these octets right after it, with the named fields copied from the packet.
         case follow([UInt8], carrying: [String])
         /// Answer a command with these events instead of the correct one.
         case answer(AnswerForm)
@@ -163,9 +165,9 @@ public struct PacketRewrite: Sendable {
 
     func follower(_ octets: [UInt8], of bytes: [UInt8], _ names: [String]) -> [UInt8] {
         let first = DynamicPDU(layer: layer, bytes: bytes)
-        var next = DynamicPDU(layer: .hciEvents, bytes: octets)
+        var next = DynamicPDU(layer: layer == .hciData ? .hciEvents : layer, bytes: octets)
         next.apply(names.compactMap { name in first[name].map { FieldChange(name, .value($0)) } })
-        return (try? next.bytes()) ?? octets
+        return inTransaction(of: bytes, (try? next.bytes()) ?? octets)
     }
 
     func answers(_ bytes: [UInt8], as form: AnswerForm) -> [[UInt8]] {

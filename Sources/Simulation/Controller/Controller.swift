@@ -54,7 +54,7 @@ final class Controller {
         rows = CommandIndex(table)
         var clockRandom = RandomSource(seed: seed, label: "native clock \(identifier.rawValue)")
         clock = NativeClock(&clockRandom)
-        rewriter = PacketRewriter(configuration.quirks.rewrites)
+        rewriter = PacketRewriter(configuration.quirks)
         random = RandomSource(seed: seed, label: "controller \(identifier.rawValue)")
         secrets = radio.air.secrets(of: "controller \(identifier.rawValue)")
         commandTimer = AirTimer(on: radio.air.loop) { [unowned self] in runNextCommand() }

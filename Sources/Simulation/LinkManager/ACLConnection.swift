@@ -89,7 +89,7 @@ final class ACLConnection {
         for output in outputs {
             guard !isClosed else { return }
             switch output {
-            case .send(let pdu): sendAsRuled(pdu)
+            case .send(let pdu), .announce(let pdu): sendAsRuled(pdu)
             case .changed(.baseband(let change)): transport.apply(change)
             case .changed: break
             case .report(let report): tell(report)
@@ -167,12 +167,23 @@ final class ACLConnection {
 
 extension ACLConnection: LinkTransportDelegate {
     func transport(_ transport: any LinkTransport, received lmp: [UInt8]) {
-        guard let message = LMPMessage(lmp) else { return }
-        guard let delay = delegate?.linkManagerSettings(for: state.peer).delay, delay > .zero else { return take(message) }
-        loop.schedule(after: delay) { [weak self] in self?.take(message) }
+        guard let delay = delegate?.linkManagerSettings(for: state.peer).delay, delay > .zero else { return takeAsRuled(lmp) }
+        loop.schedule(after: delay) { [weak self] in self?.takeAsRuled(lmp) }
     }
 
     private func take(_ message: LMPMessage) { run { $0.received(message, message.header, at: $1, &$2) } }
+
+    private func take(lmp bytes: [UInt8]) { if let message = LMPMessage(bytes) { take(message) } }
+
+    /// Handles a received message, changed by the controller's packet rules.
+    private func takeAsRuled(_ bytes: [UInt8]) {
+        guard let rewriter = delegate?.rewriter, rewriter.isAboutReceived else { return take(lmp: bytes) }
+        rewriter.passReceived(.lmp, bytes) {
+            take(lmp: $0)
+        } later: { [loop] bytes, delay in
+            loop.schedule(after: delay) { [weak self] in self?.take(lmp: bytes) }
+        }
+    }
 
     func transportAcknowledged(_ transport: any LinkTransport, lmp: [UInt8]) {
         var reader = ByteReader(lmp.span.bytes)

@@ -37,17 +37,11 @@ protocol ControlLayer {
     /// The PDU that reports an unknown opcode; nil if the PDU is itself a response, so that two confused devices do not answer each other
     /// forever.
     static func unknown(_ opcode: Opcode, _ context: Context) -> PDU?
-    /// Notes the number of PDUs sent so far in the current step; an instant has to be later by these.
-    static func sent(_ count: Int, in context: inout Context)
     /// Applies a change.
     ///
     /// - Parameter instant: the instant that the change waited for; nil if it needed none.
     /// - Returns: true if the link state differs from before, and the reports for the host.
     static func apply(_ change: Change, at instant: Int?, to context: inout Context) -> (isChanged: Bool, reports: [Report])
-}
-
-extension ControlLayer {
-    static func sent(_ count: Int, in context: inout Context) {}
 }
 
 enum ProcedureInitiator {
@@ -95,6 +89,8 @@ enum ProcedureEvent<Layer: ControlLayer> {
 /// Output of a procedure; the actions are executed in order.
 enum ProcedureAction<Layer: ControlLayer> {
     case send(Layer.PDU)
+    /// Sends a PDU that names an instant, and schedules the change for it. The instant is postponed if the PDU is sent late.
+    case announce(Layer.PDU, Layer.Change, instant: Int)
     /// Schedules a change for an instant.
     case schedule(Layer.Change, instant: Int)
     /// Applies a change now.

@@ -9,6 +9,8 @@ struct ProcedureEngine<Layer: ControlLayer> {
     /// An action for the link.
     enum Output {
         case send(Layer.PDU)
+        /// Send a PDU with the instant of a change; its first transmission has to be reported to `announces(noEarlierThan:)`.
+        case announce(Layer.PDU)
         /// The link state has changed.
         case changed(Layer.Change)
         case report(Layer.Report)
@@ -28,6 +30,8 @@ struct ProcedureEngine<Layer: ControlLayer> {
         var change: Layer.Change
         /// Number of the procedure that scheduled the change.
         var number: Int
+        /// True until the PDU that names the instant is sent.
+        var isUnannounced = false
     }
 
     private var running: [Running] = []
@@ -38,17 +42,25 @@ struct ProcedureEngine<Layer: ControlLayer> {
     private var outputs: [Output] = []
     private var lastNumber = 0
     private let instantOffset: Int
+    private let faults: ProcedureFaults
+    /// Deadline that a rejected procedure has left, as an injected fault.
+    private var leftDeadline: Microseconds?
 
     /// Maximum number of concurrent procedures of the peer.
     static var capacity: Int { 16 }
 
-    /// - Parameter instantOffset: events after its instant at which a change is applied; 0 unless a fault is injected.
-    init(instantOffset: Int = 0) { self.instantOffset = instantOffset }
+    /// - Parameters:
+    ///   - instantOffset: events after its instant at which a change is applied; 0 unless a fault is injected.
+    ///   - faults: injected faults.
+    init(instantOffset: Int = 0, faults: ProcedureFaults = []) { (self.instantOffset, self.faults) = (instantOffset, faults) }
 
     // MARK: Queries
 
     /// Next deadline at which the link must call `timedOut`.
-    var deadline: Microseconds? { running.lazy.compactMap(\.deadline).min() }
+    var deadline: Microseconds? {
+        let next = running.lazy.compactMap(\.deadline).min()
+        return leftDeadline.map { min($0, next ?? $0) } ?? next
+    }
     /// Instant of the next change.
     var nextInstant: Int? { pending.lazy.map(\.instant).min() }
     /// True while data PDUs must wait.
@@ -116,11 +128,28 @@ struct ProcedureEngine<Layer: ControlLayer> {
         tellAll(.acknowledgementSent, at: now, &context)
     }
 
+    /// Postpones the change whose PDU is about to be sent for the first time, if its instant is too early by now.
+    ///
+    /// - Parameter instant: the earliest instant that the PDU may name.
+    /// - Returns: the number of events by which the instant is later.
+    mutating func announces(noEarlierThan instant: Int) -> Int {
+        guard let index = pending.firstIndex(where: \.isUnannounced) else { return 0 }
+        pending[index].isUnannounced = false
+        let delay = max(0, instant - (pending[index].instant - instantOffset))
+        pending[index].instant += delay
+        return delay
+    }
+
+    /// Takes the instant of a change as it is, because its PDU passes a fault that delays or replaces it.
+    mutating func announced() -> [Output] {
+        _ = announces(noEarlierThan: 0)
+        return []
+    }
+
     /// Applies the first change that is due by `instant`; nil if none is due.
     mutating func reachInstant(_ instant: Int, at now: Microseconds, _ context: inout Layer.Context) -> [Output]? {
-        guard let first = pending.indices.min(by: { pending[$0].instant < pending[$1].instant }), pending[first].instant <= instant else {
-            return nil
-        }
+        let indices = pending.indices.filter { !pending[$0].isUnannounced && pending[$0].instant <= instant }
+        guard let first = indices.min(by: { pending[$0].instant < pending[$1].instant }) else { return nil }
         let due = pending.remove(at: first)
         let isChanged = apply(due.change, at: due.instant, &context)
         if let index = running.firstIndex(where: { $0.number == due.number }) {
@@ -131,7 +160,9 @@ struct ProcedureEngine<Layer: ControlLayer> {
 
     /// Handles an expired procedure response timeout. Core Vol 6, Part B, 5.2.
     mutating func timedOut(at now: Microseconds, _ context: inout Layer.Context) -> [Output] {
-        guard let index = running.firstIndex(where: { $0.deadline.map { $0 <= now } ?? false }) else { return [] }
+        guard let index = running.firstIndex(where: { $0.deadline.map { $0 <= now } ?? false }) else {
+            return leftDeadline.map { $0 <= now } ?? false ? [.disconnect(.lmpResponseTimeout)] : []
+        }
         running[index].deadline = nil
         if !give(.timedOut, to: index, at: now, &context) { outputs.append(.disconnect(.lmpResponseTimeout)) }
         return takeOutputs()
@@ -143,6 +174,7 @@ struct ProcedureEngine<Layer: ControlLayer> {
         waiting.removeAll()
         pending.removeAll()
         deferred.removeAll()
+        leftDeadline = nil
     }
 
     // MARK: Routing
@@ -152,9 +184,10 @@ struct ProcedureEngine<Layer: ControlLayer> {
         let initiator = Layer.initiator(of: message, context)
         let refusal = Layer.refusal(in: message)
         let event = refusal.map { ProcedureEvent<Layer>.refused($0) } ?? .message(message)
+        if refusal != nil { spoilRejection(at: now) }
         if let exclusive {
             if give(event, to: exclusive, at: now, &context) { return }
-            if refusal == nil, keeps(message, opcode, from: exclusive, context) { return }
+            if refusal == nil, !faults.contains(.answersBesideEncryption), keeps(message, opcode, from: exclusive, context) { return }
         }
         if !offer(event, to: initiator, at: now, &context), refusal == nil { respond(to: message, opcode, at: now, &context) }
     }
@@ -212,6 +245,7 @@ struct ProcedureEngine<Layer: ControlLayer> {
         switch Layer.response(to: message, context) {
         case .unknown: answerUnknown(opcode, context)
         case .reject(let reason): reject(opcode, reason, context)
+        case .begin where faults.contains(.ignoresRequestsBeforeInstants) && !pending.isEmpty: break
         case .begin(let procedure):
             if let reason = collision(of: procedure.kind, context) { return reject(opcode, reason, context) }
             guard running.count < Self.capacity, begin(procedure, .remote, .message(message), at: now, &context) else {
@@ -233,7 +267,7 @@ struct ProcedureEngine<Layer: ControlLayer> {
     /// Error code for a procedure of the peer that collides with a running one. In a collision with a local procedure, the device that
     /// prevails rejects; the other serves the peer's procedure, and its own is rejected.
     private func collision(of kind: Layer.Kind, _ context: Layer.Context) -> ErrorCode? {
-        guard !Layer.collisions.indicated.contains(kind) else { return nil }
+        guard !Layer.collisions.indicated.contains(kind), !faults.contains(.rejectsNoCollision) else { return nil }
         let prevails = Layer.prevails(context)
         for side in [.local, .remote] as [ProcedureInitiator] where side == .remote || prevails {
             for other in running where other.initiator == side {
@@ -251,9 +285,18 @@ struct ProcedureEngine<Layer: ControlLayer> {
 
     /// True if a local procedure may start: one at a time, and not beside an incompatible one of the peer.
     private func mayStart(_ kind: Layer.Kind) -> Bool {
-        if Layer.collisions.exclusive.contains(kind) { return running.isEmpty }
-        return exclusive == nil
-            && running.allSatisfy { $0.initiator == .remote && Layer.collisions.reason(against: kind, beside: $0.procedure.kind) == nil }
+        if Layer.collisions.exclusive.contains(kind) { return running.isEmpty || faults.contains(.encryptsBesideOthers) }
+        return running.allSatisfy { item in
+            guard !Layer.collisions.exclusive.contains(item.procedure.kind) else { return faults.contains(.startsBesideEncryption) }
+            return item.initiator == .remote
+                && (faults.contains(.startsBesideServed) || Layer.collisions.reason(against: kind, beside: item.procedure.kind) == nil)
+        }
+    }
+
+    /// Injects the faults about rejections.
+    private mutating func spoilRejection(at now: Microseconds) {
+        if faults.contains(.rejectionClearsInstants) { pending.removeAll() }
+        if faults.contains(.rejectionLeavesTimeout) { leftDeadline = now + Layer.responseTimeout }
     }
 
     // MARK: Running
@@ -281,12 +324,14 @@ struct ProcedureEngine<Layer: ControlLayer> {
     private mutating func give(
         _ event: ProcedureEvent<Layer>, to index: Int, at now: Microseconds, _ context: inout Layer.Context
     ) -> Bool {
-        Layer.sent(outputs.count { if case .send = $0 { true } else { false } }, in: &context)
         guard let actions = running[index].procedure.handle(event, context) else { return false }
         let number = running[index].number
         for action in actions {
             switch action {
             case .send(let pdu): outputs.append(.send(pdu))
+            case .announce(let pdu, let change, let instant):
+                outputs.append(.announce(pdu))
+                pending.append(PendingChange(instant: instant + instantOffset, change: change, number: number, isUnannounced: true))
             case .schedule(let change, let instant):
                 pending.append(PendingChange(instant: instant + instantOffset, change: change, number: number))
             case .change(let change): _ = apply(change, at: nil, &context)
@@ -321,6 +366,9 @@ struct ProcedureEngine<Layer: ControlLayer> {
     /// Restarts the response timeout after a step of a procedure. While the link is being terminated, only the termination procedure is
     /// timed.
     private mutating func watch(_ number: Int, at now: Microseconds, _ context: Layer.Context) {
+        if faults.contains(.sharesTimeout) {
+            for other in running.indices where running[other].deadline != nil { running[other].deadline = now + Layer.responseTimeout }
+        }
         guard let index = running.firstIndex(where: { $0.number == number }) else { return }
         let item = running[index]
         let isTimed = item.procedure.isAwaitingPeer && (item.initiator == .remote || isTerminating(item) || !isTerminating)

@@ -80,6 +80,39 @@ extension ControllerConfiguration {
         .element(
             "takes-anything-while-starting", .linkLayer, \.quirks.encryption, .takesAnythingWhileStarting,
             violates: "Core Vol 6, Part B, 5.1.3.1", "accepts unencrypted data while encryption starts"),
+        .element(
+            "opens-repetitions", .linkLayer, \.quirks.encryption, .opensRepetitions, violates: "Core Vol 6, Part B, 4.5.9",
+            "decrypts a repeated PDU, which fails its MIC, before it notices the repetition"),
+    ]
+
+    static let procedureDefects: [Quirk<ControllerConfiguration>] = [
+        .element(
+            "starts-beside-served", .linkLayer, \.quirks.procedures, .startsBesideServed, violates: "Core Vol 6, Part B, 5.3",
+            "starts a procedure beside an incompatible one of the peer that it has answered"),
+        .element(
+            "encrypts-beside-others", .linkLayer, \.quirks.procedures, .encryptsBesideOthers, violates: "Core Vol 6, Part B, 5",
+            "starts encryption while another of its procedures is open"),
+        .element(
+            "starts-beside-encryption", .linkLayer, \.quirks.procedures, .startsBesideEncryption, violates: "Core Vol 6, Part B, 5.1.3.1",
+            "starts procedures while encryption starts or pauses"),
+        .element(
+            "answers-beside-encryption", .linkLayer, \.quirks.procedures, .answersBesideEncryption,
+            violates: "Core Vol 6, Part B, 5.1.3.1", "answers requests of the peer while encryption starts or pauses"),
+        .element(
+            "rejects-no-collision", .linkLayer, \.quirks.procedures, .rejectsNoCollision, violates: "Core Vol 6, Part B, 5.3",
+            "as a central, serves procedures of the peer that collide with its own"),
+        .element(
+            "rejection-clears-instants", .linkLayer, \.quirks.procedures, .rejectionClearsInstants, violates: "Core Vol 6, Part B, 5.3",
+            "discards a pending instant when the peer rejects a procedure"),
+        .element(
+            "rejection-leaves-timeout", .linkLayer, \.quirks.procedures, .rejectionLeavesTimeout, violates: "Core Vol 6, Part B, 5.2",
+            "leaves the response timeout of a rejected procedure running"),
+        .element(
+            "shares-timeout", .linkLayer, \.quirks.procedures, .sharesTimeout, violates: "Core Vol 6, Part B, 5.2",
+            "restarts one response timeout with each step of any procedure"),
+        .element(
+            "ignores-requests-before-instants", .linkLayer, \.quirks.procedures, .ignoresRequestsBeforeInstants,
+            violates: "Core Vol 6, Part B, 5.2", "ignores requests of the peer while an instant is pending"),
     ]
 
     static let bredrDefects: [Quirk<ControllerConfiguration>] = [

@@ -3,7 +3,8 @@ import Packets
 
 extension ControllerConfiguration {
     /// All quirks of a virtual controller, in the order in which they apply.
-    public static let allQuirks = Quirks(abilityQuirks + choiceQuirks + linkManagerQuirks + defects + encryptionDefects + bredrDefects)
+    public static let allQuirks = Quirks(
+        abilityQuirks + choiceQuirks + linkManagerQuirks + defects + procedureDefects + encryptionDefects + bredrDefects)
 
     /// Identity and capabilities.
     private static let abilityQuirks: [Quirk<ControllerConfiguration>] = [

@@ -33,12 +33,16 @@ public struct ControllerQuirks: Sendable {
     public var resetKeeps: ResetKeeps = []
     /// Does not resolve resolvable private addresses.
     public var resolvesNoAddress = false
+    /// Faults where procedures of the link layer meet.
+    public var procedures: ProcedureFaults = []
     /// Faults of LE link encryption.
     public var encryption: EncryptionQuirks = []
     /// Faults of BR/EDR links.
     public var bredr: BREDRQuirks = []
     /// Rules that change packets sent on the air and to the host, and received commands.
     public var rewrites: [PacketRewrite] = []
+    /// Rules that change control PDUs received from the peer.
+    public var receivedRewrites: [PacketRewrite] = []
 
     public init() {}
 }
@@ -65,6 +69,8 @@ public struct EncryptionQuirks: OptionSet, Sendable {
     public static let repeatsSessionHalves = EncryptionQuirks(rawValue: 64)
     /// Accepts unencrypted data while encryption starts.
     public static let takesAnythingWhileStarting = EncryptionQuirks(rawValue: 128)
+    /// Decrypts a repeated PDU, which then fails its MIC, before it notices the repetition.
+    public static let opensRepetitions = EncryptionQuirks(rawValue: 256)
 }
 
 /// Faults of BR/EDR links. Core Vol 2, Parts B, C and H.

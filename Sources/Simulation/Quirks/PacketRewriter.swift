@@ -4,13 +4,19 @@ import Packets
 /// The rules of one controller, shared by its links.
 final class PacketRewriter {
     private var rules: PacketRules
+    private var receivedRules: PacketRules
     /// True if a rule exists for this kind of packet; without one, packets take the fast path.
     private(set) var isAboutData = false
     private(set) var isAboutCommands = false
     private(set) var isAboutEvents = false
 
-    init(_ rewrites: [PacketRewrite] = []) {
-        rules = PacketRules(rewrites)
+    /// True if a rule exists for control PDUs received from the peer.
+    let isAboutReceived: Bool
+
+    init(_ quirks: ControllerQuirks = ControllerQuirks()) {
+        rules = PacketRules(quirks.rewrites)
+        receivedRules = PacketRules(quirks.receivedRewrites)
+        isAboutReceived = !receivedRules.isEmpty
         noteLayers()
     }
 
@@ -32,8 +38,24 @@ final class PacketRewriter {
     ///   - later: sends a packet after a delay.
     func pass(_ layer: Layer, _ bytes: [UInt8], send: ([UInt8]) -> Void, later: ([UInt8], Microseconds) -> Void) {
         guard !rules.isEmpty, let replacements = rules.replacements(of: bytes, layer) else { return send(bytes) }
-        for packet in replacements {
-            if packet.delay == .zero { send(packet.bytes) } else { later(packet.bytes, packet.delay) }
+        Self.pass(replacements, send, later)
+    }
+
+    /// Handles a received control PDU, changed by the first matching rule.
+    ///
+    /// - Parameters:
+    ///   - take: handles a PDU now.
+    ///   - later: handles a PDU after a delay.
+    func passReceived(_ layer: Layer, _ bytes: [UInt8], take: ([UInt8]) -> Void, later: ([UInt8], Microseconds) -> Void) {
+        guard let replacements = receivedRules.replacements(of: bytes, layer) else { return take(bytes) }
+        Self.pass(replacements, take, later)
+    }
+
+    private static func pass(
+        _ packets: [PacketRules.Replacement], _ now: ([UInt8]) -> Void, _ later: ([UInt8], Microseconds) -> Void
+    ) {
+        for packet in packets {
+            if packet.delay == .zero { now(packet.bytes) } else { later(packet.bytes, packet.delay) }
         }
     }
 

@@ -129,6 +129,32 @@ import Timing
         }
     }
 
+    /// Core Vol 6, Part B, 5.5: a PDU that waits behind an unacknowledged one names an instant six events after its own first
+    /// transmission.
+    @Test(arguments: [Change.timing, .channelMap], [0, 1, 2, 5, 9])
+    func anInstantIsSettledAtTheFirstTransmission(change: Change, lost: Int) throws {
+        let bench = LinkBench { $0.timeout = 10_000_000 }
+        var (announced, instant): (Int?, Int?)
+        let sniffer = ControlSniffer(bench)
+        sniffer.onPacket = { start, isFromCentral, pdu in
+            guard isFromCentral, let found = InstantTests.instant(pdu), announced == nil else { return }
+            (announced, instant) = ((start - 1_250) / 15_000 as Int, found)
+        }
+        try bench.run(1_003_333)
+        bench.central.link.send(control: LLControl.PingReq().bytes)
+        self.change(change, bench)
+        let path = PropagationModel.Path(source: bench.radios[1].identifier)
+        bench.air.propagation.setLoss(.init(unnoticed: 1), on: path)
+        try bench.run((15_000 as Microseconds) * lost + 1)
+        bench.air.propagation.setLoss(.init(), on: path)
+        try bench.run(500_000)
+        #expect(try #require(instant) - #require(announced) == 6)
+        #expect(bench.ends.allSatisfy { !$0.link.isClosed && $0.link.engine.isIdle })
+        #expect(bench.central.link.channelMap == bench.peripheral.link.channelMap)
+        #expect(bench.central.link.interval == bench.peripheral.link.interval)
+        bench.abandon()
+    }
+
     private static func instant(_ pdu: [UInt8]) -> Int? {
         guard let opcode = pdu.first, let message = LinkLayerControl.decode(opcode, pdu[...]) else { return nil }
         return switch message {

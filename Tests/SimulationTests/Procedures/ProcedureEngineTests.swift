@@ -24,7 +24,7 @@ import Testing
             func take(_ outputs: [ProcedureEngine<Layer>.Output]) {
                 for output in outputs where reason == nil {
                     switch output {
-                    case .send(let message):
+                    case .send(let message), .announce(let message):
                         sent.append(message)
                         outgoing.append(message)
                     case .changed: break

@@ -25,6 +25,7 @@ struct BREDRSettings {
     var filters = EventFilters()
     var isLESupportedByHost = false
     var security = BREDRSecuritySettings()
+    /// 5 s, in slots. Core Vol 4, Part E, 6.7.
     var connectionAcceptTimeout: UInt16 = 0x1F40
     var pageTimeout: UInt16 = 0x2000
     var voiceSetting: UInt16 = 0x0060

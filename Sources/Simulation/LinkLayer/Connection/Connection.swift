@@ -50,14 +50,14 @@ final class Connection: RadioActivity {
     ) {
         self.parameters = parameters
         self.radio = radio
-        self.rewriter = rewriter ?? PacketRewriter(configuration.quirks.rewrites)
+        self.rewriter = rewriter ?? PacketRewriter(configuration.quirks)
         self.delegate = delegate
         air = radio.air
         self.configuration = configuration
         state = LinkState(
             parameters, configuration, defaults, now: radio.air.loop.now,
             secrets: radio.air.secrets(of: "link \(parameters.accessAddress) \(parameters.role)"))
-        engine = Engine(instantOffset: configuration.quirks.instantOffset)
+        engine = Engine(instantOffset: configuration.quirks.instantOffset, faults: configuration.quirks.procedures)
         event = ConnectionEvent(channel: state.channels.channel(of: 0), nextAnchor: .never)
         eventTimer = AirTimer(on: air.loop) { [unowned self] in beginEvent() }
         responseTimer = AirTimer(on: air.loop) { [unowned self] in run { $0.timedOut(at: $1, &$2) } }
@@ -108,9 +108,9 @@ final class Connection: RadioActivity {
     /// Queues a control PDU.
     ///
     /// - Parameter inClear: send it unencrypted even on an encrypted link.
-    func send(control pdu: [UInt8], inClear: Bool = false) {
+    func send(control pdu: [UInt8], inClear: Bool = false, isAnnouncement: Bool = false) {
         guard !isClosed else { return }
-        packets.append(control: pdu, inClear: inClear)
+        packets.append(control: pdu, inClear: inClear, isAnnouncement: isAnnouncement)
         wake()
     }
 
@@ -154,7 +154,6 @@ final class Connection: RadioActivity {
 
     /// Handles a reply of the host. Returns false if no procedure awaits it.
     func reply(_ reply: LinkLayerControl.HostReply) -> Bool {
-        state.controlBacklog = packets.controlCount
         guard let outputs = engine.hostReplied(reply, at: air.loop.now, &state) else { return false }
         perform(outputs)
         return true
@@ -165,9 +164,9 @@ final class Connection: RadioActivity {
         for report in state.apply(change, at: nil).reports { delegate?.connection(self, reports: report) }
     }
 
-    private func run(_ step: (inout Engine, Microseconds, inout LinkState) -> [Engine.Output]) {
+    /// Carries out a step of the procedure engine.
+    func run(_ step: (inout Engine, Microseconds, inout LinkState) -> [Engine.Output]) {
         guard !isClosed else { return }
-        state.controlBacklog = packets.controlCount
         perform(step(&engine, air.loop.now, &state))
     }
 
@@ -176,6 +175,7 @@ final class Connection: RadioActivity {
             guard !isClosed else { return }
             switch output {
             case .send(let pdu): sendAsRuled(pdu)
+            case .announce(let pdu): sendAsRuled(pdu, isAnnouncement: true)
             case .changed(.timing): supervisionTimer.start()
             case .changed(.encryption(let step)): follow(step)
             case .changed: break
@@ -198,15 +198,6 @@ final class Connection: RadioActivity {
         guard responseDeadline != engine.deadline else { return }
         responseDeadline = engine.deadline
         if let responseDeadline { responseTimer.set(at: responseDeadline) } else { responseTimer.cancel() }
-    }
-
-    /// Sends a control PDU, changed by the controller's packet rules.
-    private func sendAsRuled(_ pdu: [UInt8]) {
-        rewriter.pass(.llControl, pdu) {
-            send(control: $0)
-        } later: { [loop = air.loop] bytes, delay in
-            loop.schedule(after: delay) { [weak self] in self?.send(control: bytes) }
-        }
     }
 
     // MARK: Events. Core Vol 6, Part B, 4.5.1
@@ -285,6 +276,11 @@ final class Connection: RadioActivity {
     private func beginExchange(at start: Microseconds, isExtra: Bool = false, allowsData: Bool = true) {
         event.countExchange(isExtra: isExtra)
         statistics.exchanges += 1
+        if packets.isAboutToAnnounce {
+            // The instant is settled now, because the PDU may have waited. Core Vol 6, Part B, 5.5.
+            let delay = engine.announces(noEarlierThan: state.earliestInstant)
+            packets.changeAnnouncement { LinkLayerControl.postponed($0, by: delay) }
+        }
         let (pdu, isRetransmission) = packets.next(limit: state.payloadLimit, allowsData: allowsData, &state.encryption)
         if isRetransmission { statistics.retransmissions += 1 }
         event.hasMoreToSend = packets.hasMore && !isLastExchange
@@ -361,7 +357,7 @@ final class Connection: RadioActivity {
         let pdu = reception.pdu
         let (acknowledged, isNew) = packets.received(pdu.header)
         if let acknowledged { complete(acknowledged) }
-        guard isNew, !isClosed else { return }
+        guard isNew || state.encryption.opensRepetitions && !pdu.payload.isEmpty, !isClosed else { return }
         // A new packet of the central shows that it has received the acknowledgement.
         awaitsConfirmation = false
         guard !pdu.payload.isEmpty else { return }
@@ -378,14 +374,9 @@ final class Connection: RadioActivity {
     }
 
     private func receivedControl(_ payload: ArraySlice<UInt8>) {
-        guard let opcode = payload.first else { return }
         let instant = engine.nextInstant
-        defer { awaitsConfirmation = engine.nextInstant != instant }
-        if let message = LinkLayerControl.decode(opcode, payload) {
-            run { $0.received(message, opcode, at: $1, &$2) }
-        } else {
-            run { $0.receivedUnknown(opcode, $2) }
-        }
+        takeAsRuled(payload)
+        awaitsConfirmation = engine.nextInstant != instant
     }
 
     private func complete(_ kind: OutgoingPDU.Kind) {

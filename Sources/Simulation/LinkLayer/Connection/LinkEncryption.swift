@@ -97,6 +97,9 @@ struct LinkEncryption {
     /// True if a retransmission is encrypted again, as an injected fault.
     var sealsAgain: Bool { quirks.contains(.countsRetransmissions) }
 
+    /// True if a repeated PDU is decrypted as a new one, as an injected fault.
+    var opensRepetitions: Bool { isReceivedEncrypted && quirks.contains(.opensRepetitions) }
+
     /// Encrypts a new PDU; an empty PDU is not changed.
     mutating func seal(_ pdu: inout OutgoingPDU) {
         guard isSentEncrypted, !pdu.isForcedClear, let cipher else { return }

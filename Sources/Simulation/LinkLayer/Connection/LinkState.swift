@@ -17,10 +17,6 @@ struct LinkState {
     private(set) var hasSentVersion = false
     /// Parameters that running procedures may put into use.
     var pendingParameters: [PendingParameters] = [] { didSet { updatePayloadLimit() } }
-    /// Number of control PDUs that are sent before another.
-    var controlBacklog = 0
-    /// Number of further ones that the procedure engine has sent in the current step.
-    var stepBacklog = 0
     /// Maximum payload of a data PDU sent now, in octets.
     private(set) var payloadLimit = 27
 

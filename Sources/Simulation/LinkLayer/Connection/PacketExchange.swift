@@ -13,11 +13,8 @@ struct PacketExchange {
     var isIdle: Bool { queue.isEmpty && outstanding.map { $0.payload.isEmpty } ?? true }
     /// True if no PDU and no part of an ACL packet is left to send.
     var isEmpty: Bool { isIdle && queue.packetCount == 0 }
-    /// Number of control PDUs that are not acknowledged.
-    var controlCount: Int {
-        guard case .control = outstanding?.kind else { return queue.controlCount }
-        return queue.controlCount + 1
-    }
+    /// True if the next packet is the first transmission of a PDU that names an instant.
+    var isAboutToAnnounce: Bool { outstanding == nil && queue.hasAnnouncement }
     /// NESN, which acknowledges the previous PDU.
     var nextExpected: UInt8 { numbers.expected }
     /// True while a procedure holds back data PDUs.
@@ -27,7 +24,12 @@ struct PacketExchange {
     }
 
     mutating func append(_ data: ArraySlice<UInt8>, isStart: Bool) { queue.append(data, isStart: isStart) }
-    mutating func append(control pdu: [UInt8], inClear: Bool) { queue.append(control: pdu, inClear: inClear) }
+    mutating func append(control pdu: [UInt8], inClear: Bool, isAnnouncement: Bool) {
+        queue.append(control: pdu, inClear: inClear, isAnnouncement: isAnnouncement)
+    }
+
+    /// Changes the PDU of `isAboutToAnnounce`.
+    mutating func changeAnnouncement(_ change: (ArraySlice<UInt8>) -> ArraySlice<UInt8>) { queue.change(change) }
 
     /// Sends a PDU before all others, whatever its header and length. Returns false while another is unacknowledged.
     mutating func sendNext(_ pdu: OutgoingPDU) -> Bool {

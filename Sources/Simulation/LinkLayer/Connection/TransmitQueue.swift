@@ -24,6 +24,8 @@ struct OutgoingPDU {
     var clear: ArraySlice<UInt8>?
     /// Sent unencrypted even on an encrypted link, as an injected fault.
     var isForcedClear = false
+    /// Names the instant of a change, which is settled when the PDU is sent.
+    var isAnnouncement = false
 
     static let empty = OutgoingPDU(llid: LLID.continuation, payload: [], kind: .empty)
 }
@@ -44,14 +46,21 @@ struct TransmitQueue {
 
     var isEmpty: Bool { control.isEmpty && (packets.isEmpty || isDataHeld) }
     var hasControl: Bool { !control.isEmpty }
-    var controlCount: Int { control.count }
+    /// True if the next PDU names an instant.
+    var hasAnnouncement: Bool { control.first?.isAnnouncement ?? false }
     /// Number of ACL packets not yet fragmented completely.
     var packetCount: Int { packets.count }
 
     mutating func append(_ data: ArraySlice<UInt8>, isStart: Bool) { packets.append(Packet(rest: data, isStart: isStart)) }
-    mutating func append(control pdu: [UInt8], inClear: Bool) {
+    mutating func append(control pdu: [UInt8], inClear: Bool, isAnnouncement: Bool = false) {
         let kind = OutgoingPDU.Kind.control(opcode: pdu.first ?? 0xFF)
-        control.append(OutgoingPDU(llid: LLID.control, payload: pdu[...], kind: kind, isForcedClear: inClear))
+        control.append(
+            OutgoingPDU(
+                llid: LLID.control, payload: pdu[...], kind: kind, isForcedClear: inClear, isAnnouncement: isAnnouncement))
+    }
+    /// Changes the next PDU, a control PDU.
+    mutating func change(_ change: (ArraySlice<UInt8>) -> ArraySlice<UInt8>) {
+        if !control.isEmpty { control[0].payload = change(control[0].payload) }
     }
     mutating func removeAll() {
         packets.removeAll()

@@ -11,10 +11,8 @@ struct LocalChannelMapUpdate: LinkProcedure {
         switch event {
         case .start:
             let instant = link.nextInstant
-            return [
-                .send(LLControl.ChannelMapInd(chM: map.bits, instant: UInt16(truncatingIfNeeded: instant))),
-                .schedule(.channelMap(map), instant: instant),
-            ]
+            let pdu = LLControl.ChannelMapInd(chM: map.bits, instant: UInt16(truncatingIfNeeded: instant))
+            return [.announce(pdu.bytes, .channelMap(map), instant: instant)]
         case .instantReached: return [.finish]
         default: return nil
         }

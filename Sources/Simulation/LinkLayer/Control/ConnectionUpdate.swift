@@ -62,7 +62,7 @@ extension LLControl.ConnectionUpdateInd {
     }
 
     /// Sends the PDU and schedules the change for its instant.
-    func announcement(_ link: LinkState) -> [LinkAction] { [.send(self), .schedule(.timing(timing), instant: link.nextInstant)] }
+    func announcement(_ link: LinkState) -> [LinkAction] { [.announce(bytes, .timing(timing), instant: link.nextInstant)] }
 
     /// The peripheral's actions on receiving the PDU; nil if its parameters are invalid.
     func acceptance(_ link: LinkState) -> [LinkAction]? {

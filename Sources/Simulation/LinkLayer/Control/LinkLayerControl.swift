@@ -123,10 +123,28 @@ enum LinkLayerControl: ControlLayer {
         }
     }
 
-    static func sent(_ count: Int, in link: inout LinkState) { link.stepBacklog = count }
-
     static func apply(_ change: LinkChange, at instant: Int?, to link: inout LinkState) -> (isChanged: Bool, reports: [LinkReport]) {
         link.apply(change, at: instant)
+    }
+}
+
+extension LinkLayerControl {
+    /// A PDU with its instant later by a number of events; unchanged if it has none.
+    static func postponed(_ pdu: ArraySlice<UInt8>, by events: Int) -> ArraySlice<UInt8> {
+        guard events > 0, let opcode = pdu.first, let message = decode(opcode, pdu) else { return pdu }
+        let delay = UInt16(truncatingIfNeeded: events)
+        switch message {
+        case .connectionUpdateInd(var pdu):
+            pdu.instant &+= delay
+            return pdu.bytes[...]
+        case .channelMapInd(var pdu):
+            pdu.instant &+= delay
+            return pdu.bytes[...]
+        case .phyUpdateInd(var pdu):
+            pdu.instant &+= delay
+            return pdu.bytes[...]
+        default: return pdu
+        }
     }
 }
 
@@ -141,9 +159,11 @@ extension ProcedureAction where Layer == LinkLayerControl {
 
 /// Values that procedures with an instant derive from the link state.
 extension LinkState {
-    /// Instant for a new PDU: six events to which even a peripheral with latency listens after the first event that can carry the PDU. A
-    /// control PDU that is sent before it may take one more event. Core Vol 6, Part B, 5.5.
-    var nextInstant: Int { timing.eventCounter + 1 + controlBacklog + stepBacklog + timing.events(untilHeard: 6) }
+    /// Instant of a PDU that is sent in the next event. Core Vol 6, Part B, 5.5.
+    var nextInstant: Int { earliestInstant + 1 }
+
+    /// Earliest instant that a PDU sent in the current event may name: six events later, to which even a peripheral with latency listens.
+    var earliestInstant: Int { timing.eventCounter + timing.events(untilHeard: 6) }
 
     /// Event number of the peer's instant, including the current event; nil if the instant has passed. Core Vol 6, Part B, 5.5.1.
     func event(of instant: UInt16) -> Int? {

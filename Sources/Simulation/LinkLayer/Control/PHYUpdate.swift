@@ -139,7 +139,7 @@ struct PHYDecision {
         let instant = link.nextInstant
         let pdu = LLControl.PHYUpdateInd(
             phyCToP: toPeripheral?.flag ?? [], phyPToC: toCentral?.flag ?? [], instant: UInt16(truncatingIfNeeded: instant))
-        return [.send(pdu), .schedule(.phys(transmit: toPeripheral, receive: toCentral), instant: instant)]
+        return [.announce(pdu.bytes, .phys(transmit: toPeripheral, receive: toCentral), instant: instant)]
     }
 
     /// Decision in a received LL_PHY_UPDATE_IND; nil if it changes nothing.
