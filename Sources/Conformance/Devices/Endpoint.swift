@@ -339,6 +339,7 @@ final class Endpoint: HCITransport, HCITransportSink {
         for case .transmit(let id, let packet) in actions {
             _ = tracker.sent(packet)
             intervals.sent(packet)
+            conduct.sent(packet)
             pending[id]?.sent = (transmit(packet), loop.now)
             pending[id]?.transmission?.fulfil(())
         }

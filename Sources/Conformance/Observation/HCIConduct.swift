@@ -8,17 +8,28 @@ struct HCIConduct {
     private(set) var violation: HCIViolation?
     /// The commands that were given up: their answers may still come.
     private var abandoned: Set<UInt16> = []
+    private var completions = Completions()
+    /// Supported_Commands, once the controller has told it.
+    private var claims: [UInt8]?
     /// The commands and data outstanding before the first reset are unknown.
     private var wasReset = false
 
     init(of side: Side) { self.side = side }
 
-    mutating func reset() { wasReset = true }
+    mutating func reset() {
+        wasReset = true
+        completions.reset()
+    }
+
+    mutating func sent(_ command: HCIPacket) { completions.sent(command) }
 
     /// Judges an event before the connections change with it.
     mutating func received(_ event: HCIPacket, _ number: Int, isOpen: (ConnectionHandle) -> Bool) {
+        let excess = completions.completed(event)
         guard wasReset, violation == nil else { return }
-        violation = HCIViolation(event, number: number, at: side, isOpen: isOpen)
+        violation =
+            HCIViolation(event, number: number, at: side, isOpen: isOpen) ?? HCIViolation(valuesOf: event, number: number, at: side)
+            ?? excess.map { HCIViolation(event, without: $0, number: number, at: side) }
     }
 
     mutating func received(data: HCIPacket, _ number: Int) {
@@ -27,10 +38,15 @@ struct HCIConduct {
 
     /// - Parameter command: the outstanding command that is answered; nil if there is none.
     mutating func answered(_ answer: CommandAnswer, to command: HCIPacket?, _ event: HCIPacket, _ number: Int) {
+        completions.answered(answer)
         guard violation == nil else { return }
         if let command {
             violation = HCIViolation(answer, event, number: number, at: side)
             if violation == nil { violation = HCIViolation(answer, to: command, event, number: number, at: side) }
+            if violation == nil, let claims { violation = HCIViolation(answer, to: command, claims, event, number: number, at: side) }
+            if answer.opcode == HCICommands.ReadLocalSupportedCommands.opcode, answer.status == .success {
+                claims = Array(answer.returns.dropFirst())
+            }
         } else if wasReset, abandoned.remove(answer.opcode) == nil {
             violation = HCIViolation(strayAnswer: answer, event, number: number, at: side)
         }

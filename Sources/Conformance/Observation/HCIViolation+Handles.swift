@@ -40,6 +40,22 @@ extension HCIViolation {
         return nil
     }
 
+    /// Checks that a command in the claims is known; nil for any other answer. A command of the wrong length is not judged.
+    ///
+    /// - Parameter claims: Supported_Commands.
+    init?(_ answer: CommandAnswer, to command: HCIPacket, _ claims: [UInt8], _ event: HCIPacket, number: Int, at side: Side) {
+        guard answer.status == .unknownHCICommand, let declaration = PDUCatalog.command(opcode: answer.opcode),
+            declaration.supportedCommandsBit?.isSet(in: claims) == true
+        else { return nil }
+        let asked = DynamicPDU(hci: command)
+        guard asked.problem == nil, asked.trailing.isEmpty, asked.lengthInHeader == nil else { return nil }
+        rule = "A controller knows the commands that it claims (Core Vol 4, Part E, 6.27)."
+        text =
+            "\(declaration.name) of the \(side.rawValue): expected a status other than Unknown_HCI_Command, since Supported_Commands has "
+            + "its bit, got Unknown_HCI_Command (packet \(number))"
+        evidence = [Self.evidence(event, number, side)]
+    }
+
     /// Checks that an event is about a connection that exists, and that a new connection has a handle of its own; nil for a correct event.
     ///
     /// - Parameter isOpen: returns true for the handle of a connection.

@@ -32,6 +32,26 @@ struct HCIViolation: Sendable {
         evidence = [Self.evidence(event, number, side)]
     }
 
+    /// Checks for a value that the specification does not define; nil for a correct event.
+    init?(valuesOf event: HCIPacket, number: Int, at side: Side) {
+        guard let fault = DefinedValues.fault(in: event) else { return nil }
+        let answered = event.completedOpcode.flatMap { PDUCatalog.command(opcode: $0) }
+        let pdu = DynamicPDU(hci: event)
+        let section = answered?.section ?? pdu.declaration?.section ?? "7"
+        rule = "Each field has a value that the specification defines (Core Vol 4, Part E, \(section))."
+        let name = answered.map { "The answer to \($0.name)" } ?? pdu.name
+        text = "\(name) of the \(side.rawValue): expected \(fault.field) \(fault.wanted), got \(fault.got) (packet \(number))"
+        evidence = [Self.evidence(event, number, side)]
+    }
+
+    /// An event that completes a command, without one that is outstanding.
+    init(_ event: HCIPacket, without command: PDUDeclaration, number: Int, at side: Side) {
+        let name = DynamicPDU(hci: event).name
+        rule = "A command is completed once (Core Vol 4, Part E, 4.4)."
+        text = "\(name) of the \(side.rawValue): expected none, since no \(command.name) is outstanding, got one (packet \(number))"
+        evidence = [Self.evidence(event, number, side)]
+    }
+
     /// Checks for data of an LE connection with invalid flags; nil for correct data.
     init?(data packet: HCIPacket, number: Int, at side: Side) {
         guard let header = packet.aclHeader else { return nil }

@@ -55,9 +55,7 @@ struct DeclaredPacket: Sendable {
         return declarations.flat.flatMap { field -> [Field] in
             guard !implied.contains(field.name), field.name != "Return_Parameters" else { return [] }
             guard field.inner.isEmpty else { return leaves(field.inner, in: "\(prefix)\(field.name).") }
-            var isReserved = field.name.hasPrefix("RFU") || field.name == "Unused"
-            if case .reserved = field.shape { isReserved = true }
-            return [Field(path: prefix + field.name, declaration: field, isReserved: isReserved)]
+            return [Field(path: prefix + field.name, declaration: field, isReserved: field.isReserved || field.name == "Unused")]
         }
     }
 }
