@@ -58,6 +58,23 @@ import Testing
         #expect(reader.octets == octets)
     }
 
+    /// Octets wait with the writer as long as the reader takes none, and all arrive afterwards.
+    @Test func aReaderThatStopsHoldsUpTheWriter() throws {
+        let pair = Pair()
+        try opened(pair, isEncrypted: false)
+        let (here, there) = (try #require(pair.central.channel), try #require(pair.accessory.channel))
+        let octets = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        let (reader, writer) = (Reader(), Writer(octets))
+        here.outputStream.delegate = writer
+        here.outputStream.open()
+        #expect(!pair.run { writer.rest.isEmpty })
+        #expect(writer.rest.count > 100_000 && writer.rest.count < 200_000)
+        there.inputStream.delegate = reader
+        there.inputStream.open()
+        #expect(pair.run { reader.octets.count == octets.count })
+        #expect(reader.octets == octets)
+    }
+
     @Test func closingAndUnpublishingEndTheOtherSide() throws {
         let pair = Pair()
         try opened(pair, isEncrypted: false)

@@ -66,6 +66,37 @@ import Testing
         #expect(told == [1])
     }
 
+    /// The queue of a closed channel is dropped, except for the rest of a PDU whose beginning the controller has.
+    @Test func aDiscardedLaneEndsWithAWholePDU() {
+        let outlet = Outlet()
+        let scheduler = make(outlet, total: 1)
+        let slot = scheduler.open(handle: 1, pool: 0)
+        for lane in [1, 1, 2] {
+            let payload = [UInt8](repeating: UInt8(lane), count: 60)
+            scheduler.enqueue(slot, lane: lane, cid: 4, body: payload.span.bytes)
+        }
+        #expect(scheduler.waiting(slot) == 8)
+        scheduler.discard(slot, lane: 1)
+        scheduler.discard(slot, lane: 9)
+        #expect(scheduler.waiting(slot, lane: 1) == 2 && scheduler.waiting(slot) == 5)
+        for _ in 0..<6 { scheduler.completed(handle: 1, count: 1) }
+        #expect(outlet.packets.map { Int($0.bytes.last ?? 0) } == [1, 1, 1, 2, 2, 2])
+    }
+
+    /// Lanes that are filled together take turns from the first PDU on; otherwise the first lane has the free buffers.
+    @Test(arguments: [(true, [1, 2, 3, 1, 2, 3]), (false, [1, 1, 2, 3, 2, 3])])
+    func lanesFilledTogether(_ isTogether: Bool, _ order: [Int]) {
+        let outlet = Outlet()
+        let scheduler = make(outlet, total: 2)
+        let slot = scheduler.open(handle: 1, pool: 0)
+        let fill = {
+            for lane in 1...3 { for _ in 0..<2 { scheduler.enqueue(slot, lane: lane, cid: 4, body: [UInt8(lane)].span.bytes) } }
+        }
+        if isTogether { scheduler.together(fill) } else { fill() }
+        for _ in 0..<4 { scheduler.completed(handle: 1, count: 1) }
+        #expect(outlet.packets.map { Int($0.bytes.last ?? 0) } == order)
+    }
+
     @Test func longPDUsAreCutToTheBuffers() {
         let outlet = Outlet()
         let scheduler = make(outlet, total: 10)

@@ -11,7 +11,7 @@ import Testing
         (["0000", "0100 09"], [.sdu([]), .sdu([9])]),
         (["03"], [.fault(.noLength)]),
         // The next frame begins another SDU.
-        (["0200 01", "0203", "0100 07"], [.part, .fault(.tooLong), .sdu([7])]),
+        (["0200 01", "0203", "0100 07"], [.part, .fault(.lengthExceeded), .sdu([7])]),
         (["1100 01"], [.fault(.tooLong)]),
     ])
     func frames(_ frames: [String], _ outcomes: [KFrameReassembly.Outcome]) {

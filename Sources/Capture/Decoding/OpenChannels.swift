@@ -33,7 +33,7 @@ struct OpenChannels {
         case .sdu where isFirst: return layer(key.identifier, channel, bytes, data)
         case .sdu(let sdu): return layer(key.identifier, channel, sdu, 0..<sdu.count)
         case .fault(.noLength): return Self.octets(key.identifier, " without an SDU length", bytes, payload)
-        case .fault(.tooLong): return Self.octets(key.identifier, " part of an SDU", bytes, data)
+        case .fault(.tooLong), .fault(.lengthExceeded): return Self.octets(key.identifier, " part of an SDU", bytes, data)
         case .part:
             if reassemblies.count >= Self.most { reassemblies.removeAll() }
             reassemblies[key] = reassembly

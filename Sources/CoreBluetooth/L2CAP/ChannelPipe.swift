@@ -1,5 +1,6 @@
 import Foundation
 import Host
+import Packets
 import Synchronization
 import Timing
 
@@ -14,23 +15,30 @@ final class ChannelPipe {
         var isOutputOpen = false
         /// The writer was refused octets and waits for room.
         var isFull = false
+        /// The program must read before more octets are taken from the channel.
+        var isHeld = false
+        /// The channel has ended; some octets may be left to read from it.
+        var isClosed = false
         var hasEnded = false
     }
 
     private let state = Mutex(State())
-    private let channel: CreditBasedChannel
+    /// Used on the loop alone.
+    private let stream: ChannelStream
     private let courier: Courier
     private let phone: CBPhone
     private var isSending = false
-    private var isClosing = false
+    private var closing: Timing.Timer?
     weak var input: InputStream?
     weak var output: OutputStream?
 
-    /// Octets that wait for the channel.
+    /// Octets that wait in each direction besides those of the channel.
     static let room = 16_384
+    /// The longest time that unsent octets keep a closed channel open.
+    private static let closingTime = Microseconds.seconds(5)
 
     init(_ channel: CreditBasedChannel, courier: Courier, phone: CBPhone) {
-        self.channel = channel
+        stream = ChannelStream(channel, loop: phone.loop)
         self.courier = courier
         self.phone = phone
         phone.enter { [self] in attach() }
@@ -39,54 +47,73 @@ final class ChannelPipe {
     // MARK: On the loop
 
     private func attach() {
-        channel.onReceive = { [weak self] in self?.received($0) }
-        _ = phone.loop.start { [weak self, channel] in
-            try? await channel.ended()
-            self?.ended()
-        }
+        stream.onReadable = { [weak self] in self?.receive() }
+        stream.onWritable = { [weak self] in self?.send() }
+        stream.onEnd = { [weak self] _ in self?.ended() }
+        receive()
     }
 
-    private func received(_ sdu: [UInt8]) {
-        let isOpen = state.withLock { state in
-            state.received += sdu
-            return state.isInputOpen
+    /// Takes octets from the channel as far as the program has room for them; the rest holds up the peer.
+    private func receive() {
+        var hasMore = false
+        while true {
+            let room = state.withLock { Self.room - $0.received.count }
+            let part = room > 0 ? stream.read(atMost: room) : []
+            guard !part.isEmpty else {
+                state.withLock { $0.isHeld = room <= 0 }
+                break
+            }
+            state.withLock { $0.received += part }
+            hasMore = true
         }
-        if isOpen { tellInput(.hasBytesAvailable) }
+        if hasMore, state.withLock(\.isInputOpen) { tellInput(.hasBytesAvailable) }
     }
 
     private func ended() {
+        if let closing { phone.loop.cancel(closing) }
+        closing = nil
+        receive()
         let isOpen = state.withLock { state in
-            state.hasEnded = true
-            return (state.isInputOpen, state.isOutputOpen)
+            state.hasEnded = stream.isAtEnd
+            state.isClosed = true
+            return (state.isInputOpen && state.hasEnded, state.isOutputOpen)
         }
         if isOpen.0 { tellInput(.endEncountered) }
         if isOpen.1 { tellOutput(.endEncountered) }
     }
 
+    /// Takes more octets after the program has read some, and reports the end after the last ones.
+    private func resume() {
+        receive()
+        let isEnd = state.withLock { state in
+            guard state.isClosed, !state.hasEnded else { return false }
+            state.hasEnded = stream.isAtEnd
+            return state.hasEnded && state.isInputOpen
+        }
+        if isEnd { tellInput(.endEncountered) }
+    }
+
     private func send() {
         guard !isSending else { return }
         isSending = true
-        _ = phone.loop.start { [self] in
-            while let sdu = nextSDU() {
-                do { try await channel.send(sdu) } catch { break }
-                let hadToWait = state.withLock { state in
-                    defer { state.isFull = false }
-                    return state.isFull
-                }
-                if hadToWait { tellOutput(.hasSpaceAvailable) }
-            }
-            isSending = false
-            if isClosing { channel.disconnect() }
+        while true {
+            let octets = state.withLock(\.outgoing)
+            let count = octets.isEmpty ? 0 : stream.write(octets.span.bytes)
+            guard count > 0 else { break }
+            state.withLock { $0.outgoing.removeFirst(count) }
         }
-    }
-
-    private func nextSDU() -> [UInt8]? {
-        state.withLock { state in
-            guard !state.outgoing.isEmpty else { return nil }
-            let sdu = [UInt8](state.outgoing.prefix(channel.peerMTU))
-            state.outgoing.removeFirst(sdu.count)
-            return sdu
+        isSending = false
+        let (hadToWait, isEmpty) = state.withLock { state in
+            let hadToWait = state.isFull && state.outgoing.count < Self.room
+            if hadToWait { state.isFull = false }
+            return (hadToWait, state.outgoing.isEmpty)
         }
+        if hadToWait { tellOutput(.hasSpaceAvailable) }
+        guard isEmpty, let closing else { return }
+        phone.loop.cancel(closing)
+        self.closing = nil
+        stream.onWritable = nil
+        stream.close(within: Self.closingTime)
     }
 
     // MARK: On the queue
@@ -124,21 +151,23 @@ final class ChannelPipe {
     }
 
     var hasOctets: Bool { state.withLock { !$0.received.isEmpty } }
-    var hasRoom: Bool { state.withLock { $0.outgoing.count < Self.room && !$0.hasEnded } }
+    var hasRoom: Bool { state.withLock { $0.outgoing.count < Self.room && !$0.isClosed } }
     var hasEnded: Bool { state.withLock { $0.hasEnded && $0.received.isEmpty } }
 
     func read(_ buffer: UnsafeMutablePointer<UInt8>, _ length: Int) -> Int {
-        state.withLock { state in
+        let (count, wasHeld) = state.withLock { state in
             let count = min(length, state.received.count)
             for index in 0..<count { buffer[index] = state.received[index] }
             state.received.removeFirst(count)
-            return count
+            return (count, state.isHeld)
         }
+        if wasHeld { phone.enter { [self] in resume() } }
+        return count
     }
 
     func write(_ buffer: UnsafePointer<UInt8>, _ length: Int) -> Int {
         let count = state.withLock { state in
-            guard !state.hasEnded else { return -1 }
+            guard !state.isClosed else { return -1 }
             let count = min(length, Self.room - state.outgoing.count)
             if count < length { state.isFull = true }
             state.outgoing += UnsafeBufferPointer(start: buffer, count: max(0, count))
@@ -148,11 +177,17 @@ final class ChannelPipe {
         return count
     }
 
-    /// Closes the channel once everything written is on its way.
+    /// Closes the channel once everything written is on its way; a peer that takes nothing does not keep it open.
     func close() {
         phone.enter { [self] in
-            isClosing = true
-            if !isSending { channel.disconnect() }
+            guard closing == nil, stream.channel.isOpen else { return }
+            closing = phone.loop.schedule(after: Self.closingTime) { [self] in
+                closing = nil
+                stream.onWritable = nil
+                stream.channel.disconnect()
+            }
+            stream.onWritable = { [self] in send() }
+            send()
         }
     }
 

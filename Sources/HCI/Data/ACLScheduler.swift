@@ -39,6 +39,15 @@ public final class ACLScheduler {
             return lanes[lane].fragments.popFirst()
         }
 
+        mutating func discard(_ lane: Int) {
+            guard lanes.indices.contains(lane) else { return }
+            let before = lanes[lane].fragments.count
+            let kept = lanes[lane].fragments.prefix { ACLHeader($0.span.bytes)?.boundary == .continuing }.count
+            lanes[lane].fragments.removeLast(before - kept)
+            lanes[lane].owesWritable = false
+            waiting -= before - kept
+        }
+
         private func continues(_ lane: Int) -> Bool {
             guard let next = lanes[lane].fragments.first else { return false }
             return ACLHeader(next.span.bytes)?.boundary == .continuing
@@ -57,6 +66,7 @@ public final class ACLScheduler {
     public private(set) var excessCredits = 0
     public private(set) var fragmentsSent = 0
     private var buffers: PacketPool
+    private var isCollecting = false
     /// Sends a fragment to the controller.
     public var transmit: (HCIPacket) -> Void
     /// Called with a slot and a lane that has free space again.
@@ -147,6 +157,20 @@ public final class ACLScheduler {
         pump(queues[slot].pool)
     }
 
+    /// Discards the queued PDUs of a lane, except for the rest of one whose first fragment the controller has.
+    public func discard(_ slot: Int, lane: Int) {
+        guard queues.indices.contains(slot) else { return }
+        queues[slot].discard(lane)
+    }
+
+    /// Collects the PDUs that `body` queues, so that lanes take turns from the first of them on.
+    public func together(_ body: () -> Void) {
+        isCollecting = true
+        body()
+        isCollecting = false
+        for pool in pools.indices { pump(pool) }
+    }
+
     /// Handles Number_Of_Completed_Packets for one handle.
     public func completed(handle: UInt16, count: Int) {
         guard let slot = slot(of: handle) else {
@@ -195,7 +219,7 @@ public final class ACLScheduler {
 
     /// Sends as much as the free buffers allow, then notifies owners of free space.
     private func pump(_ pool: Int) {
-        guard pools.indices.contains(pool) else { return }
+        guard pools.indices.contains(pool), !isCollecting else { return }
         while pools[pool].free > 0, let slot = nextSlot(of: pool), let fragment = queues[slot].popFirst() {
             pools[pool].lastServed = slot
             pools[pool].take()

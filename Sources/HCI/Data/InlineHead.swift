@@ -12,10 +12,16 @@ public struct InlineHead: Sendable {
         octets = (opcode, UInt8(truncatingIfNeeded: handle), UInt8(truncatingIfNeeded: handle >> 8))
     }
 
+    /// The length of an SDU, which its first K-frame begins with. Core Vol 3, Part A, 3.4.3.
+    public init(sduLength: UInt16) {
+        count = 2
+        octets = (UInt8(truncatingIfNeeded: sduLength), UInt8(truncatingIfNeeded: sduLength >> 8), 0)
+    }
+
     @inline(__always) func write(to packet: inout ByteWriter) {
-        guard count == 3 else { return }
+        guard count > 0 else { return }
         packet.u8(octets.0)
         packet.u8(octets.1)
-        packet.u8(octets.2)
+        if count == 3 { packet.u8(octets.2) }
     }
 }

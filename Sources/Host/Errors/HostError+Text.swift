@@ -128,6 +128,7 @@ extension ChannelEnd: CustomStringConvertible {
         case .timedOut: "timed out"
         case .notConfigured(let result): "could not be configured: \(result)"
         case .violated: "was ended because the peer broke its rules"
+        case .creditBasedViolated(let fault): "was ended because the peer broke its rules: \(fault)"
         }
     }
 }

@@ -102,6 +102,25 @@ public final class L2CAPChannel {
         }
     }
 
+    /// Sends a K-frame without an intermediate array.
+    ///
+    /// - Parameter sduLength: the length of the SDU that begins with the frame.
+    func transmit(sduLength: UInt16?, _ payload: RawSpan) {
+        let head = sduLength.map { InlineHead(sduLength: $0) } ?? InlineHead()
+        if observers.isEmpty, context.quirks.rewrites.isEmpty {
+            guard isOpen else { return }
+            context.scheduler.enqueue(slot, lane: lane, cid: remoteCID, head: head, body: payload)
+        } else {
+            let length = sduLength.map { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] } ?? []
+            transmit(length + payload.octets)
+        }
+    }
+
+    /// Discards the PDUs in the channel's queue.
+    func discardQueued() {
+        if isOpen { context.scheduler.discard(slot, lane: lane) }
+    }
+
     // MARK: Events
 
     /// Delivers a PDU; returns false if there is no receiver.

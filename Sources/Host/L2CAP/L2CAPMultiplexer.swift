@@ -15,6 +15,8 @@ final class L2CAPMultiplexer {
     /// Channels of the link. The one at index 0 has lane 1 of the scheduler, and so on; lane 0 contains fragments without a channel.
     private var channels: [L2CAPChannel] = []
     private var failure: HostError?
+    /// The number of channels, with closed ones whose CIDs may be used again.
+    var count: Int { channels.count }
 
     /// - Parameter slot: the connection's index in the scheduler.
     init(handle: ConnectionHandle, slot: Int, context: HostContext) {

@@ -27,16 +27,29 @@ protocol SDUChannel: AnyObject {
 final class SDUInbox {
     /// Takes each SDU, those that wait at once. Nil gives SDUs to `next` again.
     var handler: (([UInt8]) -> Void)? { didSet { drain() } }
-    private var waiting = Deque<[UInt8]>()
+    /// Called when an SDU waits for `take`.
+    var arrived: (() -> Void)?
+    /// Called after an SDU was taken, with its number of frames.
+    var taken: ((Int) -> Void)?
+    private var waiting = Deque<(sdu: [UInt8], frames: Int)>()
     private var arrival: Promise<Void>?
     private var failure: HostError?
     private let loop: RunLoop
 
     init(on loop: RunLoop) { self.loop = loop }
 
-    func append(_ sdu: [UInt8]) {
-        waiting.append(sdu)
+    var isEmpty: Bool { waiting.isEmpty }
+
+    func append(_ sdu: [UInt8], frames: Int = 1) {
+        waiting.append((sdu, frames))
         drain()
+    }
+
+    /// Takes the next SDU, if one waits.
+    func take() -> [UInt8]? {
+        guard let next = waiting.popFirst() else { return nil }
+        taken?(next.frames)
+        return next.sdu
     }
 
     /// The next SDU; those that came before the end of the channel are returned first.
@@ -44,7 +57,7 @@ final class SDUInbox {
     /// - Throws: `HostError.environment(.timedOut(.sdu))` at the deadline, or the reason for the end.
     func next(until deadline: Microseconds?) async throws -> [UInt8] {
         while true {
-            if let sdu = waiting.popFirst() { return sdu }
+            if let sdu = take() { return sdu }
             if let failure { throw failure }
             let promise = arrival ?? Promise<Void>(on: loop)
             arrival = promise
@@ -59,9 +72,13 @@ final class SDUInbox {
     }
 
     private func drain() {
-        while let handler, let sdu = waiting.popFirst() { handler(sdu) }
+        while let handler, let next = waiting.popFirst() {
+            handler(next.sdu)
+            taken?(next.frames)
+        }
         guard !waiting.isEmpty else { return }
         arrival?.fulfil(())
         arrival = nil
+        arrived?()
     }
 }

@@ -41,6 +41,9 @@ final class SignalingChannel {
     /// Calls a function of the credit-based channels and performs the resulting actions.
     func withChannels(_ body: (inout CreditBasedSignaling) -> [CreditBasedSignaling.Action]) { perform(machine.withChannels(body)) }
 
+    /// The number of credit-based channels, with those that await a response.
+    var channelCount: Int { machine.channels.endpoints.count }
+
     private func perform(_ actions: [LESignaling.Action]) {
         for action in actions {
             switch action {

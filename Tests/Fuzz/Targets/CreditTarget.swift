@@ -43,11 +43,14 @@ private struct CreditTable {
             try perform(signaling.received(frame.packet, asCentral: true, at: now))
         case 2:
             let cid = 0x40 + UInt16(frame.action.extra)
-            try perform(flows[cid]?.received(frame.packet.span.bytes) ?? [], cid)
+            try received(frame.packet, cid)
         default:
             let cid = 0x40 + UInt16(frame.action.extra)
             flows[cid]?.send(frame.packet)
-            while let frame = flows[cid]?.nextFrame() { try promise(frame.count <= 65_533, "a frame of \(frame.count) octets") }
+            while let frame = flows[cid]?.nextFrame() {
+                let octets = frame.range.count + (frame.length == nil ? 0 : 2)
+                try promise(octets <= 65_533 && frame.range.upperBound <= frame.sdu.count, "a frame of \(octets) octets")
+            }
             guard frame.action.end == 1 else { return }
             now = max(now, signaling.channels.deadline ?? now)
             try perform(signaling.withChannels { [now] in $0.expire(at: now) })
@@ -89,19 +92,32 @@ private struct CreditTable {
         case .closed(let cid, _):
             let wasThere = flows.removeValue(forKey: cid) != nil
             try promise(wasThere || asked.remove(cid) != nil, "channel \(cid) ends twice")
-        case .credited(let cid, let count): try perform(flows[cid]?.credited(count) ?? [], cid)
+        case .credited(let cid, let count):
+            if let fault = flows[cid]?.credited(count) { try close(cid, fault) }
+            try promise(flows[cid]?.credits ?? 0 <= 65_535, "too many credits")
         case .send, .reconfigured, .reconfigurationAnswered: break
         }
     }
 
-    private mutating func perform(_ actions: [CreditBasedFlow.Action], _ cid: UInt16) throws {
-        for action in actions {
-            switch action {
-            case .deliver(let sdu): try promise(sdu.count <= 100, "an SDU of \(sdu.count) octets")
-            case .grant(let count): try promise(count > 0 && flows[cid]?.granted ?? 0 <= 65_535, "\(count) credits")
-            case .close: try perform(signaling.withChannels { [now] in $0.disconnect(cid, .violated, at: now) })
-            }
+    private mutating func received(_ frame: [UInt8], _ cid: UInt16) throws {
+        guard var flow = flows.removeValue(forKey: cid) else { return }
+        let outcome = flow.received(frame.span.bytes)
+        switch outcome {
+        case .part, .fault: break
+        case .whole: flow.read(flow.completedFrames)
+        case .completed:
+            let sdu = flow.takeSDU()
+            try promise(sdu.count <= 100, "an SDU of \(sdu.count) octets")
+            flow.read(flow.completedFrames)
+            flow.reuse(sdu)
         }
-        try promise(flows[cid]?.credits ?? 0 <= 65_535, "too many credits")
+        _ = flow.replenish()
+        try promise(flow.granted + flow.unread <= 65_535, "\(flow.granted) credits")
+        flows[cid] = flow
+        if case .fault(let fault) = outcome { try close(cid, fault) }
+    }
+
+    private mutating func close(_ cid: UInt16, _ fault: ChannelFault) throws {
+        try perform(signaling.withChannels { [now] in $0.disconnect(cid, .creditBasedViolated(fault), at: now) })
     }
 }

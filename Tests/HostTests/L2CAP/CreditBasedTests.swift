@@ -71,8 +71,11 @@ import Timing
             [.closed(cid: 0x40, .creditBasedRefused(.refusedInsufficientAuthentication))]
         ),
         ("rejected", nil, "01 01 0200 0000", [.closed(cid: 0x40, .rejected(.commandNotUnderstood))]),
-        ("an MTU of 22", nil, "15 01 0a00 4000 1600 1e00 0100 0000", [.closed(cid: 0x40, .violated)]),
-        ("a destination of the signalling channel", nil, "15 01 0a00 0500 6400 1e00 0100 0000", [.closed(cid: 0x40, .violated)]),
+        ("an MTU of 22", nil, "15 01 0a00 4000 1600 1e00 0100 0000", [.closed(cid: 0x40, .creditBasedViolated(.illegalResponse))]),
+        (
+            "a destination of the signalling channel", nil, "15 01 0a00 0500 6400 1e00 0100 0000",
+            [.closed(cid: 0x40, .creditBasedViolated(.illegalResponse))]
+        ),
         ("another identifier", nil, "15 02 0a00 4000 6400 1e00 0100 0000", []),
         (
             "two of three", 3, "18 01 0e00 6400 4000 0300 0400 4a00 0000 4b00",
@@ -92,7 +95,7 @@ import Timing
                 .opened(
                     CreditBasedTerms(
                         localCID: 0x40, remoteCID: 0x4A, spsm: 0x80, sendMTU: 100, sendMPS: 64, sendCredits: 3, settings: enhanced)),
-                .closed(cid: 0x41, .violated), .closed(cid: 0x40, .violated),
+                .closed(cid: 0x41, .creditBasedViolated(.illegalResponse)), .closed(cid: 0x40, .creditBasedViolated(.illegalResponse)),
             ]
         ),
         ("pending", 1, "18 01 0a00 0000 0000 0000 0e00 0000", []),
@@ -120,26 +123,33 @@ import Timing
 
     // MARK: Data
 
-    /// K-frames at an end with MTU 10, MPS 8 and 4 credits, and the actions after the last one.
-    static let frames: [(name: String, frames: [String], last: [CreditBasedFlow.Action])] = [
-        ("an SDU in one frame", ["0300 414243"], [.deliver(octets("414243"))]),
-        ("an empty one", ["0000"], [.deliver([])]),
-        ("in two frames", ["0700 414243", "44454647"], [.deliver(octets("41424344454647")), .grant(2)]),
-        ("the length alone", ["0100", "41"], [.deliver(octets("41")), .grant(2)]),
-        ("MPS without the length", ["0800 4142434445464748"], [.deliver(octets("4142434445464748"))]),
-        ("more than MPS", ["0900 414243444546474849"], [.close]),
-        ("more than MPS, later", ["0a00 41", "424344454647484950"], [.close]),
-        ("more than the MTU", ["0b00 41"], [.close]),
-        ("more than was said", ["0200 414243"], [.close]),
-        ("more than was said, later", ["0700 414243", "4445464748"], [.close]),
-        ("half a length", ["03"], [.close]), ("nothing", [""], [.close]),
+    /// K-frames at an end with MTU 10, MPS 8 and 4 credits, and what the last one causes: an SDU, a fault, credits for the peer.
+    static let frames: [(name: String, frames: [String], last: Effect)] = [
+        ("an SDU in one frame", ["0300 414243"], Effect(sdu: "414243")),
+        ("an empty one", ["0000"], Effect(sdu: "")),
+        ("in two frames", ["0700 414243", "44454647"], Effect(sdu: "41424344454647", credits: 2)),
+        ("the length alone", ["0100", "41"], Effect(sdu: "41", credits: 2)),
+        ("exactly MPS", ["0600 414243444546"], Effect(sdu: "414243444546")),
+        ("MPS without the length", ["0800 4142434445464748"], Effect(sdu: "4142434445464748")),
+        ("more than MPS", ["0900 414243444546474849"], Effect(fault: .frameTooLong(octets: 9, limit: 8))),
+        ("more than MPS, later", ["0a00 41", "424344454647484950"], Effect(fault: .frameTooLong(octets: 9, limit: 8))),
+        ("more than the MTU", ["0b00 41"], Effect(fault: .sduTooLong(octets: 11, limit: 10))),
+        ("more than was said", ["0200 414243"], Effect(fault: .lengthExceeded)),
+        ("more than was said, later", ["0700 414243", "4445464748"], Effect(fault: .lengthExceeded)),
+        ("half a length", ["03"], Effect(fault: .noLength)), ("nothing", [""], Effect(fault: .noLength)),
     ]
 
-    @Test(arguments: frames) func frame(name: String, frames: [String], last: [CreditBasedFlow.Action]) {
+    struct Effect: Sendable, Equatable {
+        var sdu: String?
+        var fault: ChannelFault?
+        var credits: UInt16 = 0
+    }
+
+    @Test(arguments: frames) func frame(name: String, frames: [String], last: Effect) {
         var flow = CreditBasedFlow(Self.terms(CreditBasedChannelSettings(mtu: 10, mps: 8, initialCredits: 4)))
-        var actions: [CreditBasedFlow.Action] = []
-        for frame in frames { actions = flow.received(octets(frame).span.bytes) }
-        #expect(actions == last)
+        var effect = Effect()
+        for frame in frames { effect = flow.taken(octets(frame)) }
+        #expect(effect == last)
     }
 
     static func terms(_ settings: CreditBasedChannelSettings, mtu: UInt16 = 100, mps: UInt16 = 23, credits: UInt16 = 0) -> CreditBasedTerms
@@ -152,29 +162,80 @@ import Timing
         var settings = CreditBasedChannelSettings(mtu: 100, mps: 23, initialCredits: 2)
         settings.grantsCredits = false
         var flow = CreditBasedFlow(Self.terms(settings))
-        for _ in 0..<2 { #expect(flow.received([1, 0, 7]) == [.deliver([7])]) }
-        #expect(flow.grant(1) == [.grant(1)] && flow.received([1, 0, 7]) == [.deliver([7])])
-        #expect(flow.received([1, 0, 7]) == [.close] && flow.grant(1) == [])
+        for _ in 0..<2 { #expect(flow.taken([1, 0, 7]) == Effect(sdu: "07")) }
+        #expect(flow.grant(1) == 1 && flow.taken([1, 0, 7]) == Effect(sdu: "07"))
+        #expect(flow.taken([1, 0, 7]) == Effect(fault: .noCredit) && flow.grant(1) == 0)
     }
 
     @Test func creditsBeyond65535EndTheChannel() {
         var flow = CreditBasedFlow(Self.terms(Self.settings, credits: 65_530))
-        #expect(flow.credited(5) == [] && flow.credits == 65_535)
-        #expect(flow.credited(1) == [.close])
+        #expect(flow.credited(5) == nil && flow.credits == 65_535)
+        #expect(flow.credited(1) == .tooManyCredits(65_536))
         var other = CreditBasedFlow(Self.terms(CreditBasedChannelSettings(mtu: 23, mps: 23, initialCredits: 65_535)))
-        #expect(other.grant(9) == [])
+        #expect(other.grant(9) == 0)
     }
 
     @Test func everyFrameCostsACredit() {
         var flow = CreditBasedFlow(Self.terms(Self.settings, mps: 23, credits: 2))
         flow.send([UInt8](repeating: 1, count: 67))
         flow.send([2])
-        #expect(flow.nextFrame()?.count == 23 && flow.nextFrame()?.count == 23 && flow.nextFrame() == nil)
-        #expect(flow.queuedSDUs == 2 && flow.credited(9) == [] && flow.nextFrame()?.count == 23)
-        #expect(flow.nextFrame() == [1, 0, 2] && flow.nextFrame() == nil && flow.credits == 7 && flow.queuedSDUs == 0)
+        #expect(flow.sentFrame()?.count == 23 && flow.sentFrame()?.count == 23 && flow.sentFrame() == nil)
+        #expect(flow.queuedSDUs == 2 && flow.credited(9) == nil && flow.sentFrame()?.count == 23)
+        #expect(flow.sentFrame() == [1, 0, 2] && flow.sentFrame() == nil && flow.credits == 7 && flow.queuedSDUs == 0)
+    }
+
+    /// Credits come in batches of half the window, as SDUs are read; an unread SDU keeps its credits.
+    @Test func creditsFollowTheReader() {
+        var flow = CreditBasedFlow(Self.terms(CreditBasedChannelSettings(mtu: 100, mps: 23, initialCredits: 8)))
+        for _ in 0..<8 { #expect(flow.received(([1, 0, 7] as [UInt8]).span.bytes) == .whole && flow.replenish() == 0) }
+        #expect(flow.granted == 0 && flow.unread == 8)
+        for _ in 0..<3 {
+            flow.read(1)
+            #expect(flow.replenish() == 0)
+        }
+        flow.read(1)
+        #expect(flow.replenish() == 4 && flow.granted == 4 && flow.unread == 4)
+        flow.read(4)
+        #expect(flow.replenish() == 4 && flow.granted == 8)
+    }
+
+    /// An SDU that needs more frames than there are credits comes through, even with one credit.
+    @Test(arguments: [1, 2, 3]) func aLongSDUComesThroughWithFewCredits(credits: Int) {
+        var flow = CreditBasedFlow(Self.terms(CreditBasedChannelSettings(mtu: 100, mps: 23, initialCredits: UInt16(credits))))
+        var effect = flow.taken([90, 0])
+        for _ in 0..<9 {
+            #expect(effect.fault == nil && effect.sdu == nil && flow.granted > 0)
+            effect = flow.taken([UInt8](repeating: 5, count: 10))
+        }
+        #expect(effect.sdu == String(repeating: "05", count: 90))
+    }
+
+    /// The longest SDU of full K-frames only: (MTU, MPS, octets).
+    @Test(arguments: [(100, 23, 90), (245, 247, 245), (500, 247, 492), (65_535, 65_533, 65_531), (23, 23, 21), (23, 64, 23)])
+    func sdusOfFullFrames(mtu: Int, mps: Int, octets: Int) {
+        #expect(CreditBasedFlow(Self.terms(Self.settings, mtu: UInt16(mtu), mps: UInt16(mps))).fullSDU == octets)
     }
 }
 
 extension CreditBasedFlow {
-    fileprivate mutating func received(_ frame: [UInt8]) -> [Action] { received(frame.span.bytes) }
+    /// The effect of a frame, for a reader that takes everything at once.
+    fileprivate mutating func taken(_ frame: [UInt8]) -> CreditBasedTests.Effect {
+        var effect = CreditBasedTests.Effect()
+        switch received(frame.span.bytes) {
+        case .part: break
+        case .whole: effect.sdu = Hex.octets([UInt8](frame.dropFirst(2))).replacing(" ", with: "").lowercased()
+        case .completed: effect.sdu = Hex.octets(takeSDU()).replacing(" ", with: "").lowercased()
+        case .fault(let fault): effect.fault = fault
+        }
+        if effect.sdu != nil { read(completedFrames) }
+        effect.credits = replenish()
+        return effect
+    }
+
+    /// The octets of the next K-frame.
+    fileprivate mutating func sentFrame() -> [UInt8]? {
+        nextFrame().map { frame in
+            (frame.length.map { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] } ?? []) + frame.sdu[frame.range]
+        }
+    }
 }

@@ -80,4 +80,6 @@ public enum ChannelEnd: Error, Sendable, Equatable {
     case notConfigured(ConfigurationResult)
     /// The peer has violated the rules of the channel's mode.
     case violated
+    /// The peer has violated this rule of credit-based channels.
+    case creditBasedViolated(ChannelFault)
 }

@@ -17,6 +17,10 @@ final class CreditBasedChannels {
     private var opening: [UInt16: Promise<CreditBasedChannel>] = [:]
     private var reconfiguration: Promise<ReconfigurationResult>?
     private var failure: HostError?
+    /// The number of channels that are open or requested by this side.
+    var count: Int { channels.count + opening.count }
+    /// The number of channels that the signalling knows, with those that await the end.
+    var endpoints: Int { signaling.channelCount }
 
     init(_ signaling: SignalingChannel, _ multiplexer: L2CAPMultiplexer, loop: RunLoop) {
         self.signaling = signaling

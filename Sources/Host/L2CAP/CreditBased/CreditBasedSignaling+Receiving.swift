@@ -123,7 +123,9 @@ extension CreditBasedSignaling {
         guard CID.leDynamic.contains(destination), before == nil, kind.isLegal(mtu: mtu, mps: mps) else {
             let ended = [endpoints.remove(at: index)] + [before].compactMap(\.self)
             endpoints.removeAll { $0.localCID == before?.localCID }
-            return ended.filter { $0.state != .awaitDisconnectionResponse }.map { .closed(cid: $0.localCID, .violated) }
+            return ended.filter { $0.state != .awaitDisconnectionResponse }.map {
+                .closed(cid: $0.localCID, .creditBasedViolated(.illegalResponse))
+            }
         }
         endpoints[index].remoteCID = destination
         endpoints[index].state = .open

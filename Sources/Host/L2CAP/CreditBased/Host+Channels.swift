@@ -64,6 +64,9 @@ extension Connection {
         try await channels.open(spsm, context.quirks.channels.applied(to: settings), .enhanced, count: count)
     }
 
+    /// Collects what `body` sends, so that channels take turns from its first K-frame on.
+    public func together(_ body: () -> Void) { context.scheduler.together(body) }
+
     /// Changes the MTU and MPS of channels in enhanced mode. Core Vol 3, Part A, 4.27.
     public func reconfigure(_ list: [CreditBasedChannel], mtu: UInt16, mps: UInt16) async throws {
         try await channels.reconfigure(list, mtu: mtu, mps: mps)
