@@ -1,5 +1,5 @@
-"""How fast the simulation carries a saturated link, over LE 2M in clear and encrypted and over BR/EDR in 3-DH5, both hosts in the process: virtual
-seconds per second, events per second, allocations per packet.
+"""How fast the simulation carries a saturated link, over LE 2M in clear and encrypted, on L2CAP channels and over BR/EDR in 3-DH5, both hosts in the
+process: virtual seconds per second, events per second, allocations per packet.
 
 The best of several rounds counts, as load on the machine can only take away. Ends with 1 when the ratio is missed or packets allocate.
 """
@@ -13,11 +13,15 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PROGRAM = ROOT / os.environ.get("BLUEBENCH", ".build/release/bluebench")
-LE = ["--over", "notify", "--phy", "2m", "--data-length", "251", "--mtu", "247", "--interval", "15"]
+LINK = ["--phy", "2m", "--data-length", "251", "--interval", "15"]
+LE = ["--over", "notify", *LINK, "--mtu", "247"]
+CHANNEL = ["--over", "channel", *LINK]
 # Options, times real time, allocations per packet; a host's BR/EDR channels allocate an array for each SDU.
 KINDS = {
     "in clear": (LE, 100, 0.05),
     "encrypted": ([*LE, "--encrypted"], 150, 0.05),
+    "a channel": (CHANNEL, 100, 0.05),
+    "three channels, long SDUs": ([*CHANNEL, "--channels", "3", "--sdu", "1974"], 100, 0.05),
     "3-DH5": (["--over", "l2cap", "--packets", "3-dh5"], 100, None),
 }
 ROUNDS = 3

@@ -20,6 +20,9 @@ public struct ThroughputResults: Sendable, Decodable {
         public var repetitions: Repetitions?
         /// For `ping`.
         public var roundTrips: RoundTrips?
+        /// For L2CAP channels on LE.
+        public var mps: Int?
+        public var channels: Int?
         /// For concurrent flows: the link number and the number of links; no link number for the sum.
         public var link: Int?
         public var links: Int?
@@ -39,7 +42,7 @@ public struct ThroughputResults: Sendable, Decodable {
         }
 
         private enum CodingKeys: String, CodingKey {
-            case over, direction, phy, mtu, limit, explanation, failure, repetitions, link, links, window
+            case over, direction, phy, mtu, limit, explanation, failure, repetitions, link, links, window, mps, channels
             case machineDelay = "machine_delay_ms"
             case isBothWays = "both_ways"
             case dataLength = "data_length"
@@ -82,8 +85,9 @@ extension ThroughputResults.Row {
     public var name: String {
         let time = interval.map { " \(Self.short($0)) ms" } ?? ""
         let ways = (isEncrypted == true ? " encrypted" : "") + (isBothWays == true ? " both ways" : "")
+        let frames = mps.map { " mps \($0)" + (channels.map { $0 > 1 ? " x \($0)" : "" } ?? "") } ?? ""
         let place = links.map { links in link.map { " link \($0)/\(links)" } ?? " sum of \(links)" } ?? ""
-        return "\(over) \(direction) \(phy) \(dataLength)/\(mtu)\(time)\(ways)\(place)"
+        return "\(over) \(direction) \(phy) \(dataLength)/\(mtu)\(frames)\(time)\(ways)\(place)"
     }
 
     /// The percentage of the measurement in which the machine did not serve the bench.

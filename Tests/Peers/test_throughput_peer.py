@@ -5,17 +5,17 @@ import sys
 
 import pytest
 
-from support import HERE, Process, bluebench, run_bench
+from support import HERE, Process, bluebench, dongles, run_bench
 
 ROW = ["--phy", "2m", "--data-length", 251, "--mtu", 247, "--interval", 15, "--seconds", 1]
 
 
-def measure(tmp_path, over, *fault):
+def measure(tmp_path, over, *options, fault=None):
     """The exit code and the rows."""
     results = tmp_path / "throughput.json"
-    with Process(bluebench(), "throughput", "--subject-port", "tcp-listen:0", "--over", over, *ROW, "--json", results) as bench:
+    with Process(bluebench(), "throughput", "--subject-port", "tcp-listen:0", "--over", over, *ROW, *options, "--json", results) as bench:
         [port] = bench.wait_for(r"waiting .*127\.0\.0\.1:(\d+)")
-        with Process(sys.executable, HERE / "throughput_service.py", f"127.0.0.1:{port.group(1)}", *fault):
+        with Process(sys.executable, HERE / "throughput_service.py", f"127.0.0.1:{port.group(1)}", *(["--fault", fault] if fault else [])):
             code = bench.wait()
     assert results.exists(), bench.text
     return code, json.loads(results.read_text())["rows"], bench.text
@@ -32,9 +32,40 @@ def test_a_foreign_peer_is_measured(tmp_path, over):
     assert row["limit"]
 
 
+@pytest.mark.parametrize("direction", ["to-subject", "from-subject"])
+@pytest.mark.parametrize(("channels", "sdu"), [(1, 245), (3, 1000)])
+def test_a_foreign_peer_is_measured_on_channels(tmp_path, direction, channels, sdu):
+    code, rows, text = measure(tmp_path, "channel", "--direction", direction, "--channels", channels, "--sdu", sdu)
+    assert code == 0, text
+    [row] = rows
+    assert (row["over"], row["direction"], row["mtu"], row["mps"], row["channels"]) == ("channel", direction, sdu, 247, channels)
+    assert 0 < row["goodput_kbps"] <= row["ceiling_kbps"] * 1.001 and row["packets_per_event"] > 1 and row["limit"]
+    assert row["actual"]["sdu"] == sdu and row["actual"]["mps"] == 247
+
+
+@pytest.mark.parametrize("psm", ["published", 0x93])
+def test_a_product_takes_sdus_on_its_channel(tmp_path, psm):
+    """The service's channel as that of a product: what its controller acknowledges counts."""
+    results = tmp_path / "product.json"
+    with dongles() as (near, far), Process(sys.executable, HERE / "throughput_service.py", f"127.0.0.1:{far}") as product:
+        product.wait_for("advertising as")
+        tester = ["throughput", "--tester", f"tcp:127.0.0.1:{near}", "--peer", "C0:B1:BE:00:00:02/random", "--psm", psm, "--seconds", 1]
+        run_bench(*tester, "--sdu", 500, "--json", results)
+        [row] = json.loads(results.read_text())["rows"]
+        assert (row["over"], row["direction"], row["actual"]["sdu"], row["actual"]["mps"]) == ("channel", "to-subject", 500, 247)
+        assert 50 < row["goodput_kbps"] <= row["ceiling_kbps"] * 1.01
+        silent = run_bench(*tester, "--direction", "from-subject", expected=1)
+        assert "nothing came within" in silent.stdout
+
+
+def test_a_peer_that_spoils_an_sdu_fails_the_row(tmp_path):
+    code, _, text = measure(tmp_path, "channel", "--direction", "from-subject", fault="corrupt")
+    assert code == 1, text
+
+
 @pytest.mark.parametrize("fault", ["loss", "duplicate", "disorder", "corrupt"])
 def test_a_peer_that_spoils_the_flow_fails_the_row(tmp_path, fault):
-    code, _, text = measure(tmp_path, "notify", "--fault", fault)
+    code, _, text = measure(tmp_path, "notify", fault=fault)
     assert code == 1, text
 
 

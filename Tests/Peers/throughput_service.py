@@ -9,7 +9,7 @@ import struct
 import zlib
 from dataclasses import dataclass
 
-from bumble import att
+from bumble import att, l2cap
 from bumble.core import AdvertisingData, UUID
 from bumble.device import Device, DeviceConfiguration
 from bumble.gatt import Characteristic, CharacteristicValue, Service
@@ -22,7 +22,10 @@ QUEUED = 24
 FAULTY = 20
 """The sequence number of a planted fault."""
 
-WRONG_LENGTH, UNKNOWN_OPCODE, NOT_SUBSCRIBED = 0x0D, 0x80, 0x81
+SPSM = 0x93
+"""The SPSM of the channels, which is published."""
+CHANNEL = l2cap.LeCreditBasedChannelSpec(psm=SPSM, max_credits=200, mtu=2048, mps=247)
+WRONG_LENGTH, UNKNOWN_OPCODE, NOT_SUBSCRIBED, NO_CHANNEL = 0x0D, 0x80, 0x81, 0x82
 Properties = Characteristic.Properties
 READABLE, WRITEABLE = Characteristic.READABLE, Characteristic.WRITEABLE
 
@@ -85,6 +88,7 @@ class ThroughputService:
                 CharacteristicValue(write=lambda _, value: self.tally.take(bytes(value)))),
             Characteristic(uuid(0x0203), Properties.WRITE, WRITEABLE, CharacteristicValue(write=self.control)),
             Characteristic(uuid(0x0204), Properties.READ, READABLE, CharacteristicValue(read=self.counters)),
+            Characteristic(UUID("ABDD3056-28FA-441D-A470-55A75A52553A"), Properties.READ, READABLE, struct.pack("<H", SPSM)),
         ])
         self.forget()
 
@@ -93,6 +97,13 @@ class ThroughputService:
         self.subscribed = False
         self.sent = 0
         self.tally = Tally()
+        self.channels = []
+
+    def opened(self, channel):
+        """Counts the SDUs of a channel, which has sequence numbers of its own."""
+        flow = [channel, Tally()]
+        channel.sink = lambda sdu: flow[1].take(sdu)
+        self.channels.append(flow)
 
     def on_subscription(self, _, notify, __):
         self.subscribed = notify
@@ -103,26 +114,31 @@ class ThroughputService:
             self.sending = None
 
     def counters(self, _):
-        tally = self.tally
-        return struct.pack(
-            "<7I", self.sent, tally.received, tally.octets, tally.lost, tally.duplicated, tally.disordered, tally.corrupted)
+        tallies = [self.tally, *(tally for _, tally in self.channels)]
+        names = ("received", "octets", "lost", "duplicated", "disordered", "corrupted")
+        return struct.pack("<7I", self.sent, *(sum(getattr(tally, name) for tally in tallies) for name in names))
 
     def control(self, connection, value):
-        lengths = {1: 7, 2: 1, 3: 1}
+        lengths = {1: 7, 2: 1, 3: 1, 4: 7}
         if not value or value[0] not in lengths:
             raise att.ATT_Error(UNKNOWN_OPCODE if value else WRONG_LENGTH)
         if len(value) != lengths[value[0]]:
             raise att.ATT_Error(WRONG_LENGTH)
         if value[0] == 3:
             self.tally = Tally()
+            for flow in self.channels:
+                flow[1] = Tally()
             return
         if value[0] == 1 and not self.subscribed:
             raise att.ATT_Error(NOT_SUBSCRIBED)
+        if value[0] == 4 and not self.channels:
+            raise att.ATT_Error(NO_CHANNEL)
         self.stop()
-        if value[0] == 1:
+        if value[0] in (1, 4):
             length, count = struct.unpack("<HI", value[1:])
             self.sent = 0
-            self.sending = asyncio.get_running_loop().create_task(self.send(connection, length or connection.att_mtu - 3, count))
+            flow = self.send(connection, length or connection.att_mtu - 3, count) if value[0] == 1 else self.send_on_channels(length or 245, count)
+            self.sending = asyncio.get_running_loop().create_task(flow)
 
     def order(self, count):
         """The sequence numbers in the order of sending."""
@@ -138,15 +154,31 @@ class ThroughputService:
             number += 1
 
     async def send(self, connection, length, count):
-        queue = self.device.host.le_acl_packet_queue
         for number in self.order(count):
             value = packet(number, length)
             if number == FAULTY and self.fault == "corrupt":
                 value = value[:-1] + bytes([value[-1] ^ 1])
-            while queue.pending > QUEUED:
-                await self.room(queue)
+            while self.queue.pending > QUEUED:
+                await self.room(self.queue)
             await self.device.notify_subscriber(connection, self.source, value)
             self.sent += 1
+
+    async def send_on_channels(self, length, count):
+        """Sends an SDU on each channel in turn, as the peer's credits allow."""
+        for number in self.order(count):
+            for channel, _ in self.channels:
+                value = packet(number, length)
+                if number == FAULTY and self.fault == "corrupt":
+                    value = value[:-1] + bytes([value[-1] ^ 1])
+                while self.queue.pending > QUEUED:
+                    await self.room(self.queue)
+                channel.write(value)
+                self.sent += 1
+                await channel.drain()
+
+    @property
+    def queue(self):
+        return self.device.host.le_acl_packet_queue
 
     @staticmethod
     async def room(queue):
@@ -162,6 +194,7 @@ async def serve(target, fault):
     device = service.device = Device.from_config_with_hci(configuration, transport.source, transport.sink)
     device.gatt_server.max_mtu = 517
     device.add_service(service.service)
+    device.create_l2cap_server(CHANNEL, handler=service.opened)
     await device.power_on()
     data = bytes(AdvertisingData([
         (AdvertisingData.FLAGS, b"\x06"),

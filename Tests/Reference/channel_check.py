@@ -19,6 +19,7 @@ class Flow:
     mps: int
     credits: int
     left: int = None
+    length: int = 0
     frames: int = 0
     sdus: int = 0
 
@@ -38,6 +39,8 @@ class ChannelCheck:
     flows: dict = field(default_factory=dict)
     closed: list = field(default_factory=list)
     violations: list = field(default_factory=list)
+    delivered: list = field(default_factory=list)
+    """Time, sender and octets of each complete SDU."""
     _asked: dict = field(default_factory=dict)
     _moved: dict = field(default_factory=dict)
 
@@ -107,6 +110,7 @@ class ChannelCheck:
                 self._fault(time, sender, "sdu-length", f"the first K-frame of an SDU has {len(payload)} octets")
                 return
             flow.left, payload = int.from_bytes(payload[:2], "little"), payload[2:]
+            flow.length = flow.left
             if flow.left > flow.mtu:
                 self._fault(time, sender, "mtu", f"an SDU of {flow.left} octets, {flow.mtu} accepted")
         if len(payload) > flow.mps:
@@ -115,6 +119,7 @@ class ChannelCheck:
         if flow.left < 0:
             self._fault(time, sender, "sdu-length", f"{-flow.left} octets more than the SDU length")
         if flow.left <= 0:
+            self.delivered.append((time, sender, flow.length))
             flow.left, flow.sdus = None, flow.sdus + 1
 
     def totals(self):

@@ -3,6 +3,7 @@
 import struct
 from dataclasses import dataclass, field
 
+from channel_check import check as check_channels
 from channel_selection import select_1, select_2
 from decryption import Decryption
 from ll_packets import CENTRAL, PERIPHERAL, air_time, crc24
@@ -10,6 +11,8 @@ from ll_packets import CENTRAL, PERIPHERAL, air_time, crc24
 T_IFS = 150
 CODED_MINIMUM = 2704
 MIC = 4
+SDU = "sdu"
+"""In place of an opcode, for the SDUs of channels."""
 UNCODED_MAXIMUM = 2128
 OTHER = {CENTRAL: PERIPHERAL, PERIPHERAL: CENTRAL}
 PHY_BITS = {1: ("1m",), 2: ("2m",), 4: ("coded-s2", "coded-s8")}
@@ -50,11 +53,11 @@ class Side:
 
 @dataclass
 class Delivery:
-    """An ATT value that reached the other side."""
+    """An ATT value, or an SDU of a channel, that reached the other side."""
 
     time: int
     sender: str
-    opcode: int
+    opcode: object
     octets: int
 
 
@@ -270,7 +273,14 @@ class ConnectionCheck:
             self.next_phy = {role: PHY_BITS[bits][::-1] for role, bits in zip((CENTRAL, PERIPHERAL), packet.clear[1:3]) if bits in PHY_BITS}
 
     def finish(self, end):
-        """The end of the log: a link that changed its parameters must have used them, since supervision restarts at the instant. 5.1.1"""
+        """The end of the log: the channels of the connection, and its last update."""
+        self.channels = check_channels(self.frames, OTHER)
+        self.violations += [{"packet": 0} | fault for fault in self.channels.violations]
+        self.deliveries += [Delivery(time, sender, SDU, octets) for time, sender, octets in self.channels.delivered]
+        self._finish_update(end)
+
+    def _finish_update(self, end):
+        """A link that changed its parameters must have used them, since supervision restarts at the instant. 5.1.1"""
         due = self.reference and not self.terminated and self._due_update(end)
         if not due or self.previous is None:
             return
@@ -402,8 +412,8 @@ class ConnectionCheck:
 
     # Goodput
 
-    def goodput_kbps(self, begin, end, sender=None, opcodes=(0x1B, 0x52)):
-        """Payload of notifications and write commands delivered after `begin` and not after `end`, in kbit/s."""
+    def goodput_kbps(self, begin, end, sender=None, opcodes=(0x1B, 0x52, SDU)):
+        """Payload of notifications, write commands and SDUs of channels delivered after `begin` and not after `end`, in kbit/s."""
         octets = sum(
             item.octets
             for item in self.deliveries

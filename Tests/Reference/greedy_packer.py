@@ -5,7 +5,9 @@ An independent model for the throughput tests: plain arithmetic on air times, no
 Rules of the model (Core Vol 6, Part A 2 and 3; Part B 2.1, 2.2, 4.5.1, 4.5.6 and 4.5.10):
 
 * One side sends notifications (or write commands) without end; the other answers every packet with an empty one.
-* An ATT packet is cut into link layer fragments of the effective number of octets, also bounded by the effective time.
+* Or it sends SDUs of an L2CAP channel (Part A of Vol 3, 3.4.3): two octets of length and the SDU are cut into K-frames of at most MPS
+  octets. Several channels take turns K-frame by K-frame and begin together. Credits are never short and take no air.
+* An ATT packet or K-frame is cut into link layer fragments of the effective number of octets, also bounded by the effective time.
 * An exchange is data, T_IFS, empty packet, T_IFS. Exchanges follow one another from the anchor point on; the first always
   happens, a further one starts only if it ends by the next anchor point.
 * Fragments that did not fit go first in the next event.
@@ -26,6 +28,7 @@ MTUS = (23, 247)
 T_IFS_US = 150
 L2CAP_HEADER = 4
 ATT_HEADER = 3
+SDU_LENGTH = 2
 MIC = 4
 DEFAULT_OCTETS = 27
 DEFAULT_CODED_TIME_US = 2704
@@ -104,9 +107,22 @@ def pack(phy, data_length, mtu, interval_ms, encrypted=False, ifs_us=T_IFS_US, c
     answer_us = [air_time_us(phy, n, mic) - left_out if n else empty_us for n in answers]
     exchange_us = [air_time_us(phy, n, mic) - left_out + ifs_us + answer + ifs_us for n, answer in zip(train, answer_us)]
 
+    delivered, exchanges, cycle = steady_state(exchange_us, interval_us, extra_exchanges)
+    payload_bits = (mtu - ATT_HEADER) * 8
+    rate = Fraction(delivered * payload_bits * 1000, cycle * interval_us)
+    limit = Fraction(payload_bits * 1000, sum(exchange_us))
+    return Row(
+        phy, data_length, mtu, interval_ms, encrypted, octets,
+        round(delivered / cycle, 6), round(exchanges / cycle, 6),
+        round(float(rate), 3), round(float(limit), 3), cycle,
+    )
+
+
+def steady_state(exchange_us, interval_us, extra_exchanges=0):
+    """Complete trains, exchanges and events of the cycle into which the events fall."""
     seen = {}
     totals = [(0, 0)]
-    position = events = packets = exchanges = 0
+    position = events = trains = exchanges = 0
     while position not in seen:
         seen[position] = events
         clock = 0
@@ -121,22 +137,44 @@ def pack(phy, data_length, mtu, interval_ms, encrypted=False, ifs_us=T_IFS_US, c
             clock += exchange_us[position]
             in_event += 1
             position += 1
-            if position == len(train):
+            if position == len(exchange_us):
                 position = 0
-                packets += 1
+                trains += 1
         exchanges += in_event
         events += 1
-        totals.append((packets, exchanges))
-    first = seen[position]
-    cycle = events - first
-    delivered = packets - totals[first][0]
-    payload_bits = (mtu - ATT_HEADER) * 8
-    rate = Fraction(delivered * payload_bits * 1000, cycle * interval_us)
-    limit = Fraction(payload_bits * 1000, sum(exchange_us))
+        totals.append((trains, exchanges))
+    before = totals[seen[position]]
+    return trains - before[0], exchanges - before[1], events - seen[position]
+
+
+def k_frames(sdu, mps):
+    """Payloads of the K-frames of one SDU."""
+    whole = SDU_LENGTH + sdu
+    return [min(mps, whole - at) for at in range(0, whole, mps)]
+
+
+def pack_channels(phy, data_length, mps, sdu, interval_ms, channels=1, encrypted=False, meeting=None):
+    """One row of SDUs on channels. `meeting` is the fragment that the other direction's first one meets where both have data."""
+    both = meeting is not None
+    mic = MIC if encrypted else 0
+    interval_us = round(interval_ms * 1000)
+    time_us = effective_time_us(phy, interval_us, LARGEST_TIME_US[phy], data_length if both else DEFAULT_OCTETS)
+    octets = min(data_length, longest_payload(phy, time_us, mic))
+    train = []
+    for payload in k_frames(sdu, mps):
+        for _ in range(channels):
+            pdu = payload + L2CAP_HEADER
+            train += [min(octets, pdu - at) for at in range(0, pdu, octets)]
+    answers = train[meeting:] + train[:meeting] if both else [0] * len(train)
+    exchange_us = [
+        air_time_us(phy, n, mic) + T_IFS_US + air_time_us(phy, answer, mic if answer else 0) + T_IFS_US for n, answer in zip(train, answers)
+    ]
+    delivered, exchanges, cycle = steady_state(exchange_us, interval_us)
+    bits = channels * sdu * 8
     return Row(
-        phy, data_length, mtu, interval_ms, encrypted, octets,
-        round(delivered / cycle, 6), round((exchanges - totals[first][1]) / cycle, 6),
-        round(float(rate), 3), round(float(limit), 3), cycle,
+        phy, data_length, sdu, interval_ms, encrypted, octets,
+        round(delivered * channels / cycle, 6), round(exchanges / cycle, 6),
+        round(float(Fraction(delivered * bits * 1000, cycle * interval_us)), 3), round(float(Fraction(bits * 1000, sum(exchange_us))), 3), cycle,
     )
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from greedy_packer import air_time_us, effective_time_us, fragments, longest_payload, pack, table
+from greedy_packer import air_time_us, effective_time_us, fragments, k_frames, longest_payload, pack, pack_channels, table
 
 
 @pytest.mark.parametrize(
@@ -75,6 +75,25 @@ def test_mixed_lengths_carry_over_from_event_to_event():
     row = pack("1m", 27, 247, 15)
     assert row.cycle_events > 1
     assert 0.95 < row.goodput_kbps / row.back_to_back_kbps <= 1
+
+
+def test_sdus_are_cut_into_k_frames():
+    assert k_frames(245, 247) == [247] and k_frames(246, 247) == [247, 1] and k_frames(0, 23) == [2]
+    # Of 1974 octets each K-frame is full; three in an event of 30 ms are the 197 kbit/s of WWDC 2017.
+    assert k_frames(8 * 247 - 2, 247) == [247] * 8 and round(1974 * 8 * 3 / 8 / 30) == 197
+
+
+@pytest.mark.parametrize(("phy", "kbps"), [("1m", 784.0), ("2m", 1392.0), ("coded-s2", 369.5), ("coded-s8", 108.5)])
+def test_one_k_frame_in_a_packet(phy, kbps):
+    """245 octets in packets of 251, back to back and encrypted."""
+    assert pack_channels(phy, 251, 247, 245, 400, encrypted=True).back_to_back_kbps == pytest.approx(kbps, abs=0.051)
+
+
+def test_channels_with_the_same_frames_share_the_rate_of_one():
+    for sdu in (245, 21):
+        assert pack_channels("2m", 251, 247, sdu, 15, channels=3).goodput_kbps == pack_channels("2m", 251, 247, sdu, 15).goodput_kbps
+    # The value of an ATT packet is an octet shorter than an SDU with as long a PDU.
+    assert pack_channels("2m", 251, 247, 245, 15).goodput_kbps == pytest.approx(pack("2m", 251, 247, 15).goodput_kbps * 245 / 244, abs=0.001)
 
 
 def test_table_is_complete_and_below_the_limit():

@@ -59,11 +59,15 @@ import Testing
     }
 
     @Test func commandsAndCounters() throws {
-        for command in [ThroughputService.Command.start(length: 244, count: 70_000), .stop, .reset] {
+        let commands = [
+            ThroughputService.Command.start(length: 244, count: 70_000), .stop, .reset, .startChannels(length: 1_974, count: 3),
+        ]
+        for command in commands {
             #expect(try ThroughputService.Command(octets: command.octets) == command)
         }
         #expect(throws: ThroughputService.Refusal.wrongLength) { try ThroughputService.Command(octets: []) }
         #expect(throws: ThroughputService.Refusal.wrongLength) { try ThroughputService.Command(octets: [1, 2]) }
+        #expect(throws: ThroughputService.Refusal.wrongLength) { try ThroughputService.Command(octets: [4]) }
         #expect(throws: ThroughputService.Refusal.unknownOpcode) { try ThroughputService.Command(octets: [9]) }
         var tally = FlowTally()
         tally.add(FlowPacket.make(sequence: 0, count: 20).span.bytes)

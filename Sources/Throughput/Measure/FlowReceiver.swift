@@ -1,8 +1,9 @@
 import Packets
 
-/// The receiving end of a flow: checks every packet and counts those that arrive within a time span.
+/// The receiving end of a flow, or of one flow on each of several channels: checks every packet and counts those that arrive within a time
+/// span.
 final class FlowReceiver {
-    private(set) var tally = FlowTally()
+    private var tallies = [FlowTally()]
     /// Packets count if they arrive after `begin` and not after `end`.
     private(set) var begin = Microseconds.never
     private(set) var end = Microseconds.never
@@ -12,7 +13,7 @@ final class FlowReceiver {
     private static let mostBins = 36_000
 
     func reset() {
-        tally = FlowTally()
+        tallies = [FlowTally()]
         (begin, end) = (.never, .never)
         (packets, octets, bins) = (0, 0, [])
     }
@@ -22,8 +23,17 @@ final class FlowReceiver {
         (packets, octets, bins) = (0, 0, [])
     }
 
-    func receive(_ packet: RawSpan, at now: Microseconds) {
-        guard tally.add(packet), now > begin, now <= end else { return }
+    /// The sum of all flows.
+    var tally: FlowTally {
+        var sum = tallies[0]
+        for other in tallies.dropFirst() { sum.add(other) }
+        return sum
+    }
+
+    /// - Parameter flow: index of the channel.
+    func receive(_ packet: RawSpan, at now: Microseconds, flow: Int = 0) {
+        while tallies.count <= flow { tallies.append(FlowTally()) }
+        guard tallies[flow].add(packet), now > begin, now <= end else { return }
         packets &+= 1
         octets &+= packet.byteCount
         let bin = Int((now - begin).rawValue / ThroughputRow.binWidth.rawValue)
@@ -39,5 +49,9 @@ final class FlowReceiver {
         return (0..<whole).map { $0 < bins.count ? bins[$0] : 0 }
     }
 
-    func close(sent: UInt32) { tally.close(sent: sent) }
+    /// - Parameter sent: number of packets that the sender counted, of all flows together.
+    func close(sent: UInt32) {
+        guard tallies.count > 1 else { return tallies[0].close(sent: sent) }
+        tallies[0].miss(Int(sent) - tallies.reduce(0) { $0 + Int($1.next) })
+    }
 }

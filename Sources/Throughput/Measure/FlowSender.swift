@@ -2,11 +2,22 @@ import Host
 import Packets
 import Timing
 
+/// The sending end of a row.
+protocol FlowSource: AnyObject {
+    /// Number of packets queued.
+    var sent: UInt32 { get }
+    var supply: SupplyCounters { get }
+    func start()
+    func stop()
+}
+
 /// The sending end of a flow: keeps a link's queue full until it is stopped.
-final class FlowSender {
+final class FlowSender: FlowSource {
     typealias Output = (RawSpan) -> SendResult
 
     private let link: Connection
+    private let channel: CreditBasedChannel?
+    private let writable: Listeners<() -> Void>
     private let length: Int
     private let output: Output
     private var packet: [UInt8] = []
@@ -24,21 +35,31 @@ final class FlowSender {
     /// - Parameter count: nil to send until `stop`.
     init(_ link: Connection, length: Int, count: UInt32? = nil, output: @escaping Output) {
         self.link = link
+        (channel, writable) = (nil, link.writable)
         self.length = max(FlowPacket.shortest, length)
         self.output = output
         remaining = count
     }
 
+    /// A flow of SDUs on a channel.
+    init(_ link: Connection, on channel: CreditBasedChannel, length: Int, count: UInt32? = nil) {
+        self.link = link
+        (self.channel, writable) = (channel, channel.writable)
+        self.length = max(FlowPacket.shortest, length)
+        output = { channel.trySend($0) }
+        remaining = count
+    }
+
     func start() {
         isRunning = true
-        listener = link.writable.add { [weak self] in self?.pump() }
+        listener = writable.add { [weak self] in self?.pump() }
         pump()
         supply = SupplyCounters()
     }
 
     func stop() {
         isRunning = false
-        if let listener { link.writable.remove(listener) }
+        if let listener { writable.remove(listener) }
         listener = nil
     }
 
@@ -55,7 +76,10 @@ final class FlowSender {
                 sent &+= 1
                 isPrepared = false
                 if let count = remaining { remaining = count - 1 }
-            case .full: return
+            case .full:
+                supply.refused &+= 1
+                if channel?.credits == 0 { supply.refusedWithoutCredits &+= 1 }
+                return
             case let other:
                 failure = other
                 return stop()

@@ -10,6 +10,9 @@ struct LinkSetup {
     /// The subject's end, if the subject runs in this process.
     let subject: Connection?
     let client: ThroughputClient
+    /// The tester's ends of the L2CAP channels, and the receiver of their SDUs.
+    let channels: [CreditBasedChannel]
+    let channelReceiver: FlowReceiver
     let parameters: LinkParameters
     /// Link parameters of the flow in the opposite direction, if there is one.
     private let turnedParameters: LinkParameters?
@@ -27,14 +30,15 @@ struct LinkSetup {
                 try await Self.chooseDataLength(Self.isFromSubject(way) ? subject : tester, way)
             }
             let clientLink = try Self.clientLink(tester, subject, request)
-            if request.mtu > 23 { try await clientLink.gatt.exchangeMTU(request.mtu) }
+            if request.mtu > 23, request.channel == nil { try await clientLink.gatt.exchangeMTU(request.mtu) }
             if let product = bench.product {
                 client = try await ThroughputClient(product, request.over, on: clientLink)
             } else {
                 client = try await ThroughputClient(discoveringOn: clientLink)
             }
-            parameters = await Self.parameters(bench, tester, subject, request)
-            turnedParameters = request.isBothWays ? await Self.parameters(bench, tester, subject, request.turned) : nil
+            (channels, channelReceiver) = try await Self.openChannels(bench, tester, request)
+            parameters = await Self.parameters(bench, tester, subject, request, channels.first)
+            turnedParameters = request.isBothWays ? await Self.parameters(bench, tester, subject, request.turned, channels.first) : nil
         } catch {
             await bench.loop.cleanUp(within: Host.procedureTimeOut) { [tester] in try await tester.disconnect() }
             throw error
@@ -52,6 +56,7 @@ struct LinkSetup {
 
     private init(_ setup: LinkSetup, _ request: ThroughputRow.Request, _ parameters: LinkParameters) {
         (tester, subject, client) = (setup.tester, setup.subject, setup.client)
+        (channels, channelReceiver) = (setup.channels, setup.channelReceiver)
         (self.request, self.parameters, turnedParameters) = (request, parameters, setup.parameters)
     }
 
@@ -66,8 +71,10 @@ struct LinkSetup {
     }
 
     static func isFromSubject(_ request: ThroughputRow.Request) -> Bool { request.direction == .fromSubject }
-    /// True if the subject is the server, which sends notifications and receives writes.
-    static func isServedBySubject(_ request: ThroughputRow.Request) -> Bool { request.over.comesFromServer == isFromSubject(request) }
+    /// True if the subject is the server, which sends notifications, receives writes, and accepts channels.
+    static func isServedBySubject(_ request: ThroughputRow.Request) -> Bool {
+        request.over.isSymmetric || request.over.comesFromServer == isFromSubject(request)
+    }
 
     private static func clientLink(_ tester: Connection, _ subject: Connection?, _ request: ThroughputRow.Request) throws -> Connection {
         if isServedBySubject(request) { return tester }
@@ -150,7 +157,8 @@ struct LinkSetup {
     }
 
     private static func parameters(
-        _ bench: ThroughputBench, _ tester: Connection, _ subject: Connection?, _ request: ThroughputRow.Request
+        _ bench: ThroughputBench, _ tester: Connection, _ subject: Connection?, _ request: ThroughputRow.Request,
+        _ channel: CreditBasedChannel?
     ) async -> LinkParameters {
         let isFromSubject = isFromSubject(request)
         let sender = isFromSubject ? subject : tester
@@ -172,7 +180,44 @@ struct LinkSetup {
         link.isFromCentral = !isFromSubject
         link.isEncrypted = tester.security != .none
         if let sender { link.aclLength = sender.host.controller.leDataLength }
+        if let channel, let wanted = request.channel {
+            // The receiver of the data sets the limits.
+            link.channels = ChannelLoad(
+                count: wanted.count, sdu: isFromSubject ? request.mtu : min(request.mtu, channel.peerMTU),
+                mps: isFromSubject ? wanted.mps : channel.peerMPS)
+            link.channels?.isInStep = bench.subject != nil && wanted.credits == ChannelRequest.mostCredits
+        }
         return link
+    }
+}
+
+extension LinkSetup {
+    /// Opens the channels of a row to the subject, whose service has the row's settings if it runs in this process.
+    fileprivate static func openChannels(
+        _ bench: ThroughputBench, _ tester: Connection, _ request: ThroughputRow.Request
+    ) async throws -> ([CreditBasedChannel], FlowReceiver) {
+        let (receiver, loop) = (FlowReceiver(), bench.loop)
+        guard let wanted = request.channel else { return ([], receiver) }
+        let settings = CreditBasedChannelSettings(
+            mtu: UInt16(clamping: max(ChannelRequest.leastMPS, request.mtu)), mps: UInt16(clamping: wanted.mps),
+            initialCredits: UInt16(clamping: wanted.credits))
+        bench.subjectServer?.offer(settings)
+        let spsm = try await spsm(bench, tester)
+        var channels: [CreditBasedChannel] = []
+        for flow in 0..<wanted.count {
+            let channel = try await tester.openChannel(spsm, settings)
+            channel.onSDU = { receiver.receive($0, at: loop.now, flow: flow) }
+            channels.append(channel)
+        }
+        return (channels, receiver)
+    }
+
+    private static func spsm(_ bench: ThroughputBench, _ tester: Connection) async throws -> UInt16 {
+        if case .channel(let spsm?) = bench.product?.measured { return spsm }
+        guard let spsm = try await tester.gatt.publishedSPSMs().first else {
+            throw MeasurementFailure("the subject publishes no SPSM (characteristic \(BluetoothUUID.publishedSPSM))")
+        }
+        return spsm
     }
 }
 

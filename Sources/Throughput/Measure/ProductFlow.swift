@@ -2,14 +2,21 @@ import Host
 import Packets
 import Timing
 
-/// A subject without the throughput service, found by a custom procedure and measured with one of its characteristics.
+/// A subject without the throughput service, found by a custom procedure and measured with one of its characteristics, or with an L2CAP
+/// channel.
 public struct ProductFlow {
+    public enum Measured: Sendable, Hashable {
+        case characteristic(BluetoothUUID)
+        /// A channel to this SPSM; nil for the first that the product publishes.
+        case channel(UInt16?)
+    }
+
     /// Finds the subject.
     public var find: (Host) async throws -> DeviceAddress
-    public var characteristic: BluetoothUUID
+    public var measured: Measured
 
-    public init(characteristic: BluetoothUUID, find: @escaping (Host) async throws -> DeviceAddress) {
-        self.characteristic = characteristic
+    public init(_ measured: Measured, find: @escaping (Host) async throws -> DeviceAddress) {
+        self.measured = measured
         self.find = find
     }
 }
@@ -19,17 +26,21 @@ extension ThroughputClient {
     ///
     /// - Throws: `MeasurementFailure` if it is missing or lacks the required property; `HostError`.
     init(_ product: ProductFlow, _ over: FlowKind, on link: Connection) async throws {
+        guard case .characteristic(let uuid) = product.measured else {
+            self.init(link: link)
+            return
+        }
         let needed: CharacteristicProperties = over == .notify ? .notify : over == .write ? .writeWithoutResponse : .write
         for service in try await link.gatt.discoverServices() {
-            guard let found = try await link.gatt.discoverCharacteristics(in: service, uuid: product.characteristic).first else { continue }
+            guard let found = try await link.gatt.discoverCharacteristics(in: service, uuid: uuid).first else { continue }
             guard found.properties.contains(needed) else {
                 let word = over == .notify ? "notify" : over == .write ? "take writes without response" : "take writes"
-                throw MeasurementFailure("the characteristic \(product.characteristic) does not \(word)")
+                throw MeasurementFailure("the characteristic \(uuid) does not \(word)")
             }
             self.init(link: link, characteristic: found)
             return
         }
-        throw MeasurementFailure("the device has no characteristic \(product.characteristic)")
+        throw MeasurementFailure("the device has no characteristic \(uuid)")
     }
 }
 
@@ -41,11 +52,12 @@ private final class ProductTally {
 }
 
 extension RowMeasurement {
-    /// Measures the flow of a product: its notifications on arrival, or the data sent to it as its controller acknowledges them.
+    /// Measures the flow of a product: its notifications or SDUs on arrival, or the data sent to it as its controller acknowledges them.
     func product(_ row: inout ThroughputRow, _ span: Microseconds) async throws {
         switch setup.request.over {
         case .notify: try await told(&row, span)
-        case .write: try await given(&row, span)
+        case .channel where LinkSetup.isFromSubject(setup.request): try await told(&row, span)
+        case .write, .channel: try await given(&row, span)
         case .request, .ping, .l2cap, .rfcomm:
             throw MeasurementFailure("a product is measured by what it notifies, or by what it takes without a response")
         }
@@ -55,7 +67,7 @@ extension RowMeasurement {
     private func told(_ row: inout ThroughputRow, _ span: Microseconds) async throws {
         let (tally, loop) = (ProductTally(), bench.loop)
         var window = (begin: Microseconds.never, end: Microseconds.never)
-        try await setup.client.subscribe { value in
+        try await listen { value in
             guard loop.now > window.begin, loop.now <= window.end else { return }
             tally.packets += 1
             tally.octets += value.byteCount
@@ -67,7 +79,7 @@ extension RowMeasurement {
         (row.begin, row.end, row.packets, row.octets) = (begin, begin + span, tally.packets, tally.octets)
         guard tally.packets > 0 else {
             throw MeasurementFailure(
-                "nothing was notified within \(Int(span.milliseconds)) ms: what makes the device notify, only it knows")
+                "nothing came within \(Int(span.milliseconds)) ms: what makes the device send, only it knows")
         }
         let ceiling = Ceiling(setup.parameters, valueOctets: tally.longest)
         row.ceiling = ceiling
@@ -84,8 +96,19 @@ extension RowMeasurement {
         ]
     }
 
+    /// Calls `handler` with each value that the product notifies, or each SDU.
+    private func listen(_ handler: @escaping (RawSpan) -> Void) async throws {
+        guard setup.channels.isEmpty else {
+            for channel in setup.channels { channel.onSDU = handler }
+            return
+        }
+        try await setup.client.subscribe(handler)
+    }
+
     private func given(_ row: inout ThroughputRow, _ span: Microseconds) async throws {
-        let sender = setup.client.writer(length: valueOctets)
+        let sender: any FlowSource =
+            setup.channels.isEmpty
+            ? setup.client.writer(length: valueOctets) : ChannelSender(setup.tester, setup.channels, length: valueOctets)
         sender.start()
         defer { sender.stop() }
         try await countCompleted(&row, span, sender)

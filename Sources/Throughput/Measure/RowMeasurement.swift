@@ -29,6 +29,10 @@ struct RowMeasurement {
     }
 
     private static func receiver(_ bench: ThroughputBench, _ setup: LinkSetup) -> FlowReceiver {
+        if setup.request.over == .channel {
+            guard !LinkSetup.isFromSubject(setup.request) else { return setup.channelReceiver }
+            return bench.subjectServer?.channelSink ?? FlowReceiver()
+        }
         guard !setup.request.over.comesFromServer else { return FlowReceiver() }
         let server = LinkSetup.isServedBySubject(setup.request) ? bench.subjectServer : bench.testerServer
         return server?.sink ?? FlowReceiver()
@@ -51,6 +55,8 @@ struct RowMeasurement {
         case .write: try await commands(&row, span)
         case .request: try await requests(&row, span)
         case .ping: try await roundTrips(&row, span)
+        case .channel where LinkSetup.isFromSubject(setup.request): try await fromChannels(&row, span)
+        case .channel: try await toChannels(&row, span)
         case .l2cap, .rfcomm: throw MeasurementFailure("the flow needs a link over BR/EDR")
         }
         row.tally = receiver.tally
@@ -82,9 +88,27 @@ struct RowMeasurement {
         receiver.close(sent: sent)
     }
 
+    private func fromChannels(_ row: inout ThroughputRow, _ span: Microseconds) async throws {
+        try await setup.client.command(.startChannels(length: UInt16(clamping: valueOctets), count: 0))
+        try await count(&row, span)
+        row.supply = bench.subjectServer?.channelSender?.supply
+        try await setup.client.command(.stop)
+        let sent = try await setup.client.readCounters().sent
+        try await settle { receiver.tally.packets >= Int(sent) }
+        receiver.close(sent: sent)
+    }
+
+    private func toChannels(_ row: inout ThroughputRow, _ span: Microseconds) async throws {
+        try await send(&row, span, ChannelSender(setup.tester, setup.channels, length: valueOctets))
+    }
+
     private func commands(_ row: inout ThroughputRow, _ span: Microseconds) async throws {
+        try await send(&row, span, setup.client.writer(length: valueOctets))
+    }
+
+    /// Sends from this side until the count is over.
+    private func send(_ row: inout ThroughputRow, _ span: Microseconds, _ sender: any FlowSource) async throws {
         try await setup.client.command(.reset)
-        let sender = setup.client.writer(length: valueOctets)
         sender.start()
         defer { sender.stop() }
         if isForeignServer {
@@ -94,6 +118,7 @@ struct RowMeasurement {
         }
         row.supply = sender.supply
         sender.stop()
+        try await settle { setup.channels.allSatisfy { $0.queuedSDUs == 0 || !$0.isOpen } }
         try await drained(setup.client.link)
         try await verify(sent: sender.sent)
     }
@@ -165,7 +190,7 @@ struct RowMeasurement {
     }
 
     /// Counts data acknowledged by the peer's controller, for a receiver that cannot be observed.
-    func countCompleted(_ row: inout ThroughputRow, _ span: Microseconds, _ sender: FlowSender) async throws {
+    func countCompleted(_ row: inout ThroughputRow, _ span: Microseconds, _ sender: any FlowSource) async throws {
         try await bench.loop.sleep(for: settling)
         let (begin, first) = (bench.loop.now, completed(sender))
         try await bench.loop.sleep(until: begin + span)
@@ -174,10 +199,11 @@ struct RowMeasurement {
         row.octets = row.packets * valueOctets
     }
 
-    private func completed(_ sender: FlowSender) -> Int {
+    private func completed(_ sender: any FlowSource) -> Int {
         let link = setup.client.link
         let acl = max(27, setup.parameters.aclLength ?? 27)
-        let perPacket = (valueOctets + 7 + acl - 1) / acl
+        let pdus = setup.parameters.channels.map { $0.payloads(ofSDU: valueOctets).map { $0 + 4 } } ?? [valueOctets + 7]
+        let perPacket = pdus.reduce(0) { $0 + ($1 + acl - 1) / acl }
         return Int(sender.sent) - (link.queuedFragments + link.fragmentsInController + perPacket - 1) / perPacket
     }
 

@@ -44,14 +44,14 @@ public final class ThroughputBench {
         self.loop = loop
         self.tester = tester
         self.subject = subject
-        testerServer = ThroughputServer(tester.host.database, loop: loop)
-        subjectServer = subject.map { ThroughputServer($0.host.database, loop: loop) }
+        testerServer = ThroughputServer(tester.host, loop: loop)
+        subjectServer = subject.map { ThroughputServer($0.host, loop: loop) }
     }
 
     private init(beside first: ThroughputBench, subject: End) {
         (loop, tester, self.subject) = (first.loop, first.tester, subject)
         testerServer = first.testerServer
-        subjectServer = ThroughputServer(subject.host.database, loop: loop)
+        subjectServer = ThroughputServer(subject.host, loop: loop)
     }
 
     /// The tester and all subjects in this process.

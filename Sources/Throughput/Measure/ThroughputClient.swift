@@ -4,7 +4,7 @@ import Packets
 /// Client of the throughput service on one link.
 struct ThroughputClient {
     let link: Connection
-    private let source: RemoteCharacteristic
+    private let source: RemoteCharacteristic?
     let sink: UInt16
     private let control: UInt16
     private let counters: UInt16
@@ -36,7 +36,14 @@ struct ThroughputClient {
         (source, sink, control, counters) = (characteristic, characteristic.value, 0, 0)
     }
 
+    /// A client of a product's L2CAP channel.
+    init(link: Connection) {
+        self.link = link
+        (source, sink, control, counters) = (nil, 0, 0, 0)
+    }
+
     func subscribe(_ handler: @escaping (RawSpan) -> Void) async throws {
+        guard let source else { throw MeasurementFailure("there is no characteristic to subscribe to") }
         try await link.gatt.subscribe(source) { _, _, value in handler(value) }
     }
 

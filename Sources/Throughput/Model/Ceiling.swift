@@ -1,6 +1,6 @@
 import Packets
 
-/// Maximum throughput of notifications or write commands on a link, with the factors that reduce it below the rate of the PHY.
+/// Maximum throughput of notifications, write commands or SDUs on a link, with the factors that reduce it below the rate of the PHY.
 public struct Ceiling: Sendable, Hashable {
     /// Limits of a peer's connection events besides the common rule.
     public struct EventLimits: Sendable, Hashable {
@@ -24,11 +24,11 @@ public struct Ceiling: Sendable, Hashable {
     public let perInterval: Double
     /// Average number of link layer packets with data per event.
     public let exchangesPerEvent: Double
-    /// Average number of ATT packets completed per event.
+    /// Average number of ATT packets or SDUs completed per event.
     public let packetsPerEvent: Double
     /// Number of events after which the pattern of fragments repeats.
     public let cycleEvents: Int
-    /// Number of link layer packets per ATT packet.
+    /// Number of link layer packets per ATT packet or SDU.
     public let fragmentsPerPacket: Int
 
     /// Ceiling of a BR/EDR link, with an SDU in place of a connection event.
@@ -54,9 +54,11 @@ public struct Ceiling: Sendable, Hashable {
 
     /// - Parameter turn: one period of both directions' packets.
     private init(_ link: LinkParameters, _ value: Int, _ fragments: Int, _ turn: [(data: Int, reply: Int)], _ limits: EventLimits) {
-        fragmentsPerPacket = fragments
+        // One SDU of each channel.
+        let packets = link.channels?.count ?? 1
+        fragmentsPerPacket = fragments / packets
         let exchanges = turn.map { link.exchange(payload: $0.data, reply: $0.reply) }
-        let bits = Double(value * 8 * turn.count / fragments)
+        let bits = Double(value * 8 * packets * turn.count / fragments)
         backToBack = bits * 1_000 / Double(exchanges.reduce(.zero, +).rawValue)
 
         let needed = limits.reservesLongestReply ? turn.map { link.reservedExchange(payload: $0.data, reply: $0.reply) } : exchanges
@@ -64,8 +66,11 @@ public struct Ceiling: Sendable, Hashable {
             exchanges: exchanges, needed: needed, window: link.interval / max(1, limits.links), limit: limits.exchanges)
         cycleEvents = pattern.events
         exchangesPerEvent = Double(pattern.exchanges) / Double(pattern.events)
-        packetsPerEvent = Double(pattern.turns * turn.count / fragments) / Double(pattern.events)
-        perInterval = Double(pattern.turns) * bits * 1_000 / (Double(pattern.events) * Double(link.interval.rawValue))
+        packetsPerEvent = Double(pattern.turns * packets * turn.count / fragments) / Double(pattern.events)
+        // In another order K-frames may fill the interval better.
+        let isRegular = link.channels?.isRegular ?? true
+        perInterval =
+            isRegular ? Double(pattern.turns) * bits * 1_000 / (Double(pattern.events) * Double(link.interval.rawValue)) : backToBack
     }
 
     /// Maximum throughput of concurrent flows.

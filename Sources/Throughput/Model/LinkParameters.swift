@@ -21,6 +21,8 @@ public struct LinkParameters: Sendable, Hashable {
     public var interFrameSpace: Microseconds = 150
     /// Length of the sending host's ACL packets; nil if an ATT packet always fits into one.
     public var aclLength: Int?
+    /// Credit-based channels that carry SDUs, instead of ATT packets.
+    public var channels: ChannelLoad?
 
     public init(phy: LinkPHY, returnPHY: LinkPHY? = nil, interval: Microseconds, octets: Int, time: Microseconds? = nil, mtu: Int) {
         self.phy = phy
@@ -36,9 +38,15 @@ public struct LinkParameters: Sendable, Hashable {
     /// Maximum payload of a packet, limited by octets and time.
     public var usableOctets: Int { max(1, min(octets, phy.payload(within: time) - mic)) }
 
-    /// Link layer payloads of an ATT packet with `valueOctets` octets of value, in order.
+    /// Link layer payloads of an ATT packet with `valueOctets` octets of value, in order; of an SDU of each channel, if there are channels.
     public func fragments(valueOctets: Int) -> [Int] {
-        let whole = Self.l2capHeader + Self.attHeader + valueOctets
+        guard let channels else { return fragments(ofPDU: Self.l2capHeader + Self.attHeader + valueOctets) }
+        return channels.payloads(ofSDU: valueOctets).flatMap { payload in
+            (0..<channels.count).flatMap { _ in fragments(ofPDU: Self.l2capHeader + payload) }
+        }
+    }
+
+    private func fragments(ofPDU whole: Int) -> [Int] {
         let cut = aclLength.map { max(1, $0) } ?? whole
         return stride(from: 0, to: whole, by: cut).flatMap { start in
             let piece = min(cut, whole - start)
@@ -59,6 +67,6 @@ public struct LinkParameters: Sendable, Hashable {
 
     static let l2capHeader = 4
     static let attHeader = 3
-    /// Value length of the longest notification or write command.
-    public var valueOctets: Int { mtu - Self.attHeader }
+    /// Value length of the longest notification or write command, or the SDU length of the channels.
+    public var valueOctets: Int { channels?.sdu ?? mtu - Self.attHeader }
 }

@@ -15,6 +15,7 @@ struct Explanation {
         isAcknowledged: Bool = false, replies: [Int] = []
     ) {
         let full = Self.unshrunk(link, replies)
+        addFraming(link, full, replies)
         add(.interval, full.backToBack - ceiling.perInterval, Self.intervalText(link, ceiling))
         let lost = Self.retransmissionShare(counters)
         if let counters, lost > 0 {
@@ -25,12 +26,34 @@ struct Explanation {
         add(
             .eventLength, ceiling.perInterval - limited.perInterval,
             "at most \(Self.figure(limited.exchangesPerEvent)) exchanges in an event")
-        let explained = missing.dropFirst(missing.first?.cause == .interval ? 1 : 0).reduce(0) { $0 + $1.kbps }
+        let explained = missing.filter { !Self.ofCeiling.contains($0.cause) }.reduce(0) { $0 + $1.kbps }
         let rest = ceiling.perInterval - goodput - explained
         let cause = isAcknowledged ? Limit.acknowledgement : Self.idleCause(counters, supply, exchanges: limited.exchangesPerEvent)
         let text = counters == nil ? Self.dongleText(cause, supply, exchanges: limited.exchangesPerEvent) : cause.text
         if rest > ceiling.perInterval * 0.001 { add(cause, rest, text) }
         limit = verdict(goodput: goodput, full: full, ceiling: ceiling)
+    }
+
+    /// Parts that are missing even at the ceiling.
+    private static let ofCeiling: [Limit] = [.interval, .sdu, .mps]
+
+    /// Adds the parts that long SDUs in K-frames of full link layer packets would have.
+    private mutating func addFraming(_ link: LinkParameters, _ full: Ceiling, _ replies: [Int]) {
+        guard let channels = link.channels else { return }
+        var unbroken = link
+        unbroken.channels?.sdu = 65_535
+        let withoutSDUs = Self.unshrunk(unbroken, replies)
+        var fitting = unbroken
+        fitting.channels?.mps = max(ChannelLoad.lengthOctets + 1, link.usableOctets - LinkParameters.l2capHeader)
+        let withoutMPS = Self.unshrunk(fitting, replies)
+        let frames = channels.payloads(ofSDU: channels.sdu)
+        let count = frames.count == 1 ? "one K-frame" : "\(frames.count) K-frames"
+        add(
+            .sdu, withoutSDUs.backToBack - full.backToBack,
+            "\(channels.sdu) octets take \(count), the last of \(frames.last ?? 0) octets of \(channels.mps)")
+        add(
+            .mps, withoutMPS.backToBack - withoutSDUs.backToBack,
+            "K-frames of \(channels.mps) octets take link layer packets of up to \(link.usableOctets)")
     }
 
     private mutating func add(_ cause: Limit, _ kbps: Double, _ text: String) {
@@ -44,9 +67,11 @@ struct Explanation {
 
     private func verdict(goodput: Double, full: Ceiling, ceiling: Ceiling) -> Limit {
         guard goodput < ceiling.perInterval * Self.reached else {
+            let lost = missing.filter { Self.ofCeiling.contains($0.cause) }.max { $0.kbps < $1.kbps }
+            if let lost, lost.cause != .interval, lost.kbps > full.backToBack * Self.noticeable { return lost.cause }
             return ceiling.perInterval < full.backToBack * (1 - Self.noticeable) ? .interval : .air
         }
-        return missing.filter { $0.cause != .interval }.max { $0.kbps < $1.kbps }?.cause ?? .air
+        return missing.filter { !Self.ofCeiling.contains($0.cause) }.max { $0.kbps < $1.kbps }?.cause ?? .air
     }
 
     /// The ceiling of the same link with full-length packets, ignoring the interval.
@@ -70,6 +95,7 @@ struct Explanation {
 
     /// Cause of idle air time. For a dongle only the host's counters are known: packets in the controller and waiting packets.
     private static func idleCause(_ counters: LinkCounters?, _ supply: SupplyCounters?, exchanges: Double) -> Limit {
+        if let supply, supply.refusedWithoutCredits > 0, supply.refusedWithoutCredits * 2 >= supply.refused { return .creditsOfChannel }
         if let counters {
             if counters.endedSilent > counters.endedEmpty + counters.endedAtLimit { return .retransmissions }
             if counters.endedAtLimit > counters.endedEmpty { return .eventLength }

@@ -8,6 +8,12 @@ public enum Limit: String, Sendable, Hashable, CaseIterable, Codable {
     case eventLength = "event-length"
     /// All controller buffers were in use while the host had data waiting.
     case credits
+    /// The peer gave an L2CAP channel too few credits.
+    case creditsOfChannel = "credits-of-channel"
+    /// SDUs of an L2CAP channel leave part of their last K-frame empty, and each has a length.
+    case sdu
+    /// The MPS of an L2CAP channel leaves part of each link layer packet empty.
+    case mps
     /// The sending host had no data ready.
     case host
     /// The peer did not accept packets or ended events early.
@@ -30,6 +36,9 @@ public enum Limit: String, Sendable, Hashable, CaseIterable, Codable {
         case .interval: "whole exchanges leave part of each connection interval unused"
         case .eventLength: "the controller takes fewer exchanges in an event than would fit"
         case .credits: "the controller's buffers were in use while the host had data waiting"
+        case .creditsOfChannel: "the peer gave the channel no credits while SDUs were waiting"
+        case .sdu: "the length of the SDUs does not fill their K-frames"
+        case .mps: "the MPS does not fill link layer packets"
         case .host: "the sending host had nothing ready"
         case .peer: "the peer did not take what was offered"
         case .retransmissions: "packets were lost on the air and sent again"

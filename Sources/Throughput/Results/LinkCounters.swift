@@ -44,10 +44,22 @@ public struct LinkCounters: Sendable, Hashable {
 public struct SupplyCounters: Sendable, Hashable {
     /// Samples with waiting data and no free controller buffer.
     public var waitingForCredits = 0
+    /// Refused SDUs of an L2CAP channel without credits, and all refused packets.
+    public var refusedWithoutCredits = 0
+    public var refused = 0
     /// Samples with empty queues in host and controller.
     public var ranDry = 0
     /// Maximum number of packets in the controller.
     public var mostInController = 0
 
     public init() {}
+
+    /// Adds the samples of another sender on the same link.
+    mutating func add(_ other: SupplyCounters) {
+        waitingForCredits += other.waitingForCredits
+        refusedWithoutCredits += other.refusedWithoutCredits
+        refused += other.refused
+        ranDry += other.ranDry
+        mostInController = max(mostInController, other.mostInController)
+    }
 }

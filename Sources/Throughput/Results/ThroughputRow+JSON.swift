@@ -5,7 +5,7 @@ import Packets
 extension ThroughputRow: Encodable {
     private enum Key: String, CodingKey {
         case over, direction, phy, mtu, encrypted, percent, retransmissions, limit, actual, window, received, missing, explanation, failure
-        case repetitions, bins, links, link, sum, fairness
+        case repetitions, bins, links, link, sum, fairness, mps, channels, credits
         case isBothWays = "both_ways"
         case evenShare = "even_share_kbps"
         case roundTrips = "round_trip_us"
@@ -27,9 +27,11 @@ extension ThroughputRow: Encodable {
         var usableOctets: Int
         var mtu: Int
         var interval: Double
+        var sdu: Int?
+        var mps: Int?
 
         enum CodingKeys: String, CodingKey {
-            case phy, octets, mtu
+            case phy, octets, mtu, sdu, mps
             case returnPHY = "return_phy"
             case time = "time_us"
             case usableOctets = "usable_octets"
@@ -116,6 +118,9 @@ extension ThroughputRow: Encodable {
         try values.encode(request.dataLength, forKey: .dataLength)
         try values.encode(request.mtu, forKey: .mtu)
         try values.encode(request.packets == nil ? request.interval.milliseconds : nil, forKey: .interval)
+        try values.encodeIfPresent(request.channel?.mps, forKey: .mps)
+        try values.encodeIfPresent(request.channel?.count, forKey: .channels)
+        try values.encodeIfPresent(request.channel?.credits, forKey: .credits)
         try values.encode(isEncrypted, forKey: .encrypted)
         try values.encode(Self.rounded(goodput), forKey: .goodput)
         try values.encode(Self.rounded(ceiling?.perInterval ?? 0), forKey: .ceiling)
@@ -152,7 +157,8 @@ extension ThroughputRow: Encodable {
         link.map {
             Actual(
                 phy: $0.phy.rawValue, returnPHY: $0.returnPHY.rawValue, octets: $0.octets, time: $0.time.rawValue,
-                usableOctets: $0.usableOctets, mtu: $0.mtu, interval: $0.interval.milliseconds)
+                usableOctets: $0.usableOctets, mtu: $0.mtu, interval: $0.interval.milliseconds,
+                sdu: $0.channels?.sdu, mps: $0.channels?.mps)
         }
     }
 

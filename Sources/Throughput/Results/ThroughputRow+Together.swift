@@ -8,7 +8,7 @@ extension ThroughputRow {
         shared.links = place.links
         let even = Ceiling(link, limits: shared, replies: replies).perInterval
         self.place?.evenShare = even
-        missing.removeAll { $0.cause != .interval }
+        missing.removeAll { ![.interval, .sdu, .mps].contains($0.cause) }
         var rest = ceiling.perInterval - goodput
         guard rest > 0.05 else { return }
         if let resent = counters.flatMap({ Self.resent($0, goodput, atMost: rest) }) {
@@ -79,10 +79,15 @@ extension ThroughputRow {
         if !missing[index].text.contains(part.text) { missing[index].text += "; " + part.text }
     }
 
-    /// Description of a flow among concurrent flows; nil for a single flow.
+    private var channelWords: [String] {
+        guard let channel = request.channel else { return [] }
+        return ["MPS \(channel.mps)"] + (channel.count > 1 ? ["\(channel.count) channels"] : [])
+    }
+
+    /// Description of a flow among concurrent flows or on channels; nil for a single flow.
     public var together: String? {
-        guard let place else { return nil }
-        var words: [String] = []
+        var words = channelWords
+        guard let place else { return words.isEmpty ? nil : words.joined(separator: ", ") }
         if place.links > 1 { words.append(place.link.map { "link \($0) of \(place.links)" } ?? "all \(place.links) links") }
         if place.links == 1, place.link == nil { words.append("sum") }
         if request.isBothWays { words.append("both ways") }

@@ -15,9 +15,13 @@ public enum FlowKind: String, Sendable, Hashable, CaseIterable, Codable {
     case l2cap
     /// RFCOMM frames on BR/EDR, always encrypted.
     case rfcomm
+    /// SDUs on L2CAP channels in LE credit-based flow control mode.
+    case channel
 
     /// True for flows over BR/EDR.
     public var isBREDR: Bool { self == .l2cap || self == .rfcomm }
+    /// True if both sides of the flow can be client or server.
+    var isSymmetric: Bool { self == .channel }
     /// True if the measured data is sent by the server.
     var comesFromServer: Bool { self == .notify || self == .ping }
     /// Octets that RFCOMM adds: address, length, control and check sequence of a UIH frame. RFCOMM 1.2, 5.1.
@@ -28,6 +32,19 @@ public enum FlowKind: String, Sendable, Hashable, CaseIterable, Codable {
 public enum FlowDirection: String, Sendable, Hashable, CaseIterable, Codable {
     case fromSubject = "from-subject"
     case toSubject = "to-subject"
+}
+
+/// Requested parameters of L2CAP channels. Core Vol 3, Part A, 4.22.
+public struct ChannelRequest: Sendable, Hashable {
+    static let leastMPS = 23
+    public static let mostCredits = 65_535
+
+    /// Maximum payload of a K-frame.
+    public var mps: Int
+    /// Number of channels, each with a flow of its own.
+    public var count = 1
+    /// Credits that each side gives initially and renews.
+    public var credits = mostCredits
 }
 
 /// One measurement: requested and actual link parameters, goodput and losses.
@@ -43,6 +60,8 @@ public struct ThroughputRow: Sendable, Hashable {
         public var isEncrypted = false
         /// A concurrent flow runs in the opposite direction on the same link.
         public var isBothWays = false
+        /// Channels of a flow over L2CAP on LE; `mtu` is then the SDU length.
+        public var channel: ChannelRequest?
         /// Longest packet type of a BR/EDR flow; `mtu` is then the SDU length.
         public var packets: BREDRPacketType?
 
@@ -58,9 +77,25 @@ public struct ThroughputRow: Sendable, Hashable {
         /// The flow in the opposite direction, for the same client and server.
         var turned: Self {
             var other = self
-            other.over = over == .notify ? .write : .notify
+            if !over.isSymmetric { other.over = over == .notify ? .write : .notify }
             other.direction = direction == .fromSubject ? .toSubject : .fromSubject
             return other
+        }
+
+        /// A flow over L2CAP channels on LE.
+        ///
+        /// - Parameters:
+        ///   - sdu: SDU length; nil for one full K-frame.
+        ///   - mps: maximum payload of a K-frame; nil for that of a full link layer packet.
+        public init(
+            channel direction: FlowDirection, phy: LinkPHY, dataLength: Int, sdu: Int? = nil, mps: Int? = nil, count: Int = 1,
+            credits: Int = ChannelRequest.mostCredits, interval: Microseconds
+        ) {
+            let mps = mps ?? max(ChannelRequest.leastMPS, dataLength - L2CAPHeader.octets)
+            self.init(
+                over: .channel, direction: direction, phy: phy, dataLength: dataLength, mtu: sdu ?? mps - ChannelLoad.lengthOctets,
+                interval: interval)
+            channel = ChannelRequest(mps: mps, count: count, credits: credits)
         }
 
         /// A BR/EDR flow.

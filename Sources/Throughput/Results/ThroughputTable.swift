@@ -8,6 +8,7 @@ public enum ThroughputTable {
         ("over", { $0.request.over.rawValue }), ("direction", { $0.request.direction.rawValue }),
         ("phy", { $0.request.packets?.rawValue ?? $0.request.phy.rawValue }), ("data_length", { "\($0.request.dataLength)" }),
         ("mtu", { "\($0.request.mtu)" }), ("interval_ms", { $0.request.packets == nil ? number($0.request.interval.milliseconds) : "" }),
+        ("mps", { $0.request.channel.map { "\($0.mps)" } ?? "" }), ("channels", { $0.request.channel.map { "\($0.count)" } ?? "" }),
         ("encrypted", { "\($0.isEncrypted)" }), ("goodput_kbps", { number($0.goodput) }),
         ("ceiling_kbps", { number($0.ceiling?.perInterval) }),
         ("percent", { number($0.percent) }), ("packets_per_event", { number($0.packetsPerEvent) }),
@@ -32,6 +33,17 @@ public enum ThroughputTable {
         let shown = columns.filter { column in rows.contains { !column.value($0).isEmpty } }
         let lines = [shown.map(\.name), shown.map { _ in "---" }] + rows.map { row in shown.map { escaped($0.value(row)) } }
         return lines.map { "| " + $0.joined(separator: " | ") + " |\n" }.joined()
+    }
+
+    /// The ladder as in docs/guide/throughput.md.
+    public static func markdown(ladder: [LadderRung]) -> String {
+        let head = "| step | talk, kbit/s | measured, kbit/s | packets in an event | assumed |\n| --- | --- | --- | --- | --- |\n"
+        return ladder.reduce(head) { text, rung in
+            let figures = [rung.measured, rung.packetsPerEvent].map { $0.map { String(format: "%.1f", $0) } ?? "" }
+            let assumed = "\(String(format: "%g", rung.intervalMilliseconds)) ms; \(rung.note)"
+            let cells = [escaped(rung.name), String(format: "%g", rung.published)] + figures + [escaped(assumed)]
+            return text + "| " + cells.joined(separator: " | ") + " |\n"
+        }
     }
 
     private static func number(_ value: Double?) -> String { value.map { "\(ThroughputRow.rounded($0))" } ?? "" }

@@ -54,6 +54,12 @@ public struct FlowTally: Sendable, Hashable {
         expected = sent
     }
 
+    /// The sequence number after the highest received.
+    var next: UInt32 { expected }
+
+    /// Counts packets that did not arrive and are of no known sequence number.
+    mutating func miss(_ count: Int) { lost += max(0, count) }
+
     /// Adds the counters of another flow.
     mutating func add(_ other: FlowTally) {
         (packets, octets, lost) = (packets + other.packets, octets + other.octets, lost + other.lost)

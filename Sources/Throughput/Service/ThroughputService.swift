@@ -11,6 +11,8 @@ public enum ThroughputService {
     public static let control = uuid(0x0203)
     /// Returns the counters of the current flow.
     public static let counters = uuid(0x0204)
+    /// SPSM of the L2CAP channels that our own server publishes; a dynamic one. Core Vol 3, Part A, 4.22.
+    public static let spsm: UInt16 = 0x00B1
 
     /// Returns the UUID B1BExxxx-7E57-4ACC-9D3A-0B5E55ED0001 with a number in place of xxxx.
     private static func uuid(_ number: UInt16) -> BluetoothUUID {
@@ -23,14 +25,17 @@ public enum ThroughputService {
         case start(length: UInt16, count: UInt32)
         /// Stops sending.
         case stop
-        /// Resets the counters of the sink; the next packet is number 0.
+        /// Resets the counters of the sink and of the channels; the next packet of each is number 0.
         case reset
+        /// Sends `count` SDUs (0: until stopped) of `length` octets (0: the longest of full K-frames) on each open channel.
+        case startChannels(length: UInt16, count: UInt32)
 
         public var octets: [UInt8] {
             switch self {
             case .start(let length, let count): [0x01] + Octets.little(length) + Octets.little(count)
             case .stop: [0x02]
             case .reset: [0x03]
+            case .startChannels(let length, let count): [0x04] + Octets.little(length) + Octets.little(count)
             }
         }
 
@@ -42,7 +47,9 @@ public enum ThroughputService {
                 self = .start(length: UInt16(Octets.number(octets[1..<3])), count: UInt32(Octets.number(octets[3..<7])))
             case 0x02 where octets.count == 1: self = .stop
             case 0x03 where octets.count == 1: self = .reset
-            case 0x01, 0x02, 0x03: throw .wrongLength
+            case 0x04 where octets.count == 7:
+                self = .startChannels(length: UInt16(Octets.number(octets[1..<3])), count: UInt32(Octets.number(octets[3..<7])))
+            case 0x01, 0x02, 0x03, 0x04: throw .wrongLength
             default: throw .unknownOpcode
             }
         }
@@ -54,11 +61,13 @@ public enum ThroughputService {
         case unknownOpcode = 0x80
         /// Start was written before notifications were enabled.
         case notSubscribed = 0x81
+        /// Start of channels was written while no channel is open.
+        case noChannel = 0x82
     }
 
     /// The server's counters: seven 32-bit numbers.
     public struct Counters: Sendable, Hashable {
-        /// Number of notifications queued.
+        /// Number of notifications or SDUs queued.
         public var sent: UInt32 = 0
         public var received: UInt32 = 0
         public var octets: UInt32 = 0

@@ -8,7 +8,7 @@ public struct LadderRung: Sendable, Hashable, Codable {
     public var name: String
     /// Published throughput in kbit/s.
     public var published: Double
-    public var over: FlowKind?
+    public var over: FlowKind
     public var valueOctets: Int
     public var dataLength: Int
     public var mtu: Int
@@ -33,19 +33,24 @@ public struct LadderRung: Sendable, Hashable, Codable {
         case packetsPerEvent = "packets_per_event"
     }
 
-    public var request: ThroughputRow.Request? {
-        over.map {
-            ThroughputRow.Request(
-                over: $0, direction: .toSubject, phy: .le1M, dataLength: dataLength, mtu: mtu,
-                interval: Microseconds(Int64((intervalMilliseconds * 1_000).rounded())))
+    public var request: ThroughputRow.Request {
+        let interval = Microseconds(Int64((intervalMilliseconds * 1_000).rounded()))
+        guard over != .channel else {
+            return ThroughputRow.Request(
+                channel: .toSubject, phy: .le1M, dataLength: dataLength, sdu: valueOctets, interval: interval)
         }
+        return ThroughputRow.Request(
+            over: over, direction: .toSubject, phy: .le1M, dataLength: dataLength, mtu: mtu, interval: interval)
     }
+
+    /// Eight K-frames with a payload of 247 octets, which fill link layer packets of 251.
+    private static let channelSDU = 8 * 247 - 2
 
     public static let all: [LadderRung] = [
         LadderRung(
             name: "write with response", published: 2.5, over: .request, valueOctets: 20, dataLength: 27, mtu: 23, intervalMilliseconds: 30,
             exchangesPerEvent: nil, hostLatencyEvents: 0,
-            note: "bounded by the hosts, not by the protocol: one write in two connection events"),
+            note: "one write in two connection events, bounded by the hosts"),
         LadderRung(
             name: "write without response, packed", published: 37, over: .write, valueOctets: 20, dataLength: 27, mtu: 23,
             intervalMilliseconds: 30, exchangesPerEvent: 7, hostLatencyEvents: 0, note: "7 packets of 27 octets in an event"),
@@ -56,14 +61,16 @@ public struct LadderRung: Sendable, Hashable, Codable {
             name: "longer data length", published: 135, over: .write, valueOctets: 182, dataLength: 251, mtu: 185, intervalMilliseconds: 30,
             exchangesPerEvent: 3, hostLatencyEvents: 0, note: "3 packets of up to 251 octets in an event"),
         LadderRung(
-            name: "L2CAP channel, longer data length", published: 197, over: nil, valueOctets: 0, dataLength: 251, mtu: 0,
-            intervalMilliseconds: 30, exchangesPerEvent: 3, hostLatencyEvents: 0, note: "L2CAP channels come later"),
+            name: "L2CAP channel, longer data length", published: 197, over: .channel, valueOctets: channelSDU, dataLength: 251,
+            mtu: channelSDU, intervalMilliseconds: 30, exchangesPerEvent: 3, hostLatencyEvents: 0,
+            note: "3 full packets in an event; SDUs of eight K-frames"),
         LadderRung(
-            name: "L2CAP channel, shorter interval", published: 394, over: nil, valueOctets: 0, dataLength: 251, mtu: 0,
-            intervalMilliseconds: 15, exchangesPerEvent: 3, hostLatencyEvents: 0, note: "L2CAP channels come later"),
+            name: "L2CAP channel, shorter interval", published: 394, over: .channel, valueOctets: channelSDU, dataLength: 251,
+            mtu: channelSDU, intervalMilliseconds: 15, exchangesPerEvent: 3, hostLatencyEvents: 0,
+            note: "3 full packets in an event; SDUs of eight K-frames"),
         LadderRung(
             name: "shorter interval, without an L2CAP channel", published: 394, over: .write, valueOctets: 244, dataLength: 251, mtu: 247,
             intervalMilliseconds: 15, exchangesPerEvent: 3, hostLatencyEvents: 0,
-            note: "3 full packets in an event; the published figure is of an L2CAP channel"),
+            note: "3 full packets; published for a channel"),
     ]
 }

@@ -15,6 +15,10 @@ public struct SweepPlan: Sendable, Hashable {
     /// Packet types and SDU lengths of BR/EDR flows; nil for an SDU that fills the packet.
     public var packets: [BREDRPacketType] = [.threeDH5]
     public var sdus: [Int?] = [nil]
+    /// MPS, number and credits of L2CAP channels on LE, whose SDU lengths are `sdus`; nil for K-frames that fill link layer packets.
+    public var mpss: [Int?] = [nil]
+    public var channels = 1
+    public var credits = ChannelRequest.mostCredits
     /// True to run a concurrent BR/EDR flow with the first packet type beside each LE row.
     public var isShared = false
     /// Number of subjects, each with a concurrent link.
@@ -28,7 +32,7 @@ public struct SweepPlan: Sendable, Hashable {
 
     public var rows: [ThroughputRow.Request] {
         var rows: [ThroughputRow.Request] = []
-        for over in over where !over.isBREDR {
+        for over in over where !over.isBREDR && over != .channel {
             for direction in directions ?? [over.comesFromServer ? .fromSubject : .toSubject] {
                 for phy in phys {
                     for length in dataLengths {
@@ -47,7 +51,32 @@ public struct SweepPlan: Sendable, Hashable {
                 }
             }
         }
+        if over.contains(.channel) { rows += channelRows }
         for over in over where over.isBREDR { rows += classicRows(over) }
+        return rows
+    }
+
+    private var channelRows: [ThroughputRow.Request] {
+        var rows: [ThroughputRow.Request] = []
+        for direction in directions ?? [.toSubject] {
+            for phy in phys {
+                for length in dataLengths {
+                    for mps in mpss {
+                        for sdu in sdus {
+                            for interval in intervals {
+                                for isEncrypted in encryption {
+                                    var row = ThroughputRow.Request(
+                                        channel: direction, phy: phy, dataLength: length, sdu: sdu, mps: mps, count: channels,
+                                        credits: credits, interval: interval)
+                                    (row.isEncrypted, row.isBothWays) = (isEncrypted, isBothWays)
+                                    rows.append(row)
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
         return rows
     }
 
@@ -84,7 +113,7 @@ public struct SweepPlan: Sendable, Hashable {
     public func check() throws(SweepError) {
         for (name, isEmpty) in [
             ("--over", over.isEmpty), ("--phy", phys.isEmpty), ("--data-length", dataLengths.isEmpty), ("--mtu", mtus.isEmpty),
-            ("--interval", intervals.isEmpty), ("--packets", packets.isEmpty), ("--sdu", sdus.isEmpty),
+            ("--interval", intervals.isEmpty), ("--packets", packets.isEmpty), ("--sdu", sdus.isEmpty), ("--mps", mpss.isEmpty),
         ] where isEmpty {
             throw SweepError(text: "\(name) names nothing")
         }
@@ -94,6 +123,9 @@ public struct SweepPlan: Sendable, Hashable {
         for mtu in mtus where !(23...517).contains(mtu) { throw SweepError(text: "--mtu \(mtu) is not in 23...517") }
         for case let sdu? in sdus where !(FlowPacket.shortest...65_535).contains(sdu) {
             throw SweepError(text: "--sdu \(sdu) is not in \(FlowPacket.shortest)...65535")
+        }
+        for case let mps? in mpss where !(ChannelRequest.leastMPS...65_533).contains(mps) {
+            throw SweepError(text: "--mps \(mps) is not in 23...65533")
         }
         for interval in intervals where !(7_500...4_000_000).contains(interval.rawValue) || interval.rawValue % 1_250 != 0 {
             throw SweepError(text: "--interval \(interval.milliseconds) is not a multiple of 1.25 ms in 7.5...4000")
@@ -106,10 +138,10 @@ public struct SweepPlan: Sendable, Hashable {
         guard isTogether else { return }
         let option = isBothWays ? "--both" : "--links"
         for row in rows {
-            guard row.over == .notify || row.over == .write else {
-                throw SweepError(text: "\(option) is for --over notify and --over write, not \(row.over.rawValue)")
+            guard [.notify, .write, .channel].contains(row.over) else {
+                throw SweepError(text: "\(option) is for --over notify, write and channel, not \(row.over.rawValue)")
             }
-            guard links == 1 || row.over.comesFromServer == (row.direction == .fromSubject) else {
+            guard links == 1 || row.over.isSymmetric || row.over.comesFromServer == (row.direction == .fromSubject) else {
                 throw SweepError(text: "with several links the tester is the client of all: notify from-subject or write to-subject")
             }
         }

@@ -9,7 +9,8 @@ import Timing
 struct FlowOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Kinds of flow, separated by commas: notify, write, request, ping (round trips); over BR/EDR l2cap, rfcomm.", valueName: "flows"
+            "Kinds of flow, separated by commas: notify, write, request, ping (round trips), channel (L2CAP); over BR/EDR l2cap, rfcomm.",
+            valueName: "flows"
         ))
     var over = "notify"
     @Option(help: ArgumentHelp("Directions, separated by commas: from-subject, to-subject.", valueName: "directions")) var direction:
@@ -20,22 +21,39 @@ struct FlowOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Connection interval, 7.5 to 4000 in steps of 1.25.", valueName: "ms")) var interval = "15"
     @Flag(help: "Encrypt the links; the devices pair first.") var encrypted = false
     @Option(help: ArgumentHelp("Over BR/EDR: the longest packet type, dm1 to 3-dh5.", valueName: "types")) var packets = "3-dh5"
-    @Option(help: ArgumentHelp("Over BR/EDR: octets in an SDU. Default: as many as fill a packet.", valueName: "octets")) var sdu: String?
+    @Option(
+        help: ArgumentHelp(
+            "Over BR/EDR and channels: octets in an SDU. Default: as many as fill a packet or a K-frame.", valueName: "octets"))
+    var sdu: String?
+    @Option(help: ArgumentHelp("Channels: octets in a K-frame, 23 to 65533. Default: as many as fill --data-length.", valueName: "octets"))
+    var mps: String?
+    @Option(
+        help: ArgumentHelp("Number of L2CAP channels at once, each with a flow.", valueName: "n"), transform: Arguments.whole(1...64))
+    var channels = 1
+    @Option(
+        help: ArgumentHelp("Channels: credits that the receiver gives first, and renews when half are used.", valueName: "n"),
+        transform: Arguments.whole(1...65_535))
+    var credits = 65_535
     @Flag(help: "Measure each row over LE together with a flow over BR/EDR on the same radios.") var beside = false
     @Option(
         help: ArgumentHelp("Number of links at once, each to a simulated DUT; rows for each and for their sum.", valueName: "n"),
         transform: Arguments.whole(1...20))
     var links = 1
-    @Flag(help: "Notifications and writes at once on each link; rows for each and for their sum.") var both = false
+    @Flag(help: "Both directions at once on each link; rows for each and for their sum.") var both = false
     @Option(help: ArgumentHelp("Length of the measurement of a row.", valueName: "seconds"), transform: Arguments.seconds) var seconds = 5.0
     @Flag(help: "Measure the ladder of WWDC 2017, session 712, instead of a sweep.") var ladder = false
 
     /// Options that apply only to flows over BR/EDR.
-    static var givenOfBREDR: String? { ["--packets", "--sdu"].first(where: Arguments.given) }
+    static var givenOfBREDR: String? { ["--packets"].first(where: Arguments.given) }
+    /// Options that apply only to flows over L2CAP channels on LE.
+    static var givenOfChannels: String? { ["--mps", "--channels", "--credits"].first(where: Arguments.given) }
 
     /// The first option that selects a flow other than a product's own, or further links.
     static var givenBesidePeer: String? {
-        ["--over", "--direction", "--beside", "--links", "--both", "--ladder"].first(where: Arguments.given)
+        let isChannel = Arguments.given("--psm")
+        return ["--over", "--direction", "--beside", "--links", "--both", "--ladder"].first {
+            Arguments.given($0) && !(isChannel && $0 == "--direction")
+        }
     }
 
     static var givenBesideLadder: String? {
@@ -43,11 +61,11 @@ struct FlowOptions: ParsableArguments {
     }
 
     /// - Parameters:
-    ///   - isProduct: true if the flow writes a product's characteristic.
+    ///   - product: the flow of a product, if it is not notified.
     ///   - further: the number of subjects after the first.
-    func plan(isProduct: Bool, further: Int) throws -> SweepPlan {
+    func plan(product: FlowKind?, further: Int) throws -> SweepPlan {
         var plan = SweepPlan()
-        plan.over = try Self.list(isProduct ? FlowKind.write.rawValue : over, "--over", FlowKind.allCases)
+        plan.over = try Self.list(product?.rawValue ?? over, "--over", FlowKind.allCases)
         plan.directions = try direction.map { try Self.list($0, "--direction", FlowDirection.allCases) }
         plan.phys = try Self.list(phy, "--phy", LinkPHY.allCases)
         plan.dataLengths = try Self.numbers(dataLength, "--data-length")
@@ -60,6 +78,8 @@ struct FlowOptions: ParsableArguments {
         }
         plan.packets = try Self.packetTypes(packets)
         plan.sdus = try sdu.map { try Self.numbers($0, "--sdu") } ?? [nil]
+        plan.mpss = try mps.map { try Self.numbers($0, "--mps") } ?? [nil]
+        (plan.channels, plan.credits) = (channels, credits)
         plan.encryption = [encrypted]
         plan.isShared = beside
         (plan.links, plan.isBothWays) = (links + further, both)

@@ -55,11 +55,11 @@ extension ThroughputCommand {
         return true
     }
 
-    /// The product that is measured by its own characteristic, if one is given.
+    /// The product that is measured by its own characteristic or channel, if one is given.
     private var productFlow: ProductFlow? {
-        guard let peer = product.peer, let uuid = product.notify ?? product.write else { return nil }
+        guard let peer = product.peer, let measured = product.measured else { return nil }
         let selector = PeerSelector(peer)
-        return ProductFlow(characteristic: uuid) { host in
+        return ProductFlow(measured) { host in
             do { return try await selector.find(with: host) } catch let failure as SurveyFailure {
                 throw MeasurementFailure(failure.description, isEnvironment: true)
             }
@@ -114,23 +114,19 @@ extension ThroughputCommand {
         output.beginLadder()
         var virtual = Microseconds.zero
         for var rung in LadderRung.all where !output.stop.isRaised {
-            if let request = rung.request {
-                var own = settings
-                own.tester.maxExchangesPerEvent = rung.exchangesPerEvent
-                own.subject.maxExchangesPerEvent = rung.exchangesPerEvent
-                let pair = try VirtualPair(own)
-                let (octets, seconds) = (rung.valueOctets, flows.seconds)
-                try pair.loop.run { try await pair.bench.start() }
-                let row = try output.stop.run(on: pair.loop, endsVirtualTime: true) {
-                    await pair.bench.measure(request, seconds: seconds, valueOctets: octets)
-                }
-                if output.stop.isRaised { break }
-                (rung.measured, rung.packetsPerEvent) = (row.goodput, row.packetsPerEvent)
-                virtual = virtual + pair.loop.now
-                try output.add(rung: rung, row)
-            } else {
-                try output.add(rung: rung, nil)
+            var own = settings
+            own.tester.maxExchangesPerEvent = rung.exchangesPerEvent
+            own.subject.maxExchangesPerEvent = rung.exchangesPerEvent
+            let pair = try VirtualPair(own)
+            let (request, octets, seconds) = (rung.request, rung.valueOctets, flows.seconds)
+            try pair.loop.run { try await pair.bench.start() }
+            let row = try output.stop.run(on: pair.loop, endsVirtualTime: true) {
+                await pair.bench.measure(request, seconds: seconds, valueOctets: octets)
             }
+            if output.stop.isRaised { break }
+            (rung.measured, rung.packetsPerEvent) = (row.goodput, row.packetsPerEvent)
+            virtual = virtual + pair.loop.now
+            try output.add(rung: rung, row)
         }
         try output.finish(at: virtual)
     }

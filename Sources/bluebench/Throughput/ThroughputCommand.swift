@@ -68,11 +68,11 @@ struct ThroughputCommand: ParsableCommand {
     /// Rejects options without effect, and a path that occurs twice.
     private func checkOptions(_ ends: BenchEnds) throws {
         let isProduct = product.peer != nil
-        guard isProduct == (product.notify != nil || product.write != nil), product.notify == nil || product.write == nil else {
-            throw CommandFailure(.usage, "a product is measured by --peer and one of --notify and --write")
+        guard product.flows == (isProduct ? 1 : 0) else {
+            throw CommandFailure(.usage, "a product is measured by --peer and one of --notify, --write and --psm")
         }
         if isProduct, let option = ThroughputDevices.givenSubject ?? FlowOptions.givenBesidePeer {
-            throw CommandFailure(.usage, "--peer is the subject, and --notify or --write the flow: \(option) would change nothing")
+            throw CommandFailure(.usage, "--peer is the subject, and --notify, --write or --psm the flow: \(option) would change nothing")
         }
         if flows.ladder,
             let option = ThroughputDevices.given ?? FlowOptions.givenBesideLadder ?? ThroughputFiles.givenBesideLadder
@@ -140,7 +140,15 @@ struct ThroughputCommand: ParsableCommand {
     }
 
     private func makePlan() throws -> SweepPlan {
-        let plan = try flows.plan(isProduct: product.write != nil, further: devices.also.count)
+        let plan = try flows.plan(product: product.kind, further: devices.also.count)
+        let hasChannels = plan.over.contains(.channel)
+        if !hasChannels, !flows.ladder, let option = FlowOptions.givenOfChannels {
+            throw CommandFailure(.usage, "\(option) is for L2CAP channels: it changes nothing without --over channel")
+        }
+        if !hasChannels, !plan.needsBREDR, !flows.ladder, flows.sdu != nil {
+            throw CommandFailure(
+                .usage, "--sdu is for channels and for BR/EDR: it changes nothing without --over channel, --over l2cap or --over rfcomm")
+        }
         if !plan.needsBREDR, !flows.ladder, let option = FlowOptions.givenOfBREDR {
             throw CommandFailure(
                 .usage, "\(option) is for flows over BR/EDR: it changes nothing without --over l2cap, --over rfcomm or --beside")

@@ -25,7 +25,7 @@ struct ThroughputDevices: ParsableArguments {
     static var givenSubject: String? { optionNames.dropFirst().first(where: Arguments.given) }
 }
 
-/// A product that is measured by one of its own characteristics.
+/// A product that is measured by one of its own characteristics or channels.
 struct ProductOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Peer: its name, its address, or the UUID of a service that it advertises.", valueName: "peer"))
@@ -36,6 +36,34 @@ struct ProductOptions: ParsableArguments {
         help: ArgumentHelp("Write to this characteristic without response, as fast as the link takes it.", valueName: "uuid"),
         transform: Arguments.uuid)
     var write: BluetoothUUID?
+    @Option(
+        help: ArgumentHelp(
+            "Open an L2CAP channel to this SPSM, 1 to 255, or to the published one, and send, or count what comes (--direction).",
+            valueName: "number|published"),
+        transform: ChannelTarget.init)
+    var psm: ChannelTarget?
+
+    /// The number of options that select a flow.
+    var flows: Int { [notify != nil, write != nil, psm != nil].count { $0 } }
+
+    /// The flow, if it is not notified.
+    var kind: FlowKind? { psm != nil ? .channel : write != nil ? .write : nil }
+
+    var measured: ProductFlow.Measured? {
+        if let psm { return .channel(psm.spsm) }
+        return (notify ?? write).map { .characteristic($0) }
+    }
+}
+
+/// The SPSM of a peer's channel: a number, or the one that the peer publishes.
+struct ChannelTarget: Sendable {
+    /// Nil for the published one.
+    var spsm: UInt16?
+
+    init(_ text: String) throws {
+        if text == "published" { return }
+        spsm = try Arguments.whole(1...255)(text)
+    }
 }
 
 /// The behaviour of the simulated controllers and their air.

@@ -9,7 +9,8 @@ import Timing
 struct ThroughputOutput {
     private let file: OutputFile?
     private let page: OutputFile?
-    private let tables: [(file: OutputFile, text: ([ThroughputRow]) -> String)]
+    private let markdown: OutputFile?
+    private let csv: OutputFile?
     private let isExplaining: Bool
     private let showsProgress: Bool
     private let start = ContinuousClock.now
@@ -24,9 +25,8 @@ struct ThroughputOutput {
         self.stop = stop
         file = try paths.json.map { try OutputFile($0) }
         page = try paths.html.map { try OutputFile($0) }
-        tables = try [(paths.csv, ThroughputTable.csv), (paths.markdown, ThroughputTable.markdown)].compactMap { path, text in
-            try path.map { (try OutputFile($0), text) }
-        }
+        csv = try paths.csv.map { try OutputFile($0) }
+        markdown = try paths.markdown.map { try OutputFile($0) }
         (self.isExplaining, self.showsProgress) = (isExplaining, showsProgress)
         report.seed = seed
         report.setup = setup
@@ -71,7 +71,8 @@ struct ThroughputOutput {
         stamp(now)
         if let file { try file.write(report.json()) }
         try page?.write(ThroughputPage(report).text())
-        for table in tables { try table.file.write(table.text(report.rows)) }
+        try csv?.write(ThroughputTable.csv(report.rows))
+        try markdown?.write(report.ladder.map(ThroughputTable.markdown(ladder:)) ?? ThroughputTable.markdown(report.rows))
         let speed = report.wallSeconds > 0 ? report.virtualSeconds / report.wallSeconds : 0
         let time = "\(Self.fixed(report.virtualSeconds, 1)) s on the air in \(Self.fixed(report.wallSeconds, 1)) s"
         Console.line(time + (pair == nil ? "" : ", \(Self.fixed(speed, 0)) times real time"))
@@ -105,16 +106,16 @@ struct ThroughputOutput {
         Console.line("rung                                          kbit/s  published  packets/event  assumed")
     }
 
-    mutating func add(rung: LadderRung, _ row: ThroughputRow?) throws {
+    mutating func add(rung: LadderRung, _ row: ThroughputRow) throws {
         report.ladder = (report.ladder ?? []) + [rung]
-        if let row { report.rows.append(row) }
+        report.rows.append(row)
         let figure = rung.measured.map { Self.fixed($0, 1) } ?? "-"
         let packets = rung.packetsPerEvent.map { Self.fixed($0, 2) } ?? "-"
         let latency = rung.over == .request ? "host latency \(rung.hostLatencyEvents) events; " : ""
         Console.line(
             Self.left(rung.name, 44) + Self.right(figure, 8) + Self.right(Self.fixed(rung.published, 1), 11) + Self.right(packets, 15)
-                + "  " + (rung.over == nil ? "" : "\(Self.fixed(rung.intervalMilliseconds, 1)) ms; ") + latency + rung.note)
-        if let failure = row?.failure { Console.line("    " + failure) }
+                + "  \(Self.fixed(rung.intervalMilliseconds, 1)) ms; " + latency + rung.note)
+        if let failure = row.failure { Console.line("    " + failure) }
         try save()
     }
 
