@@ -1,0 +1,159 @@
+import Host
+import Packets
+import Timing
+import Transport
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// The pipes of `bluebench l2cap`, with their progress and figures on the standard error stream.
+final class DeskPipes {
+    private let loop: RunLoop
+    private let keepsOpen: Bool
+    private let showsProgress: Bool
+    private let isTerminal = isatty(STDERR_FILENO) == 1
+    private var pipes: [DeskPipe] = []
+    private var opening: [Activity<Void>] = []
+    private let end: Promise<Void>
+    private var listener: LoopbackListener?
+    /// A channel that its peer refused, broke off or kept without credits.
+    private var fault: HostError?
+
+    /// Time for the peer to acknowledge what the controller has, before the link is disconnected.
+    private static let drainTime = Microseconds.seconds(5)
+
+    init(_ host: Host, keepsOpen: Bool, showsProgress: Bool) {
+        (loop, self.keepsOpen, self.showsProgress) = (host.loop, keepsOpen, showsProgress)
+        end = Promise(on: host.loop)
+    }
+
+    // MARK: Pipes
+
+    /// Joins channels with a desk end.
+    ///
+    /// - Parameter isLast: the command ends with this pipe.
+    func add(_ channels: [CreditBasedChannel], desk: DeskEnd, isLast: Bool = false) {
+        let pipe = DeskPipe(channels, desk, keepsOpen: keepsOpen, on: loop)
+        pipes.append(pipe)
+        for channel in channels {
+            Console.complain(
+                "\(L2CAPCommand.title(channel)): open, SDUs of \(channel.peerMTU) octets, K-frames of \(channel.peerMPS), \(channel.credits) credits"
+            )
+        }
+        pipe.onEnd = { [weak self, unowned pipe] in self?.ended(pipe, isLast: isLast) }
+        pipe.start()
+    }
+
+    /// Joins channels with a new TCP connection to a port of this machine.
+    func add(_ channels: [CreditBasedChannel], connectingTo port: UInt16) {
+        do { add(channels, desk: try LoopbackSocket.connect(to: port, on: loop)) } catch {
+            Console.complain("\(CommandFailure(error).message)")
+            for channel in channels { channel.disconnect() }
+        }
+    }
+
+    /// Opens a channel for each TCP connection.
+    func serve(_ listener: LoopbackListener, _ open: @escaping () async throws -> CreditBasedChannel) {
+        self.listener = listener
+        listener.start { [self] desk in
+            opening.removeAll(where: \.isOver)
+            opening.append(
+                loop.start { [self] in
+                    do { add([try await open()], desk: desk) } catch {
+                        Console.complain("no channel: \(CommandFailure(error).message)")
+                        desk.close()
+                    }
+                })
+        }
+    }
+
+    private func ended(_ pipe: DeskPipe, isLast: Bool) {
+        if isTerminal { Console.progress("") }
+        let names = pipe.channels.map(L2CAPCommand.title).joined(separator: ", ")
+        let end = pipe.reason.map { "\($0)" } ?? "closed"
+        Console.complain("\(names): \(figures(pipe)); \(end)")
+        if let reason = pipe.reason, Self.isFault(reason), fault == nil { fault = reason }
+        pipes.removeAll { $0 === pipe }
+        if isLast { self.end.fulfil(()) }
+    }
+
+    private static func isFault(_ reason: HostError) -> Bool {
+        switch reason {
+        case .peer(.channel(.byPeer)), .peer(.channel(.byThisSide)): false
+        default: true
+        }
+    }
+
+    /// - Throws: the fault for which a pipe ended, if one did.
+    func check() throws {
+        if let fault, listener == nil { throw fault }
+    }
+
+    // MARK: Run
+
+    /// Runs the pipes until the last one has ended, the link is lost, or Ctrl-C, which closes the channels.
+    func run(until link: Connection?, _ begin: () -> Void) async throws {
+        begin()
+        tick()
+        let lost = link.map { link in
+            loop.start { [self] in
+                _ = try await link.ended(within: .seconds(86_400 * 365))
+                // What has arrived is still written.
+                while !pipes.isEmpty { try await loop.sleep(for: .milliseconds(10)) }
+                end.fulfil(())
+            }
+        }
+        defer {
+            lost?.cancel()
+            listener?.close()
+        }
+        do { try await end.value() } catch is CancellationError {
+            await loop.cleanUp(within: .seconds(2)) { [self] in
+                for pipe in pipes { pipe.close() }
+                while !pipes.isEmpty || link?.hasUnsent == true { try await loop.sleep(for: .milliseconds(5)) }
+            }
+        }
+        for activity in opening { activity.cancel() }
+        for pipe in pipes where !pipe.isOver { pipe.close() }
+    }
+
+    /// Waits until the peer has acknowledged everything, as far as it does.
+    func drain(_ link: Connection) async {
+        await loop.cleanUp(within: Self.drainTime) { [loop] in
+            while link.hasUnsent { try await loop.sleep(for: .milliseconds(5)) }
+        }
+    }
+
+    // MARK: Progress
+
+    private func tick() {
+        guard isTerminal || showsProgress else { return }
+        loop.schedule(after: .seconds(1)) { [weak self] in
+            guard let self, !end.isSettled else { return }
+            for pipe in pipes {
+                if isTerminal { Console.progress(figures(pipe)) } else { Console.complain(figures(pipe)) }
+            }
+            tick()
+        }
+    }
+
+    private func figures(_ pipe: DeskPipe) -> String {
+        let seconds = max(0.001, (loop.now - pipe.begin).seconds)
+        let rate = Double(pipe.sent + pipe.received) * 8 / 1_000 / seconds
+        return "sent \(pipe.sent) octets, received \(pipe.received), "
+            + "\((seconds * 10).rounded() / 10) s, \((rate * 10).rounded() / 10) kbit/s"
+    }
+}
+
+extension Connection {
+    /// True if the peer has not acknowledged everything that was sent.
+    fileprivate var hasUnsent: Bool { isConnected && queuedFragments + fragmentsInController > 0 }
+}
+
+extension Console {
+    /// Replaces the current line of the terminal on the standard error stream.
+    static func progress(_ text: String) { _ = writeAll(Array("\r\u{1B}[K\(text)".utf8)[...], to: STDERR_FILENO) }
+}
