@@ -145,13 +145,13 @@ def start_dongles(bluebench, arguments, log):
     raise SystemExit("vm: bluebench dongle did not start")
 
 
-def boot(image, initramfs, share, timeout, folder=None):
-    """Runs the guest to its end. It may write to `share`, and to `folder` if there is one."""
+def boot(image, initramfs, share, timeout, folder=None, processors=2):
+    """Runs the guest to its end. It may write to `share`, and to `folder` if there is one. A second processor makes the boot dearer by half."""
     console = os.path.join(share, "console.txt")
     # On a busy machine the kernel's test of its timer fails, and the self-tests of its ciphers take long.
     kernel = "console=ttyS0 quiet panic=-1 no_timer_check cryptomgr.notests=1"
     command = [
-        "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-m", "768", "-smp", "2", "-nodefaults", "-display", "none", "-no-reboot",
+        "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-m", "768", "-smp", str(processors), "-nodefaults", "-display", "none", "-no-reboot",
         "-kernel", image, "-initrd", initramfs, "-serial", f"file:{console}",
         "-append", kernel,
         "-netdev", "user,id=net", "-device", "virtio-net-pci,netdev=net,romfile=",
