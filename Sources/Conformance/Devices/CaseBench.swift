@@ -240,7 +240,7 @@ final class CaseBench {
             features.insert("\(end.side.rawValue).\(name)")
         }
         let commands = SupportedCommands(try await ask(end, HCICommands.ReadLocalSupportedCommands()).supportedCommands)
-        for name in Features.commands(in: commands) { features.insert("\(end.side.rawValue).\(name)") }
+        features.formUnion(Features.commands(in: commands, of: end.side))
         if try await ask(end, HCICommands.ReadLocalSupportedFeatures()).supportsClassic {
             features.insert("\(end.side.rawValue).\(Features.classic)")
             if let buffers { try await readClassicBuffers(end, beside: buffers) }

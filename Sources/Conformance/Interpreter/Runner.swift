@@ -114,9 +114,11 @@ public final class Runner {
     /// - Parameter keep: receives each result before the next case starts, and may add to it.
     public func run(keep: (inout CaseResult) throws -> Void = { _ in }) rethrows -> RunResult {
         var result = plannedRun
+        var failures = 0
         for (index, testCase) in plan.cases.enumerated() {
             if let known = plan.known[testCase.id] {
                 result.cases.append(known)
+                if known.isFailure { failures += 1 }
                 continue
             }
             if let reason = reasonNotToRun {
@@ -133,13 +135,15 @@ public final class Runner {
             result.cases.append(outcome)
             observer?.ended(outcome)
             noteMissing(outcome)
-            let failures = result.cases.count { $0.verdict == .fail || $0.verdict == .error }
+            if outcome.isFailure { failures += 1 }
             if let most = plan.mostFailures, failures >= most { ending = "the run ended after \(most) failure\(most == 1 ? "" : "s")" }
         }
         result.isInterrupted = stopping.isRaised
         result.ending = result.cases.contains(where: \.isNotRun) || stopping.isRaised ? reasonNotToRun : nil
         result.product = namedProduct
-        if let claimed, !plan.isTrial { result.scorecard = CommandScorecard(plan.catalogue, result.cases, claimed: claimed) }
+        if let claimed, !plan.isTrial {
+            result.scorecard = CommandScorecard(plan.catalogue, plan.cases, result.cases, claimed: claimed)
+        }
         return result
     }
 

@@ -18,10 +18,12 @@ public struct CommandScorecard: Sendable, Codable {
 
     public var rows: [Row]
 
-    /// - Parameter claimed: the commands whose bits the subject has set.
-    init(_ catalogue: Catalogue, _ results: [CaseResult], claimed: Set<String>) {
+    /// - Parameters:
+    ///   - planned: the cases of the run.
+    ///   - claimed: the commands whose bits the subject has set.
+    init(_ catalogue: Catalogue, _ planned: [TestCase], _ results: [CaseResult], claimed: Set<String>) {
         var senders: [String: [CaseResult]] = [:]
-        let cases = Dictionary(catalogue.cases.map { ($0.id, $0) }) { first, _ in first }
+        let cases = Dictionary(planned.map { ($0.id, $0) }) { first, _ in first }
         for result in results {
             guard let testCase = cases[result.id] else { continue }
             for name in testCase.commands(at: .subject, catalogue) { senders[name, default: []].append(result) }

@@ -121,6 +121,8 @@ public struct CaseResult: Sendable, Hashable {
     var missedDevice = false
     /// The loss of the connection that ended the case while an answer was awaited.
     var lostLink: LostLink?
+    /// True for FAIL and ERROR, which count towards the limit of a run.
+    var isFailure: Bool { verdict == .fail || verdict == .error }
 
     public init(id: String, title: String, verdict: Verdict) {
         self.id = id

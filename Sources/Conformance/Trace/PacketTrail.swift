@@ -94,15 +94,14 @@ struct PacketTrail: Sendable {
         func rows(_ entries: [Entry]) -> [PacketTrace] {
             RepeatedRows.folded(entries.sorted { $0.time < $1.time }.map { Self.row($0, &decoder) })
         }
-        var all = rows(first)
-        trace.omitted = dropped
-        trace.gap = dropped > 0 ? min(all.count, CaseTrace.mostOfBeginning) : 0
-        if dropped > 0 {
-            trace.omitted += all.count - trace.gap
-            all = Array(all.prefix(trace.gap)) + rows(Array(last[oldest...] + last[..<oldest]))
-        } else {
-            decoder = PacketDecoder()
+        var all: [PacketTrace]
+        if dropped == 0 {
             all = rows(first + last)
+        } else {
+            let beginning = rows(first)
+            trace.gap = min(beginning.count, CaseTrace.mostOfBeginning)
+            trace.omitted = dropped + beginning.count - trace.gap
+            all = Array(beginning.prefix(trace.gap)) + rows(Array(last[oldest...] + last[..<oldest]))
         }
         let excess = all.count - CaseTrace.mostPackets
         if excess > 0 {
@@ -141,7 +140,7 @@ struct PacketTrail: Sendable {
     private static func fields(_ pdu: DecodedLayer?) -> [String] {
         guard let pdu else { return [] }
         let returns = pdu.returns
-        let own = pdu.fields.filter { returns.isEmpty || $0.name != "Return_Parameters" }
+        let own = returns.isEmpty ? pdu.fields : pdu.fields.filter { $0.name != "Return_Parameters" }
         var texts = (own + returns).prefix(mostFields).map { "\($0.name)=\($0.text)" }
         if !pdu.trailing.isEmpty, pdu.summary == nil { texts.append("+\(Hex.octets(pdu.trailingOctets))") }
         if let problem = pdu.problem { texts.append("(\(problem))") }
@@ -170,11 +169,15 @@ enum RepeatedRows {
     /// Returns true if the rows end with a repeated sequence of this length without commands, which are never folded.
     private static func ends(_ rows: [PacketTrace], withTwice period: Int) -> Bool {
         guard rows.count >= 2 * period else { return false }
-        let start = rows.count - 2 * period
-        return (start..<start + period).allSatisfy { index in
-            let (one, other) = (rows[index], rows[index + period])
-            return one.way != .down && one.name == other.name && one.side == other.side && one.way == other.way
-                && (one.way == .air || one.fields.count == other.fields.count)
+        for index in rows.count - 2 * period..<rows.count - period where !repeats(rows, index, index + period) { return false }
+        return true
+    }
+
+    private static func repeats(_ rows: [PacketTrace], _ one: Int, _ other: Int) -> Bool {
+        let way = rows[one].way
+        guard way != .down, way == rows[other].way, rows[one].side == rows[other].side, rows[one].name == rows[other].name else {
+            return false
         }
+        return way == .air || rows[one].fields.count == rows[other].fields.count
     }
 }

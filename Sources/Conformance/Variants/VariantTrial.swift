@@ -37,14 +37,22 @@ public struct VariantTrial: Sendable {
         _ variants: [Variant], seeds: [UInt64], threads: Int, report: @escaping @Sendable (VariantResult) -> Void
     ) throws -> [VariantResult] {
         let trials = variants.flatMap { variant in seeds.map { (variant: variant, seed: $0) } }
+        let plan = try makePlan()
         return try ParallelWork.map(
-            trials, threads: threads, make: { self }, report: report, work: { try $0.run($1.variant, seed: $1.seed) })
+            trials, threads: threads, make: { plan }, report: report, work: { try Self.run($1.variant, seed: $1.seed, $0) })
     }
 
     /// Runs one variant.
-    public func run(_ variant: Variant, seed: UInt64) throws -> VariantResult {
-        let setup = BenchSetup(tester: .virtual, subject: .virtual, seed: seed)
-        var plan = try RunPlan(catalogue: catalogue, setup: setup, filters: filters)
+    public func run(_ variant: Variant, seed: UInt64) throws -> VariantResult { try Self.run(variant, seed: seed, makePlan()) }
+
+    /// Returns the plan of all trials.
+    private func makePlan() throws -> RunPlan {
+        try RunPlan(catalogue: catalogue, setup: BenchSetup(tester: .virtual, subject: .virtual, seed: 1), filters: filters)
+    }
+
+    private static func run(_ variant: Variant, seed: UInt64, _ common: RunPlan) throws -> VariantResult {
+        var plan = common
+        plan.setup.seed = seed
         if !variant.only.isEmpty { plan.cases.removeAll { testCase in !variant.only.contains { CaseFilter.matches(testCase.id, $0) } } }
         guard !plan.cases.isEmpty else { return VariantResult(id: variant.id, title: variant.title, seed: seed, cases: []) }
         let runner = Runner(plan, recorder: try Recorder(path: nil), surroundings: variant.world)

@@ -1,3 +1,4 @@
+import Cases
 import Packets
 
 /// The features of a controller by their names in case files: the declared LE features, BR/EDR, and the supported commands.
@@ -19,6 +20,17 @@ enum Features {
     }
 
     static func commands(in mask: SupportedCommands) -> [String] { commandBits.filter { mask.contains($0.bit) }.map(\.name) }
+
+    /// The names of the commands as conditions of cases write them: `subject.LE_Set_PHY`.
+    static func commands(in mask: SupportedCommands, of side: Side) -> [String] {
+        let names = namesOfSides[side] ?? []
+        var found: [String] = []
+        for index in commandBits.indices where mask.contains(commandBits[index].bit) { found.append(names[index]) }
+        return found
+    }
+
+    private static let namesOfSides = Dictionary(
+        uniqueKeysWithValues: Side.allCases.map { side in (side, commandBits.map { "\(side.rawValue).\($0.name)" }) })
 
     static func names(in mask: UInt64) -> [String] { bits.filter { mask >> UInt64($0.value) & 1 == 1 }.map(\.name) }
 }
