@@ -160,6 +160,11 @@ def test_a_failed_case_says_what_was_expected_beside_what_came(page, results):
     assert f"wireshark -g {step['packet']} " in case.inner_text()
 
 
+def test_the_command_that_repeats_a_case_has_the_options_of_its_pairing(tmp_path):
+    run_bench("run", PASSED, "--pair", "--io", "keyboard", "--passkey", 5, "--html", tmp_path / "page.html")
+    assert f"bluebench run {PASSED} --seed 1 --pair --io keyboard --passkey 5" in (tmp_path / "page.html").read_text()
+
+
 def test_steps_are_ticked_off_up_to_the_one_that_failed(page):
     marks = part(page, FAILED).locator(".steps > li:not(.part)").evaluate_all("items => items.map(item => item.className)")
     failed = marks.index("failed")

@@ -14,23 +14,16 @@ struct FirmwareOptions: ParsableArguments {
             \(FirmwareFolders.variable), or /lib/firmware.
             """, valueName: "folder"), completion: .directory)
     var firmware: String?
-
-    @Flag(
-        name: .customLong("force-usb"),
-        help: "Open USB dongles that are known to fail, such as on macOS 26 or with an unknown class.")
-    var forcesUSB = false
-
+    @Flag(help: "Open USB dongles that are known to fail, such as on macOS 26 or with an unknown class.") var forceUSB = false
     @Option(
-        name: .customLong("usb-timeout"),
         help: ArgumentHelp("Factor for the start timeouts of USB dongles.", valueName: "factor", visibility: .hidden))
     var usbTimeout = 1.0
-
     @OptionGroup var known: KnownDonglesOptions
 
     /// Returns the options for opening USB dongles, with the table of known dongles.
     func usb() throws -> USBOptions {
         var options = USBOptions().knowing(try known.read())
-        options.isForced = forcesUSB
+        options.isForced = forceUSB
         options.limits = options.limits.scaled(by: max(0.01, usbTimeout))
         return options
     }

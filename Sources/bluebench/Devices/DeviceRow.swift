@@ -207,7 +207,8 @@ struct DeviceRows {
         _ transport: any HCITransport, _ usb: USBDongleDescription?, _ row: inout DeviceRow, _ loop: Timing.RunLoop
     ) throws {
         let run = CheckUpRun(
-            table: table, listening: command.listen, helper: helper, firmware: command.firmware, stopping: stopping, isQuiet: command.json)
+            table: table, listening: command.listen ?? 3, helper: helper, firmware: command.firmware, stopping: stopping,
+            isQuiet: command.json)
         let (report, failure) = try run.run(transport, usb: usb, on: loop)
         if let identity = report.identity { row.take(identity) }
         if let numbers = report.numbers { row.take(numbers, from: table) }

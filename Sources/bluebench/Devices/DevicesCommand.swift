@@ -25,8 +25,10 @@ struct DevicesCommand: ParsableCommand {
     @Flag(help: "Test each dongle: compare what it claims with what it does.") var probe = false
     @Option(help: ArgumentHelp("With --probe: a second dongle that advertises and accepts a connection.", valueName: "device")) var with:
         String?
-    @Option(help: ArgumentHelp("With --probe: time to listen for advertisers.", valueName: "s"), transform: Arguments.whole(1...600))
-    var listen = 3
+    @Option(
+        help: ArgumentHelp("With --probe: time to listen for advertisers. Default: 3.", valueName: "s"), transform: Arguments.whole(1...600)
+    )
+    var listen: Int?
     @Option(help: ArgumentHelp("Exit code 3 unless this many dongles can be used.", valueName: "n"), transform: Arguments.whole(1...100))
     var require: Int?
     @Option(
@@ -36,7 +38,7 @@ struct DevicesCommand: ParsableCommand {
     var waitForDevice: Int?
 
     func run() throws {
-        guard probe || with == nil && !Arguments.given("--listen") else {
+        guard probe || with == nil && listen == nil else {
             throw CommandFailure(.usage, "--with and --listen are for --probe")
         }
         let (signals, stopping) = (SignalHandler(), StopFlag())

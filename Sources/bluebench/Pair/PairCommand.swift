@@ -34,7 +34,7 @@ struct PairCommand: ParsableCommand {
         try checkTransport()
         let settings = try pairingSettings()
         var paths = OutputPaths()
-        try paths.add([("--bonds", bonds.store.path)] + outOfBand.paths)
+        try paths.add(BondOptions.optionNames.map { ($0, bonds.store.path) } + outOfBand.texts)
         let ownData = try outOfBand.oobOwn.map { try OutputFile($0, isSecret: true) }
         let file = try bonds.store.open(makes: bonds.bond)
         let keys = file?.keys ?? KeyStore()

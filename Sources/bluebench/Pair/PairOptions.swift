@@ -19,7 +19,7 @@ struct PairEnds: ParsableArguments {
 struct SecurityOptions: ParsableArguments {
     @Flag(inversion: .prefixedNo, help: "Request protection against a man in the middle (MITM).") var mitm = true
     @Flag(help: "LE legacy pairing; over BR/EDR no Secure Connections.") var legacy = false
-    @Flag(name: .customLong("secure-connections-only"), help: "Secure Connections Only mode: refuse any other key.")
+    @Flag(help: "Secure Connections Only mode: refuse any other key.")
     var secureConnectionsOnly = false
     @Option(help: "Minimum encryption key size in octets.", transform: Arguments.whole(7...16)) var minKeySize = 7
     @Option(help: "Maximum encryption key size in octets.", transform: Arguments.whole(7...16)) var maxKeySize = 16

@@ -5,15 +5,27 @@ import HCI
 import Host
 import UpperTester
 
-/// The tester and the device under test of a run.
-struct BenchOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Tester device.", valueName: "device"), completion: Completions.devices) var tester = "virtual"
+/// The two devices of a run.
+struct EndOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Tester device. Default: virtual.", valueName: "device"), completion: Completions.devices)
+    var tester: String?
     @Option(
         help: ArgumentHelp(
             "Device under test (DUT): a device, or air for one with its own host, which --peer finds. Default: virtual.",
             valueName: "device"),
         completion: Completions.devices)
     var subject: String?
+    @Option(
+        help: ArgumentHelp(
+            "Tester's address: auto (public, or static where there is none), random (static) or a static address: C0:B1:BE:00:00:01.",
+            valueName: "address"), transform: Arguments.ownAddress)
+    var testerAddress: OwnAddress?
+    @Option(help: ArgumentHelp("DUT's address, as for --tester-address.", valueName: "address"), transform: Arguments.ownAddress)
+    var subjectAddress: OwnAddress?
+}
+
+/// The accessory under test: a product over the air, or one in the simulation.
+struct AccessoryOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "DUT over the air: its name, its address, or the UUID of a service that it advertises. Implies --subject air with a real tester.",
@@ -29,15 +41,12 @@ struct BenchOptions: ParsableArguments {
         help: ArgumentHelp(
             "Also apply the rules of a profile, a file in `profiles` beside the suites: adg-r31, adg-r17, en18031.", valueName: "name"))
     var profile: String?
-    @OptionGroup(title: "Pairing") var pairing: DevicePairingOptions
+    @OptionGroup var pairing: DevicePairingOptions
     @OptionGroup var store: BondOptions
-    @Option(
-        help: ArgumentHelp(
-            "Tester's address: auto (public, or static where there is none), random (static) or a static address: C0:B1:BE:00:00:01.",
-            valueName: "address"), transform: Arguments.ownAddress)
-    var testerAddress: OwnAddress?
-    @Option(help: ArgumentHelp("DUT's address, as for --tester-address.", valueName: "address"), transform: Arguments.ownAddress)
-    var subjectAddress: OwnAddress?
+}
+
+/// A foreign host on the DUT's virtual controller.
+struct ForeignHostOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Serve the DUT's virtual controller to a foreign host: tcp-listen:PORT, tcp-listen:HOST:PORT or unix-listen:PATH.",
@@ -52,6 +61,30 @@ struct BenchOptions: ParsableArguments {
             "Upper tester of the host behind --subject-port, for cases about hosts: unix:PATH, tcp:HOST:PORT, serial:PATH, unix-listen:PATH or tcp-listen:PORT.",
             valueName: "socket"))
     var btp: String?
+    @OptionGroup var sharing: VirtualTimeOptions
+
+    private static let defaultWait = 30
+
+    var timeout: Int { waitForHost ?? Self.defaultWait }
+
+    /// Rejects options without effect.
+    func check() throws {
+        if subjectPort == nil, waitForHost != nil {
+            throw CommandFailure(.usage, "--wait-for-host is the timeout of --subject-port")
+        }
+        if btp != nil, subjectPort == nil {
+            throw CommandFailure(
+                .usage, "--btp needs --subject-port: the host under test runs on the virtual controller that is served there")
+        }
+        try sharing.check()
+        if sharing.virtualTime, subjectPort == nil {
+            throw CommandFailure(.usage, "--virtual-time needs --subject-port: two virtual devices are in virtual time anyway")
+        }
+    }
+}
+
+/// Options for real devices.
+struct RealDeviceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Timeout for a lost or missing device to come back; the interrupted case is then repeated.", valueName: "seconds"),
@@ -62,51 +95,56 @@ struct BenchOptions: ParsableArguments {
             "Tolerance for real devices, added to the end of each window in which something must come. Default: 100.", valueName: "ms"),
         transform: Arguments.whole(0...10_000))
     var slack: Int?
+    @OptionGroup var firmware: FirmwareOptions
+}
 
-    private static let defaultWait = 30
+/// The tester and the device under test of a run. Its groups have titles of their own in the help.
+struct BenchOptions: ParsableArguments {
+    @OptionGroup(title: "Devices") var ends: EndOptions
+    @OptionGroup(title: "Accessory under test") var product: AccessoryOptions
+    @OptionGroup(title: "Foreign host") var host: ForeignHostOptions
+    @OptionGroup(title: "Real devices") var real: RealDeviceOptions
+
+    var tester: String { ends.tester ?? "virtual" }
+    private var subject: String? { ends.subject }
 
     /// True if both sides are in this program, and no part of the subject is outside.
     var areVirtual: Bool { tester == "virtual" && subject ?? "virtual" == "virtual" }
 
-    var hostTimeout: Int { waitForHost ?? Self.defaultWait }
-
     /// True if only a subject is given: cases for one device run.
     var isForOne: Bool {
-        subject.map { $0 != "virtual" } == true && Arguments.value(of: "--tester") == nil && subjectName != BenchEnds.overTheAir
-            && subjectPort == nil
+        subject.map { $0 != "virtual" } == true && ends.tester == nil && subjectName != BenchEnds.overTheAir
+            && host.subjectPort == nil
     }
 
     /// The subject; a peer is over the air unless --subject gives its controller.
-    var subjectName: String { subject ?? (peer != nil && tester != "virtual" ? BenchEnds.overTheAir : "virtual") }
+    var subjectName: String { subject ?? (product.peer != nil && tester != "virtual" ? BenchEnds.overTheAir : "virtual") }
 
     /// Rejects options without effect.
     func check() throws {
-        if subjectPort == nil, waitForHost != nil {
-            throw CommandFailure(.usage, "--wait-for-host is the timeout of --subject-port")
-        }
-        if subjectAddress != nil, subjectPort != nil || subjectName == BenchEnds.overTheAir {
+        try host.check()
+        let subjectPort = host.subjectPort
+        if ends.subjectAddress != nil, subjectPort != nil || subjectName == BenchEnds.overTheAir {
             throw CommandFailure(.usage, "--subject-address is for a subject whose controller the bench drives; this one chooses its own")
         }
-        if accessory != .reference, !areVirtual || subjectPort != nil {
+        if product.accessory != .reference, !areVirtual || subjectPort != nil {
             throw CommandFailure(.usage, "--accessory is one in the simulation; a device over the air is named by --peer")
-        }
-        if btp != nil, subjectPort == nil {
-            throw CommandFailure(
-                .usage, "--btp needs --subject-port: the host under test runs on the virtual controller that is served there")
         }
         if subjectPort != nil, subject != nil { throw CommandFailure(.usage, "--subject and --subject-port are two subjects") }
     }
 
-    func apply(to setup: inout BenchSetup, _ ends: BenchEnds) throws {
-        setup.peer = peer
-        setup.upperTester = try btp.map { try BTPPlace($0) }
-        setup.accessory = accessory
-        setup.profile = profile
-        setup.pairing = try pairing.choice()
-        if peer != nil { setup.known = try store.read().all.compactMap(Self.resolving) }
-        setup.ownAddresses = [.tester: testerAddress, .subject: subjectAddress].compactMapValues(\.self)
-        guard let slack else { return }
-        guard !ends.areVirtual else {
+    func apply(to setup: inout BenchSetup, areVirtual: Bool) throws {
+        setup.peer = product.peer
+        setup.upperTester = try host.btp.map { try BTPPlace($0) }
+        setup.accessory = product.accessory
+        setup.profile = product.profile
+        setup.pairing = try product.pairing.choice()
+        if product.peer != nil { setup.known = try product.store.read().all.compactMap(Self.resolving) }
+        setup.ownAddresses = [.tester: ends.testerAddress, .subject: ends.subjectAddress].compactMapValues(\.self)
+        setup.knownDongles = try real.firmware.known.read()
+        setup.opener = try real.firmware.opener()
+        guard let slack = real.slack else { return }
+        guard !areVirtual else {
             throw CommandFailure(.usage, "--slack is for wall time: nothing is late between two virtual devices")
         }
         setup.slack = .milliseconds(slack)

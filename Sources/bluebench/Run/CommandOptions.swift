@@ -27,7 +27,7 @@ struct CommandOptions: ParsableArguments {
         if commandTimeout != nil, beforeCase == nil, afterCase == nil, powerCycle == nil {
             throw CommandFailure(.usage, "--command-timeout is the limit of --before-case, --after-case and --power-cycle")
         }
-        for (name, command) in [("--before-case", beforeCase), ("--after-case", afterCase), ("--power-cycle", powerCycle)] {
+        for (name, command) in texts {
             if let command, command.allSatisfy(\.isWhitespace) { throw CommandFailure(.usage, "\(name) takes a shell command") }
         }
     }

@@ -20,21 +20,14 @@ struct DocumentOptions: ParsableArguments {
     var baseline: [String] = []
 }
 
-/// The documents of a run and their labels.
-struct ReportOptions: ParsableArguments {
-    @OptionGroup var documents: DocumentOptions
-    @Option(
-        help: ArgumentHelp("Write the verdicts for each HCI command of the DUT's controller as Markdown.", valueName: "file"),
-        completion: .file())
-    var scorecard: String?
+/// The labels of a run.
+struct LabelOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Name of the tested build, such as a firmware version. In all reports; `history` groups by it.", valueName: "name"))
     var build: String?
     @Option(help: ArgumentHelp("Label of the run in its reports. Repeatable.", valueName: "name=value"))
     var label: [String] = []
-
-    var report: String? { documents.report }
 
     func labels() throws -> [String: String] {
         var labels = build.map { [RunResult.buildLabel: $0] } ?? [:]
@@ -45,6 +38,21 @@ struct ReportOptions: ParsableArguments {
         }
         return labels
     }
+}
+
+/// The documents of a run and their labels.
+struct ReportOptions: ParsableArguments {
+    @OptionGroup var documents: DocumentOptions
+    @Option(
+        help: ArgumentHelp("Write the verdicts for each HCI command of the DUT's controller as Markdown.", valueName: "file"),
+        completion: .file())
+    var scorecard: String?
+    @OptionGroup var labelling: LabelOptions
+
+    var report: String? { documents.report }
+
+    /// True if a document shows the packets of each case.
+    var showPackets: Bool { documents.report != nil || documents.json != nil || documents.html != nil }
 
     /// The output files of a run, which have been checked to be writable.
     struct Files {
@@ -73,16 +81,17 @@ struct ReportOptions: ParsableArguments {
         /// - Parameter secrets: removes the keys.
         /// - Returns: the files that could not be written, with the reasons.
         func write(_ result: RunResult, about run: RunFacts, hiding secrets: Secrets?) throws -> [String] {
-            let page = html.isEmpty ? "" : try HTMLPage(result, throughput: throughput, about: run, comparedWith: earlier).text()
-            let documents = [
-                (json, try ResultsJSON.text(result, about: run)), (scorecard, ReportOptions.scorecard(of: result)),
-                (markdown, MarkdownSummary(result, about: run).text),
-                (junit, JUnit.text(result, about: run)), (html, page),
-            ].map { ($0, secrets?.hide($1) ?? $1) }
+            let documents: [([OutputFile], () throws -> String)] = [
+                (json, { try ResultsJSON.text(result, about: run) }), (scorecard, { ReportOptions.scorecard(of: result) }),
+                (markdown, { MarkdownSummary(result, about: run).text }), (junit, { JUnit.text(result, about: run) }),
+                (html, { [throughput, earlier] in try HTMLPage(result, throughput: throughput, about: run, comparedWith: earlier).text() }),
+            ]
             var failed: [(reason: String, paths: [String])] = []
-            for (files, text) in documents {
+            for (files, makeText) in documents where !files.isEmpty {
+                let text = try makeText()
+                let shown = secrets?.hide(text) ?? text
                 for file in files {
-                    guard let reason = file.failureOfWriting(Data(text.utf8)) else { continue }
+                    guard let reason = file.failureOfWriting(Data(shown.utf8)) else { continue }
                     if let index = failed.firstIndex(where: { $0.reason == reason }) {
                         failed[index].paths.append(file.path)
                     } else {
@@ -102,7 +111,7 @@ struct ReportOptions: ParsableArguments {
     /// Makes the folder and checks that every file can be written.
     func prepare(_ captures: CaptureOptions) throws -> Files {
         var paths = OutputPaths()
-        try paths.add(documents.paths + [("--scorecard", scorecard)] + captures.paths)
+        try paths.add(documents.texts + texts + captures.texts)
         let capture = captures.capture == nil ? ["capture.pcapng"] : []
         if let report { try paths.add((DocumentOptions.names + capture).map { ("--report", "\(report)/\($0)") }) }
         var files = try documents.prepare()
@@ -141,7 +150,7 @@ extension DocumentOptions {
     /// Returns the files; rejects a path that is given twice.
     func prepareAlone() throws -> ReportOptions.Files {
         var paths = OutputPaths()
-        try paths.add(self.paths)
+        try paths.add(texts)
         if let report { try paths.add(Self.names.map { ("--report", "\(report)/\($0)") }) }
         return try prepare()
     }

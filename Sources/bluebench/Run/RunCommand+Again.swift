@@ -8,10 +8,9 @@ extension RunCommand {
             if let value { words += [name, value] }
         }
         if selection.cases != CaseFolder.standard { add("--cases", selection.cases) }
-        let groups = [BenchOptions.optionNames, BondOptions.optionNames, CommandOptions.optionNames, LogOptions.optionNames]
-        for name in groups.joined() { add(name, Arguments.value(of: name)) }
-        if sharing.virtualTime { words.append("--virtual-time") }
-        add("--client-timeout", sharing.clientTimeout.map(String.init))
+        for name in [BenchOptions.names, CommandOptions.names, LogOptions.names].joined() where Arguments.given(name.text) {
+            if name.isFlag { words.append(name.text) } else { add(name.text, Arguments.value(of: name.text)) }
+        }
         for value in selection.set { add("--set", value) }
         return RunFacts.shell(words)
     }

@@ -45,7 +45,7 @@ extension RunCommand {
         for line in RunHeader.lines(reports ?? [], plan.setup, isWall: reports != nil && (held != nil || port?.loop.mode == .wall)) {
             if !terminal.quiet { Console.line(line) }
         }
-        if devices.peer != nil || plan.device != nil || devices.accessory != .reference, reports != nil {
+        if devices.product.peer != nil || plan.device != nil || devices.product.accessory != .reference, reports != nil {
             try look(with: runner, progress, closing: held)
         }
         var troubles = Troubles()
@@ -122,7 +122,7 @@ extension RunCommand {
             Console.line("subject  \(found.line)")
             for remark in found.remarks { Console.line("         \(remark)") }
             if let change = runner.product?.change { Console.line("device   \(change)") }
-            if let profile = devices.profile { Console.line("profile  " + (runner.profileLine ?? profile)) }
+            if let profile = devices.product.profile { Console.line("profile  " + (runner.profileLine ?? profile)) }
             if let others = runner.chooseForProduct() { Console.line("not run  \(others)") }
             guard runner.caseCount > 0 else {
                 held?.close()
@@ -149,8 +149,9 @@ extension RunCommand {
     private func openStore(_ files: ReportOptions.Files, _ ends: BenchEnds) throws -> ResultStore? {
         guard let path = files.store else { return nil }
         let header = ResultStore.Header(
-            seed: selection.seed, tester: ends.tester.description, subject: devices.subjectPort ?? devices.subject ?? "virtual",
-            peer: devices.peer?.description)
+            seed: selection.seed, tester: ends.tester.description,
+            subject: devices.host.subjectPort ?? devices.ends.subject ?? "virtual",
+            peer: devices.product.peer?.description)
         do { return try ResultStore(path: path, header: header, isResumed: controls.resume) } catch { throw CommandFailure(error) }
     }
 
@@ -166,21 +167,22 @@ extension RunCommand {
 
     /// Returns the real devices, which remain open for the whole run.
     func realDevices(_ setup: BenchSetup) throws -> HeldDevices? {
-        guard devices.waitForReplug == nil || setup.tester != .virtual || setup.isAlone else {
+        guard devices.real.waitForReplug == nil || setup.tester != .virtual || setup.isAlone else {
             throw CommandFailure(.usage, "--wait-for-replug needs real devices: a virtual one is never unplugged")
         }
         guard setup.tester != .virtual || setup.isAlone else { return nil }
-        return HeldDevices(setup, timeOut: devices.waitForReplug.map { .seconds($0) })
+        return HeldDevices(setup, timeOut: devices.real.waitForReplug.map { .seconds($0) })
     }
 
     func openPort(_ ends: BenchEnds, _ signals: SignalHandler) throws -> SubjectPort? {
         guard case .port(let address) = ends.subject else { return nil }
         do {
+            let sharing = devices.host.sharing
             let port = try SubjectPort(address, seed: selection.seed, virtualTime: sharing.virtualTime ? sharing.limits : nil)
             signals.onStop(on: port.loop) { [weak port] in port?.stop() }
             Console.line("waiting for an accessory's host on \(port.address)")
-            try port.waitForHost(.seconds(devices.hostTimeout))
-            if let btp = devices.btp {
+            try port.waitForHost(.seconds(devices.host.timeout))
+            if let btp = devices.host.btp {
                 try port.connect(try BTPPlace(btp)) { Console.line("waiting for the upper tester of the host on \($0)") }
             }
             return port

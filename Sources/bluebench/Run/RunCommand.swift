@@ -26,9 +26,7 @@ struct RunCommand: ParsableCommand {
         completion: Completions.cases)
     var filters: [String] = []
     @OptionGroup(title: "Cases") var selection: CaseOptions
-    @OptionGroup(title: "Devices") var devices: BenchOptions
-    @OptionGroup(title: "Virtual time of a foreign host") var sharing: VirtualTimeOptions
-    @OptionGroup(title: "Dongles on USB") var firmware: FirmwareOptions
+    @OptionGroup var devices: BenchOptions
     @OptionGroup(title: "Course of the run") var controls: RunControls
     @OptionGroup(title: "Commands around a case") var commands: CommandOptions
     @OptionGroup(title: "Log of the product") var log: LogOptions
@@ -38,9 +36,9 @@ struct RunCommand: ParsableCommand {
 
     func run() throws {
         try checkOptions()
-        let catalogue = try CaseFolder.load(selection.cases, matching: filters, needsProfiles: devices.profile != nil)
+        let catalogue = try CaseFolder.load(selection.cases, matching: filters, needsProfiles: devices.product.profile != nil)
         let isAlone = devices.isForOne && catalogue.hasCasesForOne(filters)
-        let ends = try BenchEnds(tester: devices.tester, subject: devices.subjectName, port: devices.subjectPort, isAlone: isAlone)
+        let ends = try BenchEnds(tester: devices.tester, subject: devices.subjectName, port: devices.host.subjectPort, isAlone: isAlone)
         var setup = try setup(ends)
         setup.isAlone = isAlone
         var plan: RunPlan
@@ -50,16 +48,16 @@ struct RunCommand: ParsableCommand {
             throw CommandFailure(.usage, error.list.map { "\($0.position.file): \($0.text)" }.joined(separator: "; "))
         }
         plan.swapsFailures = controls.swap
-        plan.keepsTraces = true
+        plan.keepsTraces = outputs.showPackets
         controls.apply(to: &plan)
         guard try selection.narrow(&plan, report: outputs.report) else { return }
         plan.parameters = try RunParameters.read(selection.set, plan.cases)
-        if let description = devices.device {
+        if let description = devices.product.device {
             do { plan.device = try DeviceDescription.load(description) } catch { throw CommandFailure(.usage, "\(error)") }
             plan.deviceFile = URL(fileURLWithPath: description).lastPathComponent
         }
         plan.commands = commands.commands(report: outputs.report)
-        plan.labels = try outputs.labels()
+        plan.labels = try outputs.labelling.labels()
         if selection.list {
             list(&plan)
             return
@@ -74,7 +72,7 @@ struct RunCommand: ParsableCommand {
         for testCase in plan.cases { Console.line("\(testCase.id)  \(PlainText.escaped(testCase.title))") }
         if let others {
             Console.line("not run: \(others)")
-        } else if devices.peer != nil {
+        } else if devices.product.peer != nil {
             Console.line("a run leaves out what does not concern the device; --device names its description")
         }
     }
@@ -86,16 +84,12 @@ struct RunCommand: ParsableCommand {
         if captures.keylog != nil, !devices.areVirtual {
             throw CommandFailure(.usage, "--keylog needs two virtual devices: a dongle does not tell its keys")
         }
-        if controls.swap, devices.subjectPort != nil || devices.subject == "none" {
+        if controls.swap, devices.host.subjectPort != nil || devices.ends.subject == "none" {
             throw CommandFailure(.usage, "--swap exchanges two dongles of the bench: the subject here has its own")
         }
         try devices.check()
         try commands.check()
         try log.check()
-        try sharing.check()
-        if sharing.virtualTime, devices.subjectPort == nil {
-            throw CommandFailure(.usage, "--virtual-time needs --subject-port: two virtual devices are in virtual time anyway")
-        }
     }
 
     private func setup(_ ends: BenchEnds) throws -> BenchSetup {
@@ -103,9 +97,7 @@ struct RunCommand: ParsableCommand {
             throw CommandFailure(.usage, "--throughput needs two virtual devices; measure others by `bluebench throughput`")
         }
         var setup = BenchSetup(tester: ends.tester, subject: ends.subjectDevice, seed: selection.seed)
-        try devices.apply(to: &setup, ends)
-        setup.knownDongles = try firmware.known.read()
-        setup.opener = try firmware.opener()
+        try devices.apply(to: &setup, areVirtual: ends.areVirtual)
         return setup
     }
 }

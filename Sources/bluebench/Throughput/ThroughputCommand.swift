@@ -94,7 +94,7 @@ struct ThroughputCommand: ParsableCommand {
         }
         try checkTogether(ends)
         var paths = OutputPaths()
-        try paths.add(files.paths)
+        try paths.add(files.texts)
     }
 
     private func checkTogether(_ ends: BenchEnds) throws {
