@@ -4,9 +4,9 @@ MAKEFLAGS += --no-print-directory
 
 BLUEBENCH := .build/release/bluebench
 REPORT := build/report
-# make run and make test share one optimised build: its rooms are open to tests, and the runtime looks for overlapping accesses.
-# C (that of Yams) is compiled without debug information.
-OPTIMISED := BLUEBENCH_TESTING=1 swift build -c release -Xcc -g0
+# make run and make test share one build, without debug information: its rooms are open to tests, the runtime looks for overlapping
+# accesses, and only the rooms from Packets to the simulation are optimised (Package.swift).
+OPTIMISED := BLUEBENCH_TESTING=1 swift build -c release -debug-info-format none
 TESTED := BLUEBENCH_TESTING=1 swift test -c release --skip-build
 # The program as it is distributed is built apart: without both, and on Linux with Swift's libraries inside.
 DISTRIBUTED := .build/dist
@@ -31,7 +31,7 @@ setup: ## install what is missing: apt packages, .venv with the foreign peers
 build: setup ## debug build of everything, tests included
 	swift build --build-tests
 
-release: setup ## the optimised build of the program, which make run uses
+release: setup ## the build of the program that make run and make test share
 	$(OPTIMISED) --product bluebench
 
 distributed: setup ## the program as make dist packs it and make bench measures it, in .build/dist
@@ -60,7 +60,7 @@ test: test-build ## all tests, foreign peers included
 	@$(MAKE) -j2 BUILT=yes test-swift test-python
 
 # Product by product: --build-tests would also build every product of every dependency.
-test-build: release ## the optimised build of the program and all tests
+test-build: release ## that build, with all tests
 	$(OPTIMISED) --product PDUTool
 	$(OPTIMISED) --product bluebenchPackageTests
 
