@@ -15,6 +15,11 @@ public final class CreditBasedChannel {
     /// The reason why the channel ended.
     public private(set) var failure: HostError?
 
+    /// Called when the MTU of a side has changed.
+    var onReconfigured: () -> Void = {}
+    /// Called when the channel has ended.
+    var onEnd: (HostError) -> Void = { _ in }
+
     private let channel: L2CAPChannel
     private let signaling: SignalingChannel
     private let loop: RunLoop
@@ -116,9 +121,15 @@ public final class CreditBasedChannel {
         pump()
     }
 
-    func reconfigured(mtu: UInt16, mps: UInt16) { flow.reconfigured(mtu: mtu, mps: mps) }
+    func reconfigured(mtu: UInt16, mps: UInt16) {
+        flow.reconfigured(mtu: mtu, mps: mps)
+        onReconfigured()
+    }
 
-    func tookEffect(mtu: UInt16, mps: UInt16) { flow.accept(mtu: mtu, mps: mps) }
+    func tookEffect(mtu: UInt16, mps: UInt16) {
+        flow.accept(mtu: mtu, mps: mps)
+        onReconfigured()
+    }
 
     // MARK: Closing
 
@@ -139,6 +150,7 @@ public final class CreditBasedChannel {
         sent?.fail(error)
         sent = nil
         end.fulfil(())
+        onEnd(error)
     }
 }
 
