@@ -40,6 +40,7 @@ public final class Host {
         peers = PeerDirectory(path)
         pairing = PairingAgent(secrets, addresses, path.context)
         listenForDiscovery()
+        if database.offersEnhancedBearers { offerEnhancedBearers() }
     }
 
     var context: HostContext { path.context }

@@ -18,6 +18,8 @@ final class HostContext {
     var keys = KeyStore()
     /// Services by SPSM.
     var services: [UInt16: ChannelService] = [:]
+    /// Enhanced ATT bearers that peers may open; nil for none.
+    var enhancedBearers: EnhancedBearerSettings?
     /// Services by PSM.
     var classicServices: [UInt16: ClassicService] = [:]
     /// Service records for peers on BR/EDR.

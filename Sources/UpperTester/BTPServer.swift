@@ -33,6 +33,7 @@ public final class BTPServer {
         handlers.addGATTServer()
         handlers.addGATTClient()
         handlers.addL2CAP()
+        handlers.addEnhancedBearers()
         self.handlers = handlers
         registration = BTPRegistration(commands: handlers.names)
         gatt = GATTState(host.database)

@@ -67,7 +67,12 @@ public final class ServedAccessory {
 
 extension AccessoryKind {
     /// The attributes with which every accessory of the kind starts.
-    public var database: GATTDatabase { GATTDatabase(deviceName: name, appearance: appearance) }
+    public var database: GATTDatabase { database() }
+
+    /// - Parameter hasEnhancedBearers: support Enhanced ATT bearers. Core Vol 3, Part G, 7.4.
+    public func database(hasEnhancedBearers: Bool = false) -> GATTDatabase {
+        GATTDatabase(deviceName: name, appearance: appearance, hasEnhancedBearers: hasEnhancedBearers)
+    }
 
     func make(_ host: Host, conduct: AccessoryConduct) -> any Accessory {
         switch self {

@@ -32,7 +32,8 @@ final class HostDriver {
         async throws
         -> HostDriver
     {
-        let database = conduct != nil ? kind.database : GATTDatabase(deviceName: "Bluebench Tester")
+        let database =
+            conduct != nil ? kind.database : GATTDatabase(deviceName: "Bluebench Tester", hasEnhancedBearers: end.side == .subject)
         // Two hosts with the same seed would generate the same keys.
         let host = Host(loop: loop, transport: end, database: database, seed: end.side == .tester ? 1 : 2)
         if let keys { host.keys = keys }

@@ -52,6 +52,7 @@ enum NamedActions {
         TellFeatures.self, SendLMP.self,
         ConnectClassic.self, SecureClassic.self, PairClassic.self, PowerCycle.self, LookAtKeys.self, ClaimKeys.self,
         TakeNewIdentity.self, TakeFirstIdentity.self, RememberDatabase.self, JudgeServiceChange.self,
+        ReleaseChannels.self,
         LosePacket.self, OfferSerialEcho.self, OfferAttributes.self, AcceptBridging.self, BridgeOver.self, LookAtStream.self,
         MakeSDU.self, SendSDU.self, ReceiveSDU.self,
     ]

@@ -170,6 +170,7 @@ final class CaseBench {
             driver.user = PairingUser(passkey: pairing.passkey)
         }
         if isSubject { driver.host.classicChoices = accessory.classic }
+        if isSubject, kind == .host { driver.host.offerEnhancedBearers(accessory.bearers) }
         return driver
     }
 

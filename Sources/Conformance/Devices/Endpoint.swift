@@ -28,7 +28,7 @@ final class Endpoint: HCITransport, HCITransportSink {
     /// The controller's connections, as reported by events.
     private(set) var tracker = ConnectionTracker()
     private(set) var intervals = LatestIntervals()
-    /// The connection-oriented channels of its BR/EDR links.
+    /// The connection-oriented channels of its links.
     private(set) var channels = BREDRChannels()
     /// The Extended Feature Mask with which the endpoint answers L2CAP_INFORMATION_REQ; nil to leave the answer to the case.
     var extendedFeatures: UInt32?
@@ -159,7 +159,7 @@ final class Endpoint: HCITransport, HCITransportSink {
 
     /// Sends an L2CAP PDU on a connection, fragmented for the controller's buffers; on an unknown handle, unfragmented and immediately.
     func sendFrame(_ payload: [UInt8], channel: UInt16, handle: UInt16) {
-        if channel == CID.signaling { note(payload, .forth, handle) }
+        if channel == CID.signaling || channel == CID.leSignaling { note(payload, .forth, handle) }
         if let slot = scheduler.slot(of: handle) {
             scheduler.enqueue(slot, cid: channel, body: payload.span.bytes)
         } else {
@@ -248,6 +248,13 @@ final class Endpoint: HCITransport, HCITransportSink {
                 }
             }
             return
+        }
+        if !isClassic {
+            if cid == CID.leSignaling { note(payload, .back, handle) }
+            if let pdu = channels.bearerPDU(payload, on: cid, of: handle) {
+                let content = ChannelContent(.att, on: cid)
+                return add(content, PDUCodec.name(of: pdu, in: content), pdu)
+            }
         }
         let content = isClassic && cid >= L2CAPFrame.usualChannel ? channels.content(of: cid, on: handle) : ChannelContent(channel: cid)
         add(content, PDUCodec.name(of: payload, in: content), payload)

@@ -1,10 +1,11 @@
 import L2CAP
 import Packets
 
-/// The dynamic channels of the BR/EDR links of one end.
+/// The dynamic channels of the links of one end, those of LE included.
 struct BREDRChannels {
     /// Channels of each link, by connection handle.
     private var links: [UInt16: ChannelTracker] = [:]
+    private var frames = EnhancedBearerFrames()
 
     /// The signalling PDU of a BR/EDR link that a data packet holds whole.
     static func signalling(in packet: HCIPacket) -> [UInt8]? {
@@ -33,6 +34,16 @@ struct BREDRChannels {
         return ChannelContent(Layer(psm: known.psm) ?? .l2cap, on: channel)
     }
 
+    /// True for a channel of LE in enhanced credit-based flow control mode to EATT. Core Vol 3, Part G, 5.3.
+    func isEnhancedBearer(_ channel: UInt16, _ direction: LinkDirection, on handle: UInt16) -> Bool {
+        links[handle]?.channel(channel, direction).map { $0.isCreditBased && $0.psm == PSM.eatt } ?? false
+    }
+
+    /// The ATT PDU that a received frame completes on an Enhanced ATT bearer; nil for a part of one, and on other channels.
+    mutating func bearerPDU(_ frame: [UInt8], on channel: UInt16, of handle: UInt16) -> [UInt8]? {
+        isEnhancedBearer(channel, .back, on: handle) ? frames.take(frame, channel, on: handle) : nil
+    }
+
     /// True if frames to the channel end in a check sequence.
     func hasCheck(remote channel: UInt16, on handle: UInt16) -> Bool { links[handle]?.channel(channel, .forth)?.hasCheck ?? true }
 
@@ -40,7 +51,10 @@ struct BREDRChannels {
         links[handle, default: ChannelTracker()].note(command, direction)
     }
 
-    mutating func forget(_ handle: UInt16) { links[handle] = nil }
+    mutating func forget(_ handle: UInt16) {
+        links[handle] = nil
+        frames.forget(handle)
+    }
 
-    mutating func forgetAll() { links.removeAll() }
+    mutating func forgetAll() { self = BREDRChannels() }
 }

@@ -76,7 +76,7 @@ enum PDUCodec {
         guard let pdu = observation.decoded.pdu else { return CaseRecord() }
         var record = record(pdu)
         if case .upper(let content, _, let handle) = observation.content {
-            if !content.isFixed { record[L2CAPFrame.channel] = .number(Int(content.channel)) }
+            if !content.isFixed || content.layer == .att { record[L2CAPFrame.channel] = .number(Int(content.channel)) }
             record["Connection_Handle"] = .number(Int(handle))
             if let identifier = pdu.identifier { record["Identifier"] = .number(Int(identifier)) }
         }

@@ -4,7 +4,7 @@ import Packets
 
 extension AccessoryConduct {
     /// All quirks of the bench's accessory.
-    static let allQuirks = Quirks(databaseQuirks + procedureQuirks + pairingQuirks + classicQuirks)
+    static let allQuirks = Quirks(databaseQuirks + procedureQuirks + pairingQuirks + classicQuirks + bearerQuirks)
 
     private static let unsupported = "Core Vol 3, Part F, 4: support of the request is optional"
 
@@ -91,6 +91,24 @@ extension AccessoryConduct {
             "credit-window", .profiles, 1...255, \.classic.creditWindow, allowedBy: "RFCOMM 1.2, 6.5: left to the device",
             "lets N RFCOMM frames be outstanding"),
     ]
+
+    private static let bearerQuirks: [Quirk<AccessoryConduct>] = [
+        .number(
+            "most-bearers", .att, 1...5, \.bearers.most, allowedBy: "Core Vol 3, Part G, 5.4: a device may have limited resources",
+            "has at most N Enhanced ATT bearers on a connection"),
+        bearer("bearer-mtu", 64...65_535, \.mtu, "accepts PDUs of N octets on an Enhanced ATT bearer"),
+        bearer("bearer-mps", 64...65_533, \.mps, "accepts K-frames of N octets on an Enhanced ATT bearer"),
+        bearer("bearer-credits", 1...65_535, \.initialCredits, "gives N credits at first on an Enhanced ATT bearer"),
+    ]
+
+    /// A limit of the channel of an Enhanced ATT bearer.
+    private static func bearer(
+        _ name: String, _ range: ClosedRange<Int>, _ field: WritableKeyPath<CreditBasedChannelSettings, UInt16> & Sendable, _ text: String
+    ) -> Quirk<Self> {
+        Quirk(
+            QuirkDeclaration(name, .att, .number(range), allowedBy: "Core Vol 3, Part A, 4.26: 64 octets and one credit at least", text)
+        ) { $0.bearers.channel[keyPath: field] = UInt16(clamping: $1.number) }
+    }
 
     private static let anyTime = "Core Vol 6, Part B, 5.1: either side may start these procedures at any time"
 

@@ -41,6 +41,8 @@ struct AccessoryConduct: Sendable {
     var hasNoIRK = false
     /// Its behaviour on BR/EDR, which also applies to a case's own host.
     var classic = ClassicChoices()
+    /// Its Enhanced ATT bearers, which also applies to a case's own host.
+    var bearers = EnhancedBearerSettings()
     var delay: Microseconds = .milliseconds(20)
 
     init(_ settings: [QuirkSetting]) {

@@ -61,17 +61,21 @@ final class ATTBearer {
     private(set) var failure: HostError? { didSet { hasFailed = failure != nil } }
     private var hasFailed = false
     private(set) var isOpen = true
-    /// Listeners by characteristic value handle.
-    private var valueListeners: [UInt16: Listeners<AttributeValueHandler>] = [:]
-    /// Called for values without a listener of their own.
-    let otherValues = Listeners<AttributeValueHandler>()
+    /// The client's view of the server; an Enhanced ATT bearer shares that of the link's first bearer.
+    let remote: RemoteServer
+    /// The channel is in enhanced credit-based flow control mode. Core Vol 3, Part F, 3.2.11.
+    let isEnhanced: Bool
 
     /// On the fixed channel of an LE link ATT_MTU is agreed on by ATT; elsewhere it follows from the channel. Core Vol 3, Part F, 3.2.8.
-    init(over channel: any SDUChannel, client: GATTServerSession, context: HostContext) {
+    ///
+    /// - Parameter remote: that of the link's first bearer, for an Enhanced ATT bearer.
+    init(over channel: any SDUChannel, client: GATTServerSession, context: HostContext, remote: RemoteServer? = nil) {
         self.channel = channel
         basic = channel.basic
         self.client = client
         self.context = context
+        self.remote = remote ?? RemoteServer(on: context.loop)
+        isEnhanced = remote != nil
         server = ATTServer(client: client)
         if let mtu = channel.mtu {
             server.mtu = mtu
@@ -86,17 +90,15 @@ final class ATTBearer {
     /// ATT_MTU of this bearer.
     var mtu: Int { server.mtu }
 
-    private func setMTU(_ mtu: Int) {
+    func setMTU(_ mtu: Int) {
         guard server.mtu != mtu else { return }
         server.mtu = mtu
         mtuChanges.tell { $0(mtu) }
     }
 
-    func listeners(of handle: UInt16) -> Listeners<AttributeValueHandler> {
-        if let listeners = valueListeners[handle] { return listeners }
-        let listeners = Listeners<AttributeValueHandler>()
-        valueListeners[handle] = listeners
-        return listeners
+    /// Takes the MTU of a channel that has been reconfigured. Core Vol 3, Part G, 5.3.1.
+    func channelChanged() {
+        if let mtu = channel.mtu, !context.quirks.bearers.keepsFirstMTU { setMTU(mtu) }
     }
 
     // MARK: Receiving
@@ -107,7 +109,7 @@ final class ATTBearer {
         switch opcode {
         case .attHandleValueNtf: value(.notification, pdu)
         case .attHandleValueInd: indicated(pdu)
-        case .attMultipleHandleValueNtf: values(pdu)
+        case .attMultipleHandleValueNtf: receivedValues(pdu)
         case .attHandleValueCfm: confirmed()
         case .attWriteCmd:
             server.quirks.ignoresPermissions = context.quirks.ignoresPermissions
@@ -128,41 +130,38 @@ final class ATTBearer {
         guard isOpen, let request = server.waiting else { return }
         var access = client.access
         access.isRepeated = true
-        if let response = server.answer(request, access) { channel.transmit(response) }
+        if let response = server.answer(request, access) { transmit(response) }
     }
 
     /// A client that sends a request before the response to its last one violates Core Vol 3, Part F, 3.3.2; nobody answers it.
     private func serve(_ pdu: RawSpan) {
-        guard server.waiting == nil else { return }
+        guard server.waiting == nil, !isNeglected else { return }
         let before = server.mtu
         server.quirks = context.quirks
         server.offeredMTU = context.server.offeredMTU
-        if let response = server.receive(pdu, from: client.access) { channel.transmit(response) }
+        if let response = server.receive(pdu, from: client.access) { reply(response) }
         guard server.mtu != before else { return }
         if let other = context.quirks.usedMTU { server.mtu = other }
         let mtu = server.mtu
         mtuChanges.tell { $0(mtu) }
     }
 
+    /// True for all Enhanced ATT bearers but the first one, as an injected fault.
+    private var isNeglected: Bool {
+        isEnhanced && context.quirks.bearers.servesOneBearer && client.link?.enhancedAttributeBearers.first !== self
+    }
+
     private func value(_ kind: AttributeValueKind, _ pdu: RawSpan) {
         guard pdu.byteCount >= 3 else { return }
-        deliver(kind, pdu.u16(at: 1), pdu.extracting(3...))
+        remote.deliver(kind, pdu.u16(at: 1), pdu.extracting(3...))
     }
 
-    private func deliver(_ kind: AttributeValueKind, _ handle: UInt16, _ value: RawSpan) {
-        if let listeners = valueListeners[handle], !listeners.isEmpty {
-            listeners.tell { $0(kind, handle, value) }
-        } else {
-            otherValues.tell { $0(kind, handle, value) }
-        }
-    }
-
-    private func values(_ pdu: RawSpan) {
+    private func receivedValues(_ pdu: RawSpan) {
         var position = 1
         while position + 4 <= pdu.byteCount {
             let end = position + 4 + Int(pdu.u16(at: position + 2))
             guard end <= pdu.byteCount else { return }
-            deliver(.notification, pdu.u16(at: position), pdu.extracting(position + 4..<end))
+            remote.deliver(.notification, pdu.u16(at: position), pdu.extracting(position + 4..<end))
             position = end
         }
     }
@@ -171,7 +170,13 @@ final class ATTBearer {
         guard pdu.byteCount >= 3 else { return }
         client.link?.indicated(pdu.u16(at: 1))
         value(.indication, pdu)
-        if !context.quirks.neverConfirms { channel.transmit(ATT.HandleValueCfm().bytes) }
+        if !context.quirks.neverConfirms { reply(ATT.HandleValueCfm().bytes) }
+    }
+
+    /// Sends a response or confirmation on the bearer of its request; as an injected fault, on the fixed channel.
+    private func reply(_ pdu: [UInt8]) {
+        let isStray = isEnhanced && context.quirks.bearers.repliesOnFixedChannel
+        (isStray ? client.link?.attributeBearer ?? self : self).transmit(pdu)
     }
 
     // MARK: Commands and notifications
@@ -193,11 +198,23 @@ final class ATTBearer {
     /// Sends a value whatever the length of the queue.
     func transmit(opcode: UInt8, attribute: UInt16, _ value: RawSpan) {
         if let basic { return basic.transmit(opcode: opcode, attribute: attribute, value) }
-        channel.transmit([opcode, UInt8(truncatingIfNeeded: attribute), UInt8(attribute >> 8)] + value.octets)
+        transmit([opcode, UInt8(truncatingIfNeeded: attribute), UInt8(attribute >> 8)] + value.octets)
     }
 
     /// Sends a PDU whatever the length of the queue.
-    func transmit(_ pdu: [UInt8]) { channel.transmit(pdu) }
+    func transmit(_ pdu: [UInt8]) {
+        // A fixed channel applies the rules for its PDUs itself.
+        guard isEnhanced, !context.quirks.rewrites.isEmpty, let others = context.rewrites(of: pdu, cid: CID.att) else {
+            return channel.transmit(pdu)
+        }
+        for other in others {
+            guard other.delay > .zero else {
+                channel.transmit(other.bytes)
+                continue
+            }
+            loop.schedule(after: other.delay) { [weak self] in self?.channel.transmit(other.bytes) }
+        }
+    }
 
     /// Waits for queue space for a command or notification.
     func waitForRoom() async throws {
@@ -234,11 +251,11 @@ final class ATTBearer {
     private func perform(_ actions: [ATTRequestQueue.Action]) {
         for action in actions {
             switch action {
-            case .send(let pdu): channel.transmit(pdu)
+            case .send(let pdu): transmit(pdu)
             case .startTimer:
                 requestTimer = loop.schedule(after: Self.transactionTimeOut) { [self] in
                     requestTimer = nil
-                    fail(.peer(.timedOut(.attResponse)))
+                    expired(.peer(.timedOut(.attResponse)))
                 }
             case .stopTimer:
                 if let requestTimer { loop.cancel(requestTimer) }
@@ -279,7 +296,7 @@ final class ATTBearer {
 
     private func nextIndication() {
         guard case .idle = indication, let (handle, value, done) = waitingIndications.popFirst() else { return }
-        let timer = loop.schedule(after: Self.transactionTimeOut) { [self] in fail(.peer(.timedOut(.attConfirmation))) }
+        let timer = loop.schedule(after: Self.transactionTimeOut) { [self] in expired(.peer(.timedOut(.attConfirmation))) }
         indication = .awaitConfirmation(done, timer)
         transmit(opcode: ATT.HandleValueInd.opcode, attribute: handle, value.span.bytes)
     }
@@ -294,13 +311,34 @@ final class ATTBearer {
 
     // MARK: Closing
 
+    /// Number of requests without a response.
+    var pendingRequests: Int { responses.count }
+    /// Number of indications without a confirmation.
+    var pendingIndications: Int {
+        guard case .awaitConfirmation = indication else { return waitingIndications.count }
+        return waitingIndications.count + 1
+    }
+    /// True if another procedure can be started.
+    var isHealthy: Bool { isUsable && !hasFailed }
+
     /// Called when the channel is closed.
     func ended(_ error: HostError) {
+        if isOpen { client.removeBearer() }
         isOpen = false
         fail(error)
-        valueListeners.removeAll()
-        otherValues.removeAll()
+        if !isEnhanced { remote.removeListeners() }
         mtuChanges.removeAll()
+    }
+
+    /// Closes the channel of an Enhanced ATT bearer.
+    func close() { channel.disconnect() }
+
+    /// A transaction has timed out. An Enhanced ATT bearer is closed, since nothing more may be sent on it. Core Vol 3, Part F, 3.3.3.
+    private func expired(_ error: HostError) {
+        fail(error)
+        guard isEnhanced else { return }
+        if context.quirks.bearers.closesAllOnTimeOut { for other in client.link?.enhancedAttributeBearers ?? [] { other.close() } }
+        close()
     }
 
     /// Fails everything queued; only responses and confirmations are sent from now on. Core Vol 3, Part F, 3.3.3.

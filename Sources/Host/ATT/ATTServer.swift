@@ -14,11 +14,7 @@ final class ATTServer {
         static let later = Refusal(handle: 0, code: .unlikelyError, isLater: true)
     }
 
-    private struct Prepared {
-        var handle: UInt16
-        var offset: Int
-        var value: [UInt8]
-    }
+    typealias Prepared = GATTServerSession.PreparedWrite
 
     var database: GATTDatabase { client.database }
     let client: GATTServerSession
@@ -31,7 +27,15 @@ final class ATTServer {
     var quirks = HostQuirks()
     /// The request that waits for the application; no other one follows until its response. Core Vol 3, Part F, 3.3.2.
     private(set) var waiting: [UInt8]?
-    private var prepared: [Prepared] = []
+    /// A queue of this bearer alone, as an injected fault.
+    private var separate: [Prepared] = []
+    /// The client's queue. Core Vol 3, Part F, 3.4.6.
+    private var prepared: [Prepared] {
+        get { quirks.bearers.separatesPreparedWrites ? separate : client.prepared }
+        set { if quirks.bearers.separatesPreparedWrites { separate = newValue } else { client.prepared = newValue } }
+    }
+    /// Number of the bearer among those of its client.
+    private let bearer: Int
     /// Number of ATT_READ_REQ received.
     var reads = 0
     static let preparedLimit = 64
@@ -39,6 +43,7 @@ final class ATTServer {
 
     init(client: GATTServerSession) {
         self.client = client
+        bearer = client.addBearer()
     }
 
     /// Client Characteristic Configuration: bit 0 notifications, bit 1 indications.
@@ -66,7 +71,7 @@ final class ATTServer {
         do throws(Refusal) {
             // Longer than any valid PDU (3.2.8); its response might not fit either.
             guard request.count <= mtu else { throw Refusal(handle: 0, code: .invalidPDU) }
-            if client.awareness.received(needsHandles: Self.needsHandles(opcode, request), isRobust: client.isRobust) {
+            if isOutOfSync(opcode, request) {
                 throw Refusal(handle: Self.firstHandle(request), code: .databaseOutOfSync)
             }
             return try respond(opcode, request, access)
@@ -80,6 +85,12 @@ final class ATTServer {
                 requestOpcodeInError: ATTOpcode(rawValue: opcode), attributeHandleInError: error.handle, errorCode: code
             ).bytes
         }
+    }
+
+    private func isOutOfSync(_ opcode: UInt8, _ request: [UInt8]) -> Bool {
+        client.awareness.received(
+            on: quirks.bearers.informsOneBearer ? 0 : bearer, isOnly: client.bearers == 1 || quirks.bearers.informsOneBearer,
+            needsHandles: Self.needsHandles(opcode, request), isRobust: client.isRobust)
     }
 
     private func respond(_ opcode: UInt8, _ request: [UInt8], _ access: AttributeAccess) throws(Refusal) -> [UInt8] {

@@ -15,6 +15,7 @@ public final class Connection: ACLLink {
     public let events = Listeners<(ConnectionEvent) -> Void>()
 
     let bearer: ATTBearer
+    let enhanced = EnhancedBearers()
     let securityChannel: SecurityChannel
     let signaling: SignalingChannel
     let channels: CreditBasedChannels
@@ -41,6 +42,7 @@ public final class Connection: ACLLink {
         super.init(multiplexer, host: host)
         client.link = self
         securityChannel.connection = self
+        enhanced.connection = self
         bearer.mtuChanges.add { [unowned self] in tell(.mtuChanged($0)) }
         signaling.grants = { [unowned self] in host.parameterPolicy(self, $0) }
         signaling.apply = { [unowned self] in apply($0) }
@@ -51,8 +53,8 @@ public final class Connection: ACLLink {
     public var security: LinkSecurity { securityChannel.machine.level }
     /// Encryption key size in octets, 7...16; 0 if not encrypted. Core Vol 3, Part H, 2.3.4.
     public var encryptionKeySize: Int { securityChannel.machine.keySize }
-    /// GATT client on the connection.
-    public var gatt: GATTClient { GATTClient(bearer) }
+    /// GATT client on the Enhanced ATT bearer with the fewest pending requests at this moment, without one on the fixed channel.
+    public var gatt: GATTClient { GATTClient(enhanced.next ?? bearer) }
 
     /// An L2CAP channel, with or without a layer of the host on it.
     public func channel(_ cid: UInt16) -> L2CAPChannel { multiplexer.channel(cid) }

@@ -9,6 +9,8 @@ protocol AttributeLink: SecuredLink {
     var access: AttributeAccess { get }
     /// The bearer for notifications and indications; nil while the peer has none.
     var attributeBearer: ATTBearer? { get }
+    /// The Enhanced ATT bearers. Core Vol 3, Part F, 3.2.11.
+    var enhancedAttributeBearers: [ATTBearer] { get }
 }
 
 extension AttributeLink {
@@ -35,5 +37,6 @@ extension AttributeLink {
 extension Connection: AttributeLink {
     var access: AttributeAccess { AttributeAccess(connection: self, security: security, keySize: encryptionKeySize) }
     var attributeBearer: ATTBearer? { bearer }
+    var enhancedAttributeBearers: [ATTBearer] { enhanced.bearers }
     var provenBond: Bond? { securityChannel.machine.isBondProven ? bond : nil }
 }

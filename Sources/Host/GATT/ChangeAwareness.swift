@@ -5,35 +5,47 @@ struct ChangeAwareness {
     private enum State {
         case aware
         case unaware
-        /// Notified by Database Out Of Sync, or by reading the hash; becomes change-aware with its next request.
+        /// The hash has been read; the next request makes the client change-aware.
         case awaitRequest
     }
 
     private var state = State.aware
+    /// The bearers that have had their Database Out Of Sync since the last change.
+    private var informed: Set<Int> = []
 
     var isAware: Bool { if case .aware = state { true } else { false } }
 
-    mutating func databaseChanged() { state = .unaware }
+    mutating func databaseChanged() {
+        state = .unaware
+        informed.removeAll()
+    }
 
-    /// The client has confirmed the last Service Changed indication.
-    mutating func confirmed() { state = .aware }
+    /// The client has confirmed the last Service Changed indication, which makes it change-aware if it uses one bearer only.
+    mutating func confirmed(isOnly: Bool = true) { if isOnly { state = .aware } }
 
     /// The client has read the Database Hash.
     mutating func readHash() { if case .unaware = state { state = .awaitRequest } }
 
     /// Handles a request.
     ///
-    /// - Parameter needsHandles: the request uses handles that may be outdated.
+    /// - Parameters:
+    ///   - bearer: number of the bearer; each one has the error once.
+    ///   - isOnly: the client uses no other bearer: the request after the error makes it change-aware.
+    ///   - needsHandles: the request uses handles that may be outdated.
     /// - Returns: true if the response must be Database Out Of Sync.
-    mutating func received(needsHandles: Bool, isRobust: Bool) -> Bool {
+    mutating func received(on bearer: Int = 0, isOnly: Bool = true, needsHandles: Bool, isRobust: Bool) -> Bool {
         switch state {
         case .aware: return false
         case .awaitRequest:
             state = .aware
             return false
         case .unaware:
+            if informed.contains(bearer) {
+                if isOnly { state = .aware }
+                return false
+            }
             guard isRobust, needsHandles else { return false }
-            state = .awaitRequest
+            informed.insert(bearer)
             return true
         }
     }
@@ -45,6 +57,12 @@ struct ClientFeatures: OptionSet, Sendable, Hashable {
     static let robustCaching = ClientFeatures(rawValue: 1 << 0)
     static let enhancedBearer = ClientFeatures(rawValue: 1 << 1)
     static let multipleNotifications = ClientFeatures(rawValue: 1 << 2)
+}
+
+/// Server Supported Features. Core Vol 3, Part G, 7.4.
+struct ServerFeatures: OptionSet, Sendable, Hashable {
+    let rawValue: UInt8
+    static let enhancedBearer = ServerFeatures(rawValue: 1 << 0)
 }
 
 extension ATTServer {

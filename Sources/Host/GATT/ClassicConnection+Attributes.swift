@@ -45,4 +45,5 @@ extension ClassicConnection: AttributeLink {
     var access: AttributeAccess { AttributeAccess(over: self, security: securityLevel.linkSecurity, keySize: encryptionKeySize) }
     var provenBond: Bond? { bond.flatMap { $0.linkKey != nil && $0.linkKey == security.machine.encryption?.linkKey ? $0 : nil } }
     var attributeBearer: ATTBearer? { layers.bearers.first }
+    var enhancedAttributeBearers: [ATTBearer] { [] }
 }

@@ -3,7 +3,7 @@ import Timing
 
 extension Connection {
     /// Sends notifications and indications to the peer.
-    public var values: GATTValues { GATTValues(bearer) }
+    public var values: GATTValues { GATTValues(bearer, enhanced) }
     /// ATT_MTU; 23 until exchanged.
     public var mtu: Int { bearer.mtu }
     /// Called when values can be sent again after `SendResult.full`.
@@ -12,9 +12,9 @@ extension Connection {
     /// The client's Client Characteristic Configuration: bit 0 notifications, bit 1 indications.
     public func configuration(of characteristic: UInt16) -> UInt16 { values.configuration(of: characteristic) }
 
-    public func tryNotify(_ characteristic: UInt16, _ value: RawSpan) -> SendResult { values.tryNotify(characteristic, value) }
+    public func tryNotify(_ characteristic: UInt16, _ value: RawSpan) -> SendResult { GATTValues(bearer).tryNotify(characteristic, value) }
 
-    public func tryNotify(_ characteristic: UInt16, _ value: [UInt8]) -> SendResult { values.tryNotify(characteristic, value) }
+    public func tryNotify(_ characteristic: UInt16, _ value: [UInt8]) -> SendResult { tryNotify(characteristic, value.span.bytes) }
 
     public func notify(_ characteristic: UInt16, _ value: [UInt8]) async throws { try await values.notify(characteristic, value) }
 

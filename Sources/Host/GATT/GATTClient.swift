@@ -55,8 +55,8 @@ public struct GATTClient {
         do throws(PDUError) { return try Response(bytes: pdu) } catch { throw HostError.peer(.malformed(.pdu(error))) }
     }
 
-    /// Exchanges ATT_MTU; allowed once per bearer. On BR/EDR nothing is sent, since ATT_MTU follows from the L2CAP configuration. Core Vol
-    /// 3, Part G, 4.3.1.
+    /// Exchanges ATT_MTU; allowed once, on the fixed channel of LE. Elsewhere nothing is sent, since ATT_MTU follows from the L2CAP channel.
+    /// Core Vol 3, Part G, 4.2 and 4.3.1.
     @discardableResult
     public func exchangeMTU(_ mtu: Int = 517) async throws -> Int {
         guard bearer.exchangesMTU else { return bearer.mtu }
@@ -167,13 +167,15 @@ public struct GATTClient {
     }
 
     private func prepare(_ values: [(handle: UInt16, value: [UInt8])], verify: Bool) async throws {
-        do {
-            for (handle, value) in values { try await prepareParts(handle, value, verify: verify) }
-        } catch let HostError.peer(fault) {
-            await cancelPrepared()
-            throw HostError.peer(fault)
+        try await bearer.remote.queueWrites {
+            do {
+                for (handle, value) in values { try await prepareParts(handle, value, verify: verify) }
+            } catch let HostError.peer(fault) {
+                await cancelPrepared()
+                throw HostError.peer(fault)
+            }
+            try await execute(true)
         }
-        try await execute(true)
     }
 
     /// Cancels prepared writes, even if the caller was cancelled.
@@ -210,9 +212,9 @@ public struct GATTClient {
     // MARK: Notifications and indications
 
     /// Listeners for the values of one characteristic. Indications are confirmed even without a listener.
-    public func values(of characteristic: UInt16) -> Listeners<AttributeValueHandler> { bearer.listeners(of: characteristic) }
+    public func values(of characteristic: UInt16) -> Listeners<AttributeValueHandler> { bearer.remote.listeners(of: characteristic) }
     /// Listeners for values of characteristics without a listener of their own.
-    public var otherValues: Listeners<AttributeValueHandler> { bearer.otherValues }
+    public var otherValues: Listeners<AttributeValueHandler> { bearer.remote.otherValues }
 
     /// Adds a listener to a characteristic and writes its Client Characteristic Configuration, after discovering it. Core Vol 3, Part G,
     /// 4.10 and 4.11.

@@ -46,8 +46,10 @@ public final class GATTDatabase {
 
     /// A database with the Generic Access and Generic Attribute services. Core Vol 3, Part C, 12 and Part G, 7.
     ///
-    /// - Parameter isCacheable: support robust caching: clients can store the database and are notified of changes. Part G, 2.5.2.1.
-    public convenience init(deviceName: String, appearance: UInt16 = 0, isCacheable: Bool = true) {
+    /// - Parameters:
+    ///   - isCacheable: support robust caching: clients can store the database and are notified of changes. Part G, 2.5.2.1.
+    ///   - hasEnhancedBearers: support Enhanced ATT bearers; a host with this database accepts them. Part G, 5.3 and 7.4.
+    public convenience init(deviceName: String, appearance: UInt16 = 0, isCacheable: Bool = true, hasEnhancedBearers: Bool = false) {
         self.init()
         add(
             ServiceDefinition(
@@ -61,9 +63,20 @@ public final class GATTDatabase {
             CharacteristicDefinition(.serviceChanged, properties: .indicate), CharacteristicDefinition(.databaseHash, properties: .read),
         ]
         if isCacheable { characteristics.append(CharacteristicDefinition(.clientSupportedFeatures, properties: [.read, .write])) }
+        if hasEnhancedBearers {
+            characteristics.append(
+                CharacteristicDefinition(
+                    .serverSupportedFeatures, properties: .read, value: [ServerFeatures.enhancedBearer.rawValue]))
+        }
         let generic = add(ServiceDefinition(.genericAttribute, characteristics: characteristics))
         if let handle = generic[.databaseHash]?.value { attributes[Int(handle) - 1]?.role = .databaseHash }
         if let handle = generic[.clientSupportedFeatures]?.value { attributes[Int(handle) - 1]?.role = .clientFeatures }
+    }
+
+    /// True if Server Supported Features has the bit of Enhanced ATT bearers. Core Vol 3, Part G, 7.4.
+    var offersEnhancedBearers: Bool {
+        let octets = valueHandle(of: .serverSupportedFeatures).flatMap { self[$0] } ?? []
+        return ServerFeatures(rawValue: octets.first ?? 0).contains(.enhancedBearer)
     }
 
     /// Value handle of the first characteristic with a UUID.

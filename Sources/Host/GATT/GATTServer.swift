@@ -85,10 +85,35 @@ final class GATTServerSession {
     private var isRestored = false
     /// Number of database changes.
     private var changes = 0
+    struct PreparedWrite {
+        var handle: UInt16
+        var offset: Int
+        var value: [UInt8]
+    }
+
+    /// The client's queue of prepared writes, one for all its bearers. Core Vol 3, Part F, 3.4.6.
+    var prepared: [PreparedWrite] = []
+    /// Number of open bearers, and of all so far.
+    private(set) var bearers = 0
+    private var bearersSoFar = 0
 
     init(client: PeerIdentity, database: GATTDatabase) {
         self.client = client
         self.database = database
+    }
+
+    /// Counts a new bearer.
+    ///
+    /// - Returns: its number.
+    func addBearer() -> Int {
+        bearers += 1
+        bearersSoFar += 1
+        return bearersSoFar
+    }
+
+    func removeBearer() {
+        bearers -= 1
+        if bearers == 0 { prepared.removeAll() }
     }
 
     /// The client's access rights, for attribute handlers.
@@ -159,7 +184,7 @@ final class GATTServerSession {
         writer.u16(range.upperBound)
         bearer.indicate(handle, writer.bytes) { [weak self] result in
             guard let self, case .success = result, change == changes else { return }
-            awareness.confirmed()
+            awareness.confirmed(isOnly: bearers == 1)
             hasChanged()
         }
     }

@@ -1,10 +1,17 @@
 import Packets
 
-/// Sends notifications and indications to the client on one bearer. Core Vol 3, Part G, 4.10 and 4.11.
+/// Sends notifications and indications to the client. Core Vol 3, Part G, 4.10 and 4.11.
+///
+/// Notifications go on one bearer, in order. Each indication goes on the Enhanced ATT bearer with the fewest pending ones, if the link has any.
 public struct GATTValues {
     let bearer: ATTBearer
+    /// The Enhanced ATT bearers of the link; nil for values on `bearer` alone.
+    private let others: EnhancedBearers?
 
-    init(_ bearer: ATTBearer) { self.bearer = bearer }
+    init(_ bearer: ATTBearer, _ others: EnhancedBearers? = nil) {
+        self.bearer = bearer
+        self.others = others
+    }
 
     /// ATT_MTU of the client's bearer.
     public var mtu: Int { bearer.mtu }
@@ -45,8 +52,9 @@ public struct GATTValues {
     ///
     /// - Throws: as `notify`, and `HostError.peer(.timedOut)` after 30 s.
     public func indicate(_ characteristic: UInt16, _ value: [UInt8]) async throws {
+        let bearer = others?.nextForIndications ?? bearer
         guard bearer.isOpen else { throw HostError.misuse(.notConnected) }
-        guard value.count + 3 <= mtu else { throw HostError.misuse(.tooLong(octets: value.count, limit: mtu - 3)) }
+        guard value.count + 3 <= bearer.mtu else { throw HostError.misuse(.tooLong(octets: value.count, limit: bearer.mtu - 3)) }
         guard configuration(of: characteristic) & 2 != 0 || bearer.context.quirks.notifiesUnasked else {
             throw HostError.misuse(.notSubscribed(.indication))
         }

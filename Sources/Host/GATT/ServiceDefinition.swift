@@ -220,4 +220,5 @@ extension BluetoothUUID {
     public static let centralAddressResolution: BluetoothUUID = 0x2AA6
     public static let clientSupportedFeatures: BluetoothUUID = 0x2B29
     public static let databaseHash: BluetoothUUID = 0x2B2A
+    public static let serverSupportedFeatures: BluetoothUUID = 0x2B3A
 }

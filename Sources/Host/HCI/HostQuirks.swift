@@ -52,6 +52,9 @@ public struct HostQuirks: Sendable {
     /// Faults of BR/EDR channels.
     public var channels = ChannelQuirks()
 
+    /// Faults of Enhanced ATT bearers.
+    public var bearers = BearerQuirks()
+
     public init() {}
 }
 
@@ -87,6 +90,32 @@ public struct ChannelQuirks: Sendable, Hashable {
     // Attributes
     /// Exchanges ATT_MTU over BR/EDR.
     public var exchangesMTU = false
+
+    public init() {}
+}
+
+/// Faults of a host on Enhanced ATT bearers. Core Vol 3, Part G, 5.3 and 5.4.
+public struct BearerQuirks: Sendable, Hashable {
+    /// Accepts Enhanced ATT bearers on an unencrypted link.
+    public var admitsInClear = false
+    /// Accepts bearers in LE credit-based flow control mode.
+    public var admitsOtherMode = false
+    /// Keeps ATT_MTU although the channel is reconfigured.
+    public var keepsFirstMTU = false
+    /// Uses the peer's MTU alone as ATT_MTU.
+    public var ignoresOwnMTU = false
+    /// Sends responses and confirmations on the fixed channel.
+    public var repliesOnFixedChannel = false
+    /// Sends Database Out Of Sync on one bearer only, and takes the next request on any for proof of awareness.
+    public var informsOneBearer = false
+    /// Serves requests on the first Enhanced ATT bearer only.
+    public var servesOneBearer = false
+    /// Closes all bearers after a time-out on one.
+    public var closesAllOnTimeOut = false
+    /// Requests bearers again at once after a collision, as a peripheral, too.
+    public var retriesAtOnce = false
+    /// Has a queue of prepared writes for each bearer.
+    public var separatesPreparedWrites = false
 
     public init() {}
 }

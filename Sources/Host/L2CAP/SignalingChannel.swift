@@ -53,8 +53,9 @@ final class SignalingChannel {
                 let isGranted = grants(request)
                 perform(machine.decide(identifier: identifier, accepted: isGranted))
                 if isGranted { apply(request) }
-            case .channel(.requested(let identifier, let spsm, _)):
-                let decision = channels?.decide(spsm) ?? .refuse(.refusedSPSMNotSupported)
+            case .channel(.requested(let identifier, let spsm, let count)):
+                let kind = machine.channels.kind(of: identifier)
+                let decision = channels?.decide(spsm, kind, count: count) ?? .refuse(.refusedSPSMNotSupported)
                 withChannels { $0.decide(identifier, decision) }
             case .channel(let event): channels?.happened(event)
             }

@@ -107,6 +107,11 @@ extension BTPHandlers {
             let (code, value) = try await ATTOutcome.of { try await client.readMultiple(command.handles) }
             return BTPResponses.GATTReadMultiple(attErrorCode: code, data: value ?? [])
         }
+        on(BTPCommands.GATTReadMultipleVariable.self) { server, command in
+            let client = try server.client(command.addressType, command.address)
+            let (code, values) = try await ATTOutcome.of { try await client.readMultipleVariable(command.handles) }
+            return BTPResponses.GATTReadMultipleVariable(attErrorCode: code, data: (values ?? []).flatMap(\.self))
+        }
     }
 
     private mutating func addWriting() {

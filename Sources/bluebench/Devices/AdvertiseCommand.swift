@@ -24,11 +24,13 @@ struct AdvertiseCommand: ParsableCommand {
     var bonds: String?
     @Flag(name: .customLong("private"), help: "Use resolvable private addresses, which bonded peers alone can resolve.") var isPrivate =
         false
+    @Flag(name: .customLong("eatt"), help: "Accept Enhanced ATT bearers, up to five, on encrypted links.") var hasEnhancedBearers = false
     @OptionGroup var firmware: FirmwareOptions
 
     func validate() throws {
         if kind != nil, description != nil { throw ValidationError("--as and --device are two accessories") }
         if fault != nil, description == nil { throw ValidationError("--fault is for --device") }
+        if hasEnhancedBearers, description != nil { throw ValidationError("--device and --eatt: a device has what its description has") }
     }
 
     func run() throws {
@@ -41,7 +43,8 @@ struct AdvertiseCommand: ParsableCommand {
             host.keys = keys
             host.addressChoice = keys.identityAddress.map { .fixed($0) } ?? .drawn
         }
-        try HostSession.run(on: device, firmware: firmware, database: played?.database ?? kind.database, prepare: prepare) { host in
+        let database = played?.database ?? kind.database(hasEnhancedBearers: hasEnhancedBearers)
+        try HostSession.run(on: device, firmware: firmware, database: database, prepare: prepare) { host in
             if file != nil { host.keys.identityAddress = host.address }
             if isPrivate { try await host.enablePrivacy() }
             let accessory = try played.map { try ServedAccessory($0, fault: fault, on: host) } ?? ServedAccessory(kind, on: host)

@@ -18,6 +18,9 @@ struct GATTCommand: ParsableCommand {
     @Option(help: "Transport: le or bredr.") var transport = TransportOption.le
     @Option(help: "Connection interval in ms.", transform: Arguments.interval) var interval: Double?
     @Option(help: "Client Rx MTU, 23 to 517.", transform: Arguments.whole(23...517)) var mtu: Int?
+    @Option(
+        help: "Enhanced ATT bearers to open, 1 to 5, on the encrypted link with a bonded peer.", transform: Arguments.whole(1...5))
+    var eatt: Int?
     @Option(help: "PHY to request: 1m, 2m or coded.") var phy: String?
     @Option(
         name: .customLong("data-length"), help: "TX octets to request, 27 to 251.",
@@ -61,6 +64,7 @@ struct GATTCommand: ParsableCommand {
                 defer { account.report = session.report }
                 try await session.encrypt()
                 try await command.tune(&session, phys)
+                if let count = command.eatt { try await session.openBearers(count) }
                 try await session.discover()
                 try await session.exchange(subscriptions, writes: writes, within: command.seconds)
                 for uuid in reads { try await session.read(uuid) }
@@ -87,8 +91,8 @@ struct GATTCommand: ParsableCommand {
     /// Rejects options that are only for LE; over BR/EDR attributes need an encrypted link. Core Vol 3, Part C, 5.2.2.8.
     private func checkTransport(_ bond: Bond?) throws {
         guard transport == .bredr else { return }
-        guard interval == nil, mtu == nil, phy == nil, dataLength == nil, update == nil else {
-            throw CommandFailure(.usage, "--interval, --mtu, --phy, --data-length and --update are about links over LE")
+        guard interval == nil, mtu == nil, phy == nil, dataLength == nil, update == nil, eatt == nil else {
+            throw CommandFailure(.usage, "--interval, --mtu, --phy, --data-length, --update and --eatt are about links over LE")
         }
         guard bond?.linkKey != nil else {
             throw CommandFailure(.usage, "there is no key for \(peer) over BR/EDR; `bluebench pair --transport bredr` makes one")

@@ -58,6 +58,8 @@ struct GATTReport: Encodable {
     /// Connection interval; only over LE.
     var interval: Double?
     var mtu: Int?
+    /// Opened Enhanced ATT bearers; only if they were wanted.
+    var enhancedBearers: Int?
     var services: [Service] = []
     var reads: [Read] = []
     var writes: [Write] = []

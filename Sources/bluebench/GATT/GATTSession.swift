@@ -70,6 +70,25 @@ struct GATTSession {
         say("encrypted with the key of the bond, \(size) octets")
     }
 
+    /// Opens Enhanced ATT bearers, if the peer has them; otherwise requests stay on the fixed channel.
+    mutating func openBearers(_ count: Int) async throws {
+        guard case .le(let connection) = link else { return }
+        guard connection.security > .none else {
+            let peer = link.peer.address
+            throw CommandFailure(.usage, "Enhanced ATT bearers need an encrypted link; `bluebench pair` makes a bond with \(peer)")
+        }
+        var opened: [EnhancedBearer] = []
+        var reason = "it does not claim them"
+        do {
+            opened = try await connection.enableEnhancedBearers(count)
+        } catch HostError.peer(.channel(let end)) { reason = "\(end)" }
+        report.enhancedBearers = opened.count
+        guard let first = opened.first else {
+            return say("the peer has no Enhanced ATT bearers (\(reason)): requests stay on the fixed channel")
+        }
+        say("\(opened.count) Enhanced ATT bearer\(opened.count == 1 ? "" : "s"), mtu \(first.mtu)")
+    }
+
     // MARK: Discovery
 
     mutating func discover() async throws {

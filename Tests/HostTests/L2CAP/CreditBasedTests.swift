@@ -10,7 +10,7 @@ import Timing
 
     static let settings = CreditBasedChannelSettings(mtu: 100, mps: 30, initialCredits: 3)
 
-    /// Commands to one end, whose SPSM 0x80 accepts channels, and its responses; source CID 0x0050 is already in use.
+    /// Commands to one end, whose SPSM 0x80 accepts channels and 0x82 one, and its responses; source CID 0x0050 is already in use.
     static let rows: [(name: String, command: String, answer: String?)] = [
         ("a channel", "14 02 0a00 8000 4000 6400 1e00 0300", "15 02 0a00 4100 6400 1e00 0300 0000"),
         ("an unknown SPSM", "14 02 0a00 8100 4000 6400 1e00 0300", "15 02 0a00 0000 0000 0000 0000 0200"),
@@ -25,6 +25,7 @@ import Timing
         ("eleven octets", "14 02 0b00 8000 4000 6400 1e00 0300 00", "01 02 0200 0000"),
         ("two channels at once", "17 02 0c00 8000 6400 4000 0300 4000 4100", "18 02 0c00 6400 1e00 0300 0000 4100 4200"),
         ("two channels, one in use", "17 02 0c00 8000 6400 4000 0300 5000 4100", "18 02 0c00 6400 1e00 0300 0a00 0000 4100"),
+        ("three channels, room for one", "17 02 0e00 8200 6400 4000 0300 4000 4100 4200", "18 02 0e00 6400 1e00 0300 0400 4100 0000 0000"),
         ("the same channel twice", "17 02 0c00 8000 6400 4000 0300 4000 4000", "18 02 0c00 0000 0000 0000 0c00 0000 0000"),
         ("no channel", "17 02 0800 8000 6400 4000 0300", "18 02 0800 0000 0000 0000 0c00"),
         ("six channels", "17 02 1400 8000 6400 4000 0300 400041004200430044004500", "01 02 0400 0100 1700"),
@@ -55,7 +56,12 @@ import Timing
                     sent.append(action)
                     continue
                 }
-                let decision = spsm == 0x80 ? CreditBasedSignaling.Decision.accept(Self.settings) : .refuse(.refusedSPSMNotSupported)
+                let decision: CreditBasedSignaling.Decision =
+                    switch spsm {
+                    case 0x80: .accept(Self.settings)
+                    case 0x82: .acceptFirst(1, Self.settings)
+                    default: .refuse(.refusedSPSMNotSupported)
+                    }
                 sent += signaling.withChannels { $0.decide(identifier, decision) }
             }
             return sent.filter { if case .send = $0 { true } else { false } }

@@ -28,6 +28,9 @@ public final class CreditBasedChannel {
     /// The reason why the channel ended.
     public private(set) var failure: HostError?
 
+    /// Called when the MTU of a side has changed.
+    var onReconfigured: () -> Void = {}
+
     private let channel: L2CAPChannel
     private let signaling: SignalingChannel
     private let loop: RunLoop
@@ -196,9 +199,15 @@ public final class CreditBasedChannel {
         pump()
     }
 
-    func reconfigured(mtu: UInt16, mps: UInt16) { flow.reconfigured(mtu: mtu, mps: mps) }
+    func reconfigured(mtu: UInt16, mps: UInt16) {
+        flow.reconfigured(mtu: mtu, mps: mps)
+        onReconfigured()
+    }
 
-    func tookEffect(mtu: UInt16, mps: UInt16) { flow.accept(mtu: mtu, mps: mps) }
+    func tookEffect(mtu: UInt16, mps: UInt16) {
+        flow.accept(mtu: mtu, mps: mps)
+        onReconfigured()
+    }
 
     // MARK: Closing
 

@@ -7,7 +7,9 @@ final class CreditBasedChannels {
     typealias Arrival = (CreditBasedChannel) -> Void
 
     /// Decides whether a channel requested by the peer is accepted, and with which settings.
-    var admits: (_ spsm: UInt16) -> CreditBasedSignaling.Decision = { _ in .refuse(.refusedSPSMNotSupported) }
+    var admits: (_ spsm: UInt16, _ kind: CreditBasedKind, _ count: Int) -> CreditBasedSignaling.Decision = { _, _, _ in
+        .refuse(.refusedSPSMNotSupported)
+    }
     var arrived: Arrival = { _ in }
     private let signaling: SignalingChannel
     private let multiplexer: L2CAPMultiplexer
@@ -70,7 +72,7 @@ final class CreditBasedChannels {
 
     // MARK: Events
 
-    func decide(_ spsm: UInt16) -> CreditBasedSignaling.Decision { admits(spsm) }
+    func decide(_ spsm: UInt16, _ kind: CreditBasedKind, count: Int) -> CreditBasedSignaling.Decision { admits(spsm, kind, count) }
 
     func happened(_ event: CreditBasedSignaling.Action) {
         switch event {

@@ -20,6 +20,8 @@ struct CreditBasedSignaling {
     /// The answer to the peer's request for channels.
     enum Decision: Equatable {
         case accept(CreditBasedChannelSettings)
+        /// Accepts the first channels of a request in enhanced mode, and refuses the others for want of resources.
+        case acceptFirst(Int, CreditBasedChannelSettings)
         case refuse(CreditBasedConnectionResult)
     }
 
@@ -101,6 +103,9 @@ struct CreditBasedSignaling {
         return (cids, [.send(command.bytes(identifier: identifier))])
     }
 
+    /// Mode of the channels in an undecided request of the peer.
+    func kind(of identifier: UInt8) -> CreditBasedKind { requests.first { $0.identifier == identifier }?.kind ?? .lowEnergy }
+
     /// Answers the peer's request for channels.
     mutating func decide(_ identifier: UInt8, _ decision: Decision) -> [Action] {
         guard let index = requests.firstIndex(where: { $0.identifier == identifier }) else { return [] }
@@ -109,6 +114,9 @@ struct CreditBasedSignaling {
         case .refuse(let result):
             endpoints.removeAll { $0.state == .awaitDecision(identifier: identifier) }
             return [.send(Self.refusal(request.kind, result, count: request.channels.count).bytes(identifier: identifier))]
+        case .acceptFirst(let count, let settings):
+            requests.append(limited(request, to: count))
+            return decide(identifier, .accept(settings))
         case .accept(let settings):
             var opened: [Action] = []
             for index in endpoints.indices where endpoints[index].state == .awaitDecision(identifier: identifier) {
@@ -119,6 +127,18 @@ struct CreditBasedSignaling {
             }
             return [.send(Self.response(to: request, settings).bytes(identifier: identifier))] + opened
         }
+    }
+
+    /// Removes the channels after the first ones from a request.
+    private mutating func limited(_ request: Request, to count: Int) -> Request {
+        var request = request
+        let spare = request.channels.indices.filter { request.channels[$0] != nil }.dropFirst(count)
+        for index in spare {
+            endpoints.removeAll { $0.localCID == request.channels[index] }
+            request.channels[index] = nil
+            request.result = .refusedNoResources
+        }
+        return request
     }
 
     private static func response(to request: Request, _ settings: CreditBasedChannelSettings) -> any L2CAPSignalingPDU {

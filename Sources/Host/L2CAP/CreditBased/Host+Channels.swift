@@ -73,13 +73,21 @@ extension Connection {
     }
 
     func connectChannels() {
-        channels.admits = { [unowned self] spsm in
-            guard var service = context.services[spsm] else { return .refuse(.refusedSPSMNotSupported) }
+        channels.admits = { [unowned self] spsm, kind, count in
+            guard var service = context.services[spsm] else {
+                return spsm == PSM.eatt ? enhanced.decide(kind, count: count) : .refuse(.refusedSPSMNotSupported)
+            }
             service.settings = context.quirks.channels.applied(to: service.settings)
             let hasKey = context.keys[peer] != nil
             return service.decision(security: security, keySize: encryptionKeySize, hasKey: hasKey)
         }
-        channels.arrived = { [unowned self] channel in context.services[channel.spsm]?.opened(channel, self) }
+        channels.arrived = { [unowned self] channel in
+            if let service = context.services[channel.spsm] {
+                service.opened(channel, self)
+            } else if channel.spsm == PSM.eatt {
+                enhanced.adopt(channel)
+            }
+        }
     }
 }
 
