@@ -4,6 +4,8 @@ import Timing
 extension Connection {
     /// Sends notifications and indications to the peer.
     public var values: GATTValues { GATTValues(bearer, enhanced) }
+    /// Notifications alone, without the bearers for indications.
+    private var notifications: GATTValues { GATTValues(bearer) }
     /// ATT_MTU; 23 until exchanged.
     public var mtu: Int { bearer.mtu }
     /// Called when values can be sent again after `SendResult.full`.
@@ -12,7 +14,7 @@ extension Connection {
     /// The client's Client Characteristic Configuration: bit 0 notifications, bit 1 indications.
     public func configuration(of characteristic: UInt16) -> UInt16 { values.configuration(of: characteristic) }
 
-    public func tryNotify(_ characteristic: UInt16, _ value: RawSpan) -> SendResult { GATTValues(bearer).tryNotify(characteristic, value) }
+    public func tryNotify(_ characteristic: UInt16, _ value: RawSpan) -> SendResult { notifications.tryNotify(characteristic, value) }
 
     public func tryNotify(_ characteristic: UInt16, _ value: [UInt8]) -> SendResult { tryNotify(characteristic, value.span.bytes) }
 
