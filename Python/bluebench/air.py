@@ -56,13 +56,14 @@ class Dongle:
         return await open_by_name(self.bumble)
 
     @contextlib.asynccontextmanager
-    async def host(self, name: str, address: str, power_on: bool = True) -> AsyncIterator[Device]:
-        """A Bumble host on this controller, with a random device address."""
-        from bumble.device import Device
+    async def host(self, name: str, address: str, power_on: bool = True, **configuration: object) -> AsyncIterator[Device]:
+        """A Bumble host on this controller, with a random device address; `configuration` is for Bumble's DeviceConfiguration."""
+        from bumble.device import Device, DeviceConfiguration
         from bumble.hci import Address
         transport = await self.transport()
         try:
-            device = Device.with_hci(name, Address(address), transport.source, transport.sink)
+            chosen = DeviceConfiguration(name=name, address=Address(address), **configuration)
+            device = Device.from_config_with_hci(chosen, transport.source, transport.sink)
             if power_on:
                 await device.power_on()
             yield device

@@ -133,9 +133,9 @@ def rootcanal(count=2):
 
 
 @contextlib.asynccontextmanager
-async def host(port, name, address, power_on=True):
+async def host(port, name, address, power_on=True, **configuration):
     """A Bumble host on the controller that listens on `port`; of a program of ours, or another one."""
-    async with Dongle(0, port, "", virtual_loop() is not None).host(name, address, power_on) as device:
+    async with Dongle(0, port, "", virtual_loop() is not None).host(name, address, power_on, **configuration) as device:
         yield device
 
 
