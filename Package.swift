@@ -17,8 +17,8 @@ let opened: [SwiftSetting] = testing || fuzzing == "released" ? [.unsafeFlags(["
 // That build checks for overlapping accesses, which costs a quarter of the simulation's speed; `make dist` and `make bench` disable the
 // check.
 let quick: [SwiftSetting] = testing ? [] : [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
-// In it, the tests, the generator and the rooms above the simulation are compiled without optimisation, which takes a third of the time,
-// and their module is written by the same pass. The program as it is distributed is optimised everywhere.
+// In it, the tests, the generator and the rooms above the simulation but Conformance are compiled without optimisation, which takes a
+// third of the time, and their module is written by the same pass. The program as it is distributed is optimised everywhere.
 let asWritten: [SwiftSetting] = testing ? [.unsafeFlags(["-Onone", "-no-emit-module-separately-wmo"])] : []
 
 func room(
@@ -81,7 +81,7 @@ let package = Package(
                 "Transport", "Dongles",
                 "TransportUSB",
                 "Timing", "Misbehaviour", "Packets", yams,
-            ], settings: asWritten),
+            ]),
         room("UpperTester", ["BTP", "Host", "Transport", "Timing", "Packets"], settings: asWritten),
         room("Exploration", ["Simulation", "Capture", "Transport", "Timing", "Packets"]),
         room("CoreBluetooth", ["Host", "Simulation", "TransportUSB", "Transport", "Timing", "Packets"], settings: asWritten),

