@@ -56,7 +56,7 @@ class Dongle:
         return await open_by_name(self.bumble)
 
     @contextlib.asynccontextmanager
-    async def host(self, name: str, address: str, power_on: bool = True, **configuration: object) -> AsyncIterator[Device]:
+    async def host(self, name: str, address: str, power_on: bool = True, **configuration: Any) -> AsyncIterator[Device]:
         """A Bumble host on this controller, with a random device address; `configuration` is for Bumble's DeviceConfiguration."""
         from bumble.device import Device, DeviceConfiguration
         from bumble.hci import Address

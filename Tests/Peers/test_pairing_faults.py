@@ -17,7 +17,9 @@ OF_BUMBLE = {
     "accessory-security/multiple-variable-refused-in-clear",
 }
 # The bond of LE legacy pairing has the keys of the two sides exchanged.
-OF_BUMBLE_LEGACY = {"accessory-pairing/bond-survives-failure", "accessory-security/reconnects-encrypted"}
+OF_BUMBLE_LEGACY = {
+    "accessory-pairing/bond-survives-failure", "accessory-security/new-bond-counts", "accessory-security/reconnects-encrypted",
+}
 
 CASE = "accessory-pairing/secure-connections"
 PLANTED = [

@@ -16,8 +16,6 @@ from test_pairing_faults import PLANTED as PAIRING
 from test_products import OF_BUMBLE, PLANTED
 
 SOAK = "SOAK" in os.environ
-RESET = 0.15
-"""Seconds to reset and probe a real tester between two cases, which take no simulated time."""
 SEED = int(os.environ.get("SAMPLE", "1"))
 TRIED = 20 if SOAK else 2
 ALL = sorted([("own server", name, "") for name in DEFECTS] + [("pairing", fault, "") for fault, _, _ in PAIRING]
@@ -70,21 +68,6 @@ def test_defects_drawn_at_random_are_found_by_the_documented_flow(tmp_path, reco
     record_property("corpus", ["documented flow", TRIED - len(missed), len(missed)])
     # One of twenty may be missed.
     assert len(missed) <= TRIED // 20, missed
-
-
-def test_the_forecast_is_right_within_30_per_cent(tmp_path):
-    """The duration that a run tells beforehand, against the simulated time of the cases that passed; failures of Bumble are unanswered for 30 s."""
-    results = tmp_path / "results.json"
-    arguments = ["--subject-port", "tcp-listen:0", "--wait-for-host", "120", "--virtual-time", "--peer", att_product.NAME, "--json", results]
-    with Process(bluebench(), "run", "accessory", *arguments) as bench:
-        [port] = bench.wait_for(r"waiting .*127\.0\.0\.1:(\d+)")
-        with Process(sys.executable, HERE / "att_product.py", f"virtual:127.0.0.1:{port.group(1)}"):
-            bench.wait()
-    [told] = re.findall(r"^length +about (\d+) (s|min) for (\d+) cases", bench.text, re.MULTILINE)
-    forecast = int(told[0]) * (60 if told[1] == "min" else 1)
-    cases = json.loads(results.read_text())["cases"]
-    taken = sum(case["virtual_ms"] for case in cases if case["verdict"] == "PASS") / 1000 + RESET * len(cases)
-    assert int(told[2]) == len(cases) and 0.7 <= forecast / taken <= 1.3, (told, taken)
 
 
 def test_a_product_that_is_gone_ends_the_run(tmp_path):

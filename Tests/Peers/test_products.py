@@ -348,4 +348,4 @@ def test_a_product_is_measured_by_what_it_has(kind, flow, limit, tmp_path):
         assert limit is None or (row["limit"] == limit and "only the product knows" in told), row
         told = run_bench(*measure, "--peer", name, flow[0], "2A00", expected=None)
         assert told.returncode == 1 and "does not" in told.stdout, told
-    assert "one of --notify and --write" in run_bench("throughput", "--tester", "tcp:127.0.0.1:1", "--peer", name, expected=2).stderr
+    assert "one of --notify, --write and --psm" in run_bench("throughput", "--tester", "tcp:127.0.0.1:1", "--peer", name, expected=2).stderr
