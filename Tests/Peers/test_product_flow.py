@@ -4,7 +4,6 @@ import concurrent.futures
 import json
 import os
 import random
-import re
 import sys
 
 import att_product
