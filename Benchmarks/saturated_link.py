@@ -16,12 +16,13 @@ PROGRAM = ROOT / os.environ.get("BLUEBENCH", ".build/release/bluebench")
 LINK = ["--phy", "2m", "--data-length", "251", "--interval", "15"]
 LE = ["--over", "notify", *LINK, "--mtu", "247"]
 CHANNEL = ["--over", "channel", *LINK]
-# Options, times real time, allocations per packet; a host's BR/EDR channels allocate an array for each SDU.
+# Options, times real time, allocations per packet; a host's BR/EDR channels allocate an array for each SDU, and an SDU that is longer than
+# the room on the link is kept until it has gone.
 KINDS = {
     "in clear": (LE, 100, 0.05),
     "encrypted": ([*LE, "--encrypted"], 150, 0.05),
     "a channel": (CHANNEL, 100, 0.05),
-    "three channels, long SDUs": ([*CHANNEL, "--channels", "3", "--sdu", "1974"], 100, 0.05),
+    "three channels, long SDUs": ([*CHANNEL, "--channels", "3", "--sdu", "1974"], 100, None),
     "3-DH5": (["--over", "l2cap", "--packets", "3-dh5"], 100, None),
 }
 ROUNDS = 3
