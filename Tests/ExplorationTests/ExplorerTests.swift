@@ -14,10 +14,9 @@ import Timing
     static let vocabulary = Result { Vocabulary.declared(covers: try PublicCases.load(folder + "/covers.txt")) }
     static let catalogue = Result { try Catalogue.load(folder, vocabulary: try vocabulary.get()) }
 
-    static func mutant(_ id: String) throws -> Mutant {
-        let mutants = try Mutant.load(folder + "/mutants", catalogue: try catalogue.get(), vocabulary: .declared(covers: []))
-        return try #require(mutants.first { $0.id == id })
-    }
+    static let mutants = Result { try Mutant.load(folder + "/mutants", catalogue: try catalogue.get(), vocabulary: .declared(covers: [])) }
+
+    static func mutant(_ id: String) throws -> Mutant { try #require(try mutants.get().first { $0.id == id }) }
 
     static let ours = Explorer.Setup(subject: .central, configuration: ControllerConfiguration(address: DeviceAddress(value: 0)))
 

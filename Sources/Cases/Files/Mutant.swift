@@ -26,11 +26,10 @@ public struct Mutant: Sendable {
     public static func load(_ folder: String, catalogue: Catalogue, vocabulary: Vocabulary) throws(Problems) -> [Mutant] {
         var mutants: [Mutant] = []
         var problems: [Problem] = []
+        let cases = Set(catalogue.cases.map(\.file))
         for file in Catalogue.yamlFiles(below: folder) {
             var reader = SourceReader(file: folder + "/" + file, vocabulary: vocabulary)
-            if let root = reader.compose(),
-                let mutant = reader.mutant(root, id: Catalogue.stem(file), cases: Set(catalogue.cases.map(\.file)))
-            {
+            if let root = reader.compose(), let mutant = reader.mutant(root, id: Catalogue.stem(file), cases: cases) {
                 mutants.append(mutant)
             }
             problems += reader.problems
