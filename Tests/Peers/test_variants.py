@@ -7,7 +7,7 @@ import random
 import pytest
 from support import NO_SUITES, ROOT, run_bench
 
-PARTS = 3
+PARTS = 4
 """The number of parts of the cases, one of which each variant runs; `make soak` runs all cases with all variants, and SOAK=1 every part."""
 CHOSEN = range(PARTS) if "SOAK" in os.environ else [0]
 
@@ -26,7 +26,7 @@ def files(folder):
 
 
 def variants(path, *options, expected=0):
-    result = run_bench("variants", "--json", path, *options, expected=expected)
+    result = run_bench("variants", "--json", path, *options, expected=expected, timeout=900)
     return result.stdout, json.loads(path.read_text())["variants"]
 
 
