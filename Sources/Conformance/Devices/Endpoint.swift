@@ -29,7 +29,7 @@ final class Endpoint: HCITransport, HCITransportSink {
     private(set) var tracker = ConnectionTracker()
     private(set) var intervals = LatestIntervals()
     /// The connection-oriented channels of its links.
-    private(set) var channels = BREDRChannels()
+    private(set) var channels = DynamicChannels()
     /// The Extended Feature Mask with which the endpoint answers L2CAP_INFORMATION_REQ; nil to leave the answer to the case.
     var extendedFeatures: UInt32?
     private let scheduler = ACLScheduler()
@@ -188,7 +188,7 @@ final class Endpoint: HCITransport, HCITransportSink {
             giveUpOldCommands()
             submit(opcode, packet, nil)
         } else if packet.kind == .acl, let handle = packet.dataHandle, let slot = scheduler.slot(of: handle.rawValue) {
-            if isClassic(handle.rawValue), let pdu = BREDRChannels.signalling(in: packet) { note(pdu, .forth, handle.rawValue) }
+            if isClassic(handle.rawValue), let pdu = DynamicChannels.signalling(in: packet) { note(pdu, .forth, handle.rawValue) }
             scheduler.enqueueRaw(slot, packet: packet.bytes)
         } else {
             transmit(packet)
@@ -243,18 +243,16 @@ final class Endpoint: HCITransport, HCITransportSink {
                 add(.signalling, PDUCodec.name(of: octets, in: .signalling), octets)
                 guard let command = SignalingCommand.list(octets).commands.first else { continue }
                 channels.note(command, .back, on: handle)
-                if let answer = extendedFeatures.flatMap({ BREDRChannels.information($0, for: command) }) {
+                if let answer = extendedFeatures.flatMap({ DynamicChannels.information($0, for: command) }) {
                     sendFrame(answer, channel: CID.signaling, handle: handle)
                 }
             }
             return
         }
-        if !isClassic {
-            if cid == CID.leSignaling { note(payload, .back, handle) }
-            if let pdu = channels.bearerPDU(payload, on: cid, of: handle) {
-                let content = ChannelContent(.att, on: cid)
-                return add(content, PDUCodec.name(of: pdu, in: content), pdu)
-            }
+        if !isClassic, cid == CID.leSignaling { note(payload, .back, handle) }
+        if !isClassic, let pdu = channels.bearerPDU(payload, on: cid, of: handle) {
+            let content = ChannelContent(.att, on: cid)
+            return add(content, PDUCodec.name(of: pdu, in: content), pdu)
         }
         let content = isClassic && cid >= L2CAPFrame.usualChannel ? channels.content(of: cid, on: handle) : ChannelContent(channel: cid)
         add(content, PDUCodec.name(of: payload, in: content), payload)

@@ -66,6 +66,9 @@ enum DefinedValues {
     /// Values outside their range with a meaning of their own: an RSSI of 127 is not available.
     private static let always: [String: Set<Int>] = ["RSSI": [127]]
 
+    /// Fields that get further values with each version of the specification.
+    private static let growing: Set<String> = ["HCI_Version", "LMP_Version"]
+
     /// Events with values of the peer, and the inquiry results, whose reserved octets had a meaning before Core 1.2.
     private static let relayed: Set<String> = [
         HCIEvents.IOCapabilityResponse.name, HCIEvents.KeypressNotification.name, HCIEvents.LERemoteConnectionParameterRequest.name,
@@ -74,7 +77,8 @@ enum DefinedValues {
     ]
 
     private static func isJudged(_ field: FieldDeclaration) -> Bool {
-        !field.inner.isEmpty || field.isReserved || field.range != nil || !field.definedValues.isEmpty
+        guard !growing.contains(field.name) else { return false }
+        return !field.inner.isEmpty || field.isReserved || field.range != nil || !field.definedValues.isEmpty
     }
 
     private static func hasRule(_ fields: [FieldDeclaration]) -> Bool {

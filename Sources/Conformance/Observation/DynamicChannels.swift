@@ -2,7 +2,7 @@ import L2CAP
 import Packets
 
 /// The dynamic channels of the links of one end, those of LE included.
-struct BREDRChannels {
+struct DynamicChannels {
     /// Channels of each link, by connection handle.
     private var links: [UInt16: ChannelTracker] = [:]
     private var frames = EnhancedBearerFrames()
@@ -56,5 +56,5 @@ struct BREDRChannels {
         frames.forget(handle)
     }
 
-    mutating func forgetAll() { self = BREDRChannels() }
+    mutating func forgetAll() { self = DynamicChannels() }
 }
