@@ -19,6 +19,8 @@ GAPS = {
         " || btle.extended_advertising_header.flags.advertiser_address == 0)",
     "it wants data after a signalling command that it does not know, which may have none (Vol 3, Part A, 4)":
         "btl2cap.cid == 5 && btl2cap.cmd_code == 0xf3",
+    "cases cut signalling commands on purpose: their header, or requests for a channel and for a disconnection (Vol 3, Part A, 4, 4.6 and 4.22)":
+        "btl2cap.cid == 5 && (btl2cap.length < 4 || (btl2cap.cmd_code == 0x14 && btl2cap.length < 14) || (btl2cap.cmd_code == 0x06 && btl2cap.length < 8))",
     "it takes a channel whose request was refused for connected, and one octet on it for half an SDU length (Vol 3, Part A, 4.23)":
         "btl2cap.cid == 0x0040 && btl2cap.length == 1",
     "it takes a part of a long value for the whole value (Vol 3, Part F, 3.4.4.5 and 3.4.6.1)": "btatt.opcode in {0x0d, 0x16, 0x17}",
