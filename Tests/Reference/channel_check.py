@@ -18,14 +18,16 @@ class Flow:
     mtu: int
     mps: int
     credits: int
+    spsm: int = 0
     left: int = None
-    length: int = 0
+    sdu: bytes = b""
     frames: int = 0
     sdus: int = 0
 
 
 @dataclass
 class Request:
+    spsm: int
     cids: list
     mtu: int
     mps: int
@@ -41,6 +43,10 @@ class ChannelCheck:
     violations: list = field(default_factory=list)
     delivered: list = field(default_factory=list)
     """Time, sender and octets of each complete SDU."""
+    pdus: list = field(default_factory=list)
+    """Time, sender, receiver, CID, SPSM and SDU, of the same."""
+    ends: dict = field(default_factory=dict)
+    """A number for each channel that was opened, by the same keys; the later one if a CID is used again."""
     _asked: dict = field(default_factory=dict)
     _moved: dict = field(default_factory=dict)
 
@@ -48,7 +54,7 @@ class ChannelCheck:
         if cid == SIGNALLING:
             self._signalling(time, sender, receiver, payload)
         elif cid in DYNAMIC and (receiver, cid) in self.flows:
-            self._frame(time, sender, self.flows[receiver, cid], payload)
+            self._frame(time, sender, (receiver, cid), payload)
 
     def _fault(self, time, sender, rule, text):
         self.violations.append({"time": time, "sender": sender, "rule": rule, "text": text})
@@ -59,9 +65,9 @@ class ChannelCheck:
         code, identifier, data = pdu[0], pdu[1], pdu[4:]
         words = struct.unpack(f"<{len(data) // 2}H", data[: len(data) // 2 * 2])
         if code == 0x14 and len(words) == 5:
-            self._asked[sender, identifier] = Request([words[1]], *words[2:5])
+            self._asked[sender, identifier] = Request(words[0], [words[1]], *words[2:5])
         elif code == 0x17 and len(words) >= 5:
-            self._asked[sender, identifier] = Request(list(words[4:]), *words[1:4])
+            self._asked[sender, identifier] = Request(words[0], list(words[4:]), *words[1:4])
         elif code == 0x15 and len(words) == 5:
             self._answer(receiver, sender, identifier, words[:1] if words[4] == 0 else (), words[1:4], True)
         elif code == 0x18 and len(words) >= 4:
@@ -87,8 +93,9 @@ class ChannelCheck:
             del self._asked[asker, identifier]
         for source, destination in zip(request.cids, cids):
             if destination in DYNAMIC and source in DYNAMIC:
-                self.flows[asker, source] = Flow(request.mtu, request.mps, request.credits)
-                self.flows[answerer, destination] = Flow(*terms)
+                self.ends[asker, source] = self.ends[answerer, destination] = len(self.ends)
+                self.flows[asker, source] = Flow(request.mtu, request.mps, request.credits, request.spsm)
+                self.flows[answerer, destination] = Flow(*terms, request.spsm)
 
     def _credit(self, time, sender, cid, more):
         flow = self.flows.get((sender, cid))
@@ -100,7 +107,8 @@ class ChannelCheck:
         if flow.credits > MOST_CREDITS:
             self._fault(time, sender, "credits-most", f"{flow.credits} credits, {MOST_CREDITS} at most")
 
-    def _frame(self, time, sender, flow, payload):
+    def _frame(self, time, sender, key, payload):
+        flow = self.flows[key]
         flow.frames += 1
         if flow.credits == 0:
             self._fault(time, sender, "credit", "a K-frame without a credit")
@@ -110,16 +118,18 @@ class ChannelCheck:
                 self._fault(time, sender, "sdu-length", f"the first K-frame of an SDU has {len(payload)} octets")
                 return
             flow.left, payload = int.from_bytes(payload[:2], "little"), payload[2:]
-            flow.length = flow.left
+            flow.sdu = b""
             if flow.left > flow.mtu:
                 self._fault(time, sender, "mtu", f"an SDU of {flow.left} octets, {flow.mtu} accepted")
         if len(payload) > flow.mps:
             self._fault(time, sender, "mps", f"a payload of {len(payload)} octets, {flow.mps} accepted")
         flow.left -= len(payload)
+        flow.sdu += payload
         if flow.left < 0:
             self._fault(time, sender, "sdu-length", f"{-flow.left} octets more than the SDU length")
         if flow.left <= 0:
-            self.delivered.append((time, sender, flow.length))
+            self.delivered.append((time, sender, len(flow.sdu)))
+            self.pdus.append((time, sender, *key, flow.spsm, flow.sdu))
             flow.left, flow.sdus = None, flow.sdus + 1
 
     def totals(self):
