@@ -60,6 +60,14 @@ struct DeclaredFactsTests {
         #expect(changing["handle"] == .number(11) && changing["command"] == .octets([6, 1]) && changing["undo"] == .octets([6, 0]))
     }
 
+    @Test func aChannelIsListedByWhatItDeclares() {
+        var declares = DeviceDescription.Declares()
+        declares.channels = [.init(psm: 0x85, echoes: true), .init(psm: 0x86, needs: .authentication), .init(psm: 0x87)]
+        let facts = Self.facts(declares)
+        #expect(facts["echoingChannels"]?.map { $0["psm"] } == [.number(0x85)])
+        #expect(facts["guardedChannels"]?.map { [$0["psm"], $0["needs"]] } == [[.number(0x86), .text("authentication")]])
+    }
+
     @Test(
         arguments: [
             ([[1, 0, 0xFF, 0xFF]], [4, 9], nil), ([[4, 0, 4, 0], [9, 0, 9, 0]], [4, 9], nil), ([[4, 0, 8, 0]], [4, 9], "handle 9"),

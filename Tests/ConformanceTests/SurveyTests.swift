@@ -63,6 +63,7 @@ struct SurveyTests {
             .init(characteristic: 0x2A52, within: .milliseconds(300), stimulus: .init(characteristic: 0x2A52, value: [4, 1])),
         ]
         found.declares.changes = .init(characteristic: 0x2A55, value: [6, 1], undo: [6, 0])
+        found.declares.channels = [.init(psm: 0x85, echoes: true), .init(psm: 0x86, needs: .longKey)]
         found.leaveOut = [
             .init(what: .cases("accessory-*"), because: "because"), .init(what: .characteristic(0x2A37), because: "it moves"),
         ]
@@ -78,6 +79,8 @@ struct SurveyTests {
             ("services:\n  - {uuid: \"180D\", handles: [1]}", "2:5: a service has two handles"),
             ("services:\n  - {uuid: xyz, handles: [1, 2]}", "2:12: a UUID is written"),
             ("link: {mtu: 5}", "1:13: mtu is a number from 23 to 517"), ("link: {asks: [securit]}", "did you mean"),
+            ("declares: {channels: [{echoes: true}]}", "`psm:` is the SPSM"),
+            ("declares: {channels: [{psm: 0x85, needs: key}]}", "needs: there is no 'key'"),
             ("leaveOut: [{case: a}]", "`because:` says why"), ("advertising: {data: 123}", "octets"),
             ("remarks: [", "not YAML"),
         ] as [(String, String)])

@@ -251,9 +251,13 @@ def shorten_keys():
 
 async def serve(target, change="", bonds=None):
     from att_changes import product
-    server = product(change)
+    await offer(product(change), target, bonds)
+
+
+async def offer(server, target, bonds=None, name=NAME):
+    """Advertises a server, and serves one client after another."""
     transport = await open_controller(target)
-    device = Device.from_config_with_hci(DeviceConfiguration(name=NAME, address=Address(server.address)), transport.source, transport.sink)
+    device = Device.from_config_with_hci(DeviceConfiguration(name=name, address=Address(server.address)), transport.source, transport.sink)
     device.pairing_config_factory = lambda _: server.pairing()
     shorten_keys()
     server.prepare(device)

@@ -19,8 +19,12 @@ OF_BUMBLE = {
     "accessory-gatt/client-features", "accessory-subscribe/configuration-length", "accessory-subscribe/kept-for-a-bond",
     "accessory-security/legacy-reconnects", "accessory-security/multiple-refused-in-clear",
     "accessory-security/multiple-variable-refused-in-clear",
-    "accessory-channel/closes", "accessory-channel/credits-beyond-65535", "accessory-channel/opens-again",
+    "accessory-channel/closes", "accessory-channel/credits-beyond-65535", "accessory-channel/disconnection-of-no-channel",
+    "accessory-channel/enhanced-source-cid-taken", "accessory-channel/opens-again",
     *(f"accessory-channel/source-cid-invalid[cid={cid}]" for cid in (4, 63, 128)),
+    *(f"accessory-channel/enhanced-source-cid-invalid[cid={cid}]" for cid in (63, 128)),
+    *(f"accessory-channel/enhanced-parameters[mtu={mtu},mps={mps},credits={credits}]"
+      for mtu, mps, credits in ((63, 64, 1), (64, 63, 1), (64, 65534, 1), (64, 64, 0))),
 }
 
 SOAK = "SOAK" in os.environ
@@ -122,7 +126,10 @@ def test_a_product_with_a_channel_is_opened_and_fed(tmp_path):
     failed = {case for case, (verdict, _) in cases.items() if verdict == "FAIL"}
     assert failed == {case for case in OF_BUMBLE if case.startswith("accessory-channel/")}, cases
     passed = {case.split("/")[1].split("[")[0] for case, (verdict, _) in cases.items() if verdict == "PASS"}
-    assert {"opens", "opens-twice", "fed", "other-service", "sdu-beyond-mtu", "source-cid-taken"} <= passed, cases
+    assert {
+        "opens", "opens-twice", "opens-after-reconnection", "fed", "other-service", "sdu-beyond-mtu", "source-cid-taken", "credits-given",
+        "credits-ignored", "frames-beyond-length", "enhanced-opens", "enhanced-closes-one", "enhanced-other-service",
+    } <= passed, cases
 
 
 @pytest.mark.corpus("defects, Bumble's server")

@@ -37,8 +37,14 @@ struct DeclaredFacts {
             ("guardedCommands", guards(.write, Self.commands, writes: true)),
             ("guardedSubscriptions", guards(.subscribe, Self.notify | Self.indicate).filter(Self.isConfigurable)),
             ("sending", sends(Self.notify)), ("sendingIndications", sends(Self.indicate)),
+            ("echoingChannels", Self.records(declares.channels.filter(\.echoes))),
+            ("guardedChannels", Self.records(declares.channels.filter { $0.needs != nil })),
             ("changing", declares.changes.map { Self.records($0, all) } ?? []),
         ]
+    }
+
+    private static func records(_ channels: [DeviceDescription.Channel]) -> [CaseValue] {
+        channels.map { .record(CaseRecord([("psm", .number(Int($0.psm))), ("needs", .text($0.needs?.rawValue ?? "none"))])) }
     }
 
     private static func isConfigurable(_ value: CaseValue) -> Bool {

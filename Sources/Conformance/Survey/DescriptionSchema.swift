@@ -23,7 +23,7 @@ public enum DescriptionSchema {
             "services": rows(service),
             "declares": object([
                 "servicesChange": truth, "bonds": truth, "readvertisesWithin": line, "protects": rows(protected), "sends": rows(sender),
-                "changes": change,
+                "changes": change, "channels": rows(channel),
             ]),
             "leaveOut": rows(object(["case": line, "characteristic": line, "because": line], required: ["because"])),
             "remarks": ["type": "array", "items": line],
@@ -57,10 +57,16 @@ public enum DescriptionSchema {
     private static var protected: Schema {
         object(
             [
-                "characteristic": line, "needs": ["enum": DeviceDescription.Protected.Need.allCases.map(\.rawValue)] as Schema,
+                "characteristic": line, "needs": need,
                 "value": octets, "access": list(among: DeviceDescription.Protected.Access.allCases.map(\.rawValue)),
             ], required: ["characteristic"])
     }
+
+    private static var channel: Schema {
+        object(["psm": number(1...0xFF), "echoes": truth, "needs": need], required: ["psm"])
+    }
+
+    private static var need: Schema { ["enum": DeviceDescription.Protected.Need.allCases.map(\.rawValue)] }
 
     private static var sender: Schema {
         let after = object(["characteristic": line, "value": octets], required: ["characteristic", "value"])

@@ -158,7 +158,8 @@ private struct DescriptionReader {
 
     private mutating func declares(_ node: Node) -> DeviceDescription.Declares {
         var declares = DeviceDescription.Declares()
-        part(node, "declares", ["servicesChange", "bonds", "readvertisesWithin", "protects", "sends", "changes"]) { reader, keys in
+        let names = ["servicesChange", "bonds", "readvertisesWithin", "protects", "sends", "changes", "channels"]
+        part(node, "declares", names) { reader, keys in
             if let node = keys.take("servicesChange") { declares.servicesChange = reader.source.truth(node, "servicesChange") }
             if let node = keys.take("bonds") { declares.bonds = reader.source.truth(node, "bonds") }
             declares.readvertisesWithin = reader.source.duration(
@@ -166,6 +167,7 @@ private struct DescriptionReader {
             declares.protects = reader.rows(keys.take("protects"), "protects") { $0.protected($1) }
             declares.sends = reader.rows(keys.take("sends"), "sends") { $0.sender($1) }
             if let node = keys.take("changes") { declares.changes = reader.change(node) }
+            declares.channels = reader.rows(keys.take("channels"), "channels") { $0.channel($1) }
         }
         return declares
     }
@@ -175,16 +177,31 @@ private struct DescriptionReader {
         var found: Protected?
         part(node, "what is protected", ["characteristic", "needs", "value", "access"]) { reader, keys in
             var entry = Protected(characteristic: reader.uuid(keys.take("characteristic"), at: node))
-            if let needs = keys.take("needs") {
-                let words = Protected.Need.allCases.map(\.rawValue)
-                entry.needs =
-                    reader.words(.sequence(.init([needs])), "needs", among: words).first.flatMap(Protected.Need.init) ?? .encryption
-            }
+            if let needs = keys.take("needs") { entry.needs = reader.need(needs) }
             entry.value = reader.octets(keys.take("value"), "value")
             if let access = keys.take("access") {
                 let words = Protected.Access.allCases.map(\.rawValue)
                 entry.access = reader.words(access, "access", among: words).compactMap(Protected.Access.init)
             }
+            found = entry
+        }
+        return found
+    }
+
+    private mutating func need(_ node: Node) -> DeviceDescription.Protected.Need {
+        typealias Need = DeviceDescription.Protected.Need
+        return words(.sequence(.init([node])), "needs", among: Need.allCases.map(\.rawValue)).first.flatMap(Need.init) ?? .encryption
+    }
+
+    private mutating func channel(_ node: Node) -> DeviceDescription.Channel? {
+        var found: DeviceDescription.Channel?
+        part(node, "a channel", ["psm", "echoes", "needs"]) { reader, keys in
+            guard let psm = reader.source.integer(keys.take("psm"), "psm", in: 1...0xFF) else {
+                return reader.source.report(node, "`psm:` is the SPSM of the service: 0x80")
+            }
+            var entry = DeviceDescription.Channel(psm: UInt16(psm))
+            if let node = keys.take("echoes") { entry.echoes = reader.source.truth(node, "echoes") }
+            if let needs = keys.take("needs") { entry.needs = reader.need(needs) }
             found = entry
         }
         return found

@@ -58,6 +58,7 @@ extension DeviceDescription {
         if !declares.protects.isEmpty { pairs.append("protects: [\(declares.protects.map(Self.text).joined(separator: ", "))]") }
         if let change = declares.changes { pairs.append("changes: \(Self.text(change))") }
         if !declares.sends.isEmpty { pairs.append("sends: [\(declares.sends.map(Self.text).joined(separator: ", "))]") }
+        if !declares.channels.isEmpty { pairs.append("channels: [\(declares.channels.map(Self.text).joined(separator: ", "))]") }
         var lines = ["declares: {\(pairs.joined(separator: ", "))}", leaveOut.isEmpty ? "leaveOut: []" : "leaveOut:"]
         for entry in leaveOut {
             let what =
@@ -78,6 +79,10 @@ extension DeviceDescription {
 
     private static func text(_ change: ServiceChange) -> String {
         "{characteristic: \(quoted(change.characteristic.digits)), value: \(octets(change.value)), undo: \(octets(change.undo))}"
+    }
+
+    private static func text(_ entry: Channel) -> String {
+        "{psm: \(entry.psm), echoes: \(entry.echoes)\(entry.needs.map { ", needs: \($0.rawValue)" } ?? "")}"
     }
 
     private static func text(_ entry: Sender) -> String {

@@ -115,6 +115,7 @@ public struct DeviceDescription: Sendable, Hashable {
         public var sends: [Sender] = []
         /// Nil if no write changes the services.
         public var changes: ServiceChange?
+        public var channels: [Channel] = []
     }
 
     /// A characteristic whose value needs protection.
@@ -149,6 +150,16 @@ public struct DeviceDescription: Sendable, Hashable {
         public var characteristic: BluetoothUUID
         public var value: [UInt8]
         public var undo: [UInt8]
+    }
+
+    /// A service of credit-based channels.
+    public struct Channel: Sendable, Hashable {
+        /// The SPSM, 0x01...0xFF. Core Vol 3, Part A, 4.22.
+        public var psm: UInt16
+        /// True if each SDU is returned as it came, in its order.
+        public var echoes = false
+        /// The security that the channel needs; nil if it opens on an unencrypted link.
+        public var needs: Protected.Need?
     }
 
     /// An excluded case, suite or characteristic.

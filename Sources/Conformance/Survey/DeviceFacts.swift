@@ -45,7 +45,7 @@ struct DeviceFacts: Sendable {
     ]
     private static let otherLists: [String: [String]] = [
         "services": ["uuid", "start", "end", "octets", "extended", "declares"], "descriptors": ["uuid", "handle", "characteristic"],
-        "descriptions": ["uuid", "handle", "characteristic"],
+        "descriptions": ["uuid", "handle", "characteristic"], "echoingChannels": ["psm", "needs"], "guardedChannels": ["psm", "needs"],
     ]
     private static let flags = [
         "response", "beyond", "period", "legacy", "reference", "bonds", "servicesChange",
