@@ -186,6 +186,20 @@ struct LoaderTests {
         ),
         ("parameters: {x: {default: 1, range: [1, 4]}}\nrounds: [{y: 2}]\nsteps:\n  - {check: $x, is: 1, states: s}", "no field 'y'"),
         ("parameters: {x: 1}\nrounds: [{x: 2}, {x: 2}]\nsteps:\n  - {check: $x, is: 1, states: s}", "5:18: the same round twice"),
+        (
+            "parameters: {x: {default: 1, range: [1, 4]}}\nrounds: {x: {from: 1, to: 9, step: 4}}\nsteps:\n  - {check: $x, is: 1, states: s}",
+            "outside the"
+        ),
+        (
+            "parameters: {x: {default: 1, range: [1, 4]}}\nrounds: {x: {from: 4, to: 1}}\nsteps:\n  - {check: $x, is: 1, states: s}",
+            "goes from"
+        ),
+        ("parameters: {x: {default: 1, range: [1, 4]}}\nrounds: {y: [1]}\nsteps:\n  - {check: $x, is: 1, states: s}", "no parameter 'y'"),
+        ("steps:\n  - {wait: $gap}", "nothing is saved as 'gap'"),
+        ("parameters: {gap: 5}\nsteps:\n  - {wait: $gap}", "$gap needs a range"),
+        ("parameters: {gap: {default: 5 ms, range: [0 ms, 1 h]}}\nsteps:\n  - {wait: $gap}", "range must be a whole number"),
+        ("parameters: {gap: {default: 5 ms, range: [0 ms, 10 min]}}\nsteps:\n  - {wait: $gap}", "600 s is longer than the case may last"),
+        ("parameters: {n: {default: 5, range: [1, 9]}}\nsteps:\n  - {wait: $n blinks}", "is no span"),
         ("reference: somewhere\nsteps: []", "the same name twice: reference"),
         ("steps:\n  - {send: Reset, as: $nobody}", "there is no role 'nobody'"),
         ("world: {subject: {max-octets: 20}}\nsteps: []", "'20' is no value of the quirk: max-octets=27...251"),
@@ -310,6 +324,35 @@ struct LoaderTests {
         #expect(rounds.map(\.id) == ["phy/case[x=2]", "phy/case[x=3]"])
         #expect(rounds.map(\.file) == ["phy/case", "phy/case"])
         #expect(rounds.map { $0.parameters.map(\.initial) } == [[.number(2)], [.number(3)]])
+    }
+
+    @Test func aSpanMayBeAParameter() throws {
+        let body = """
+            parameters:
+              gap: {default: 5 ms, range: [0 ms, 40 ms]}
+              events: {default: 6, range: [1, 9]}
+            rounds:
+              gap: {from: 0 ms, to: 25 ms, step: 12500 us}
+              events: [6, 9]
+            steps:
+              - {wait: $gap}
+              - {expect: LE_PHY_Update_Complete, as: tester, after: $gap, within: $events connection events, states: It comes.}
+            """
+        let (loaded, problems) = Samples.load(Samples.head(body))
+        #expect(problems.isEmpty, "\(problems)")
+        let rounds = try #require(loaded).unrolled
+        let ids = [
+            "gap=0s,events=6", "gap=0s,events=9", "gap=12.5ms,events=6", "gap=12.5ms,events=9", "gap=25ms,events=6", "gap=25ms,events=9",
+        ]
+        #expect(rounds.map(\.id) == ids.map { "phy/case[\($0)]" })
+        guard case .wait(let length)? = rounds[2].steps.first?.kind, case .expect(let expectation)? = rounds[2].steps.last?.kind else {
+            throw Problem(Position(file: "", line: 1, column: 1), "not the steps of the case")
+        }
+        var variables = Variables()
+        for parameter in rounds[2].parameters { variables[parameter.name] = parameter.initial }
+        #expect(try length.resolved(variables) == .time(Microseconds(12_500)))
+        #expect(try expectation.window?.within?.resolved(variables) == .connectionEvents(6))
+        #expect(length.text == "$gap" && expectation.window?.within?.text == "$events connection events")
     }
 
     @Test(arguments: mistakes)

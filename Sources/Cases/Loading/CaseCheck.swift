@@ -196,7 +196,7 @@ package struct CaseCheck {
         case .measure(let measurement):
             visit(measurement.fields, state)
             visit(measurement.result, state)
-            visit(measurement.during, step)
+            visit(measurement.during, step, state)
             result = .number(.min ... .max)
         case .air(let air): result = visit(air, step, state)
         case .check(let operand, let predicate):
@@ -204,7 +204,7 @@ package struct CaseCheck {
             visit(predicate, state)
             result = .any
         case .wait(let length):
-            visit(length, step)
+            visit(length, step, state)
             result = nil
         case .mark: result = nil
         case .repeated, .each, .attempts, .parallel, .either: result = visitInner(step, &state)
@@ -313,7 +313,7 @@ package struct CaseCheck {
     }
 
     private mutating func visit(_ window: Window?, _ since: String?, _ step: Step, _ state: State) {
-        for length in [window?.within, window?.notBefore] { if let length { visit(length, step) } }
+        for length in [window?.within, window?.notBefore] { if let length { visit(length, step, state) } }
         guard let since else { return }
         usedMarks.insert(since)
         guard !state.marks.contains(since) else { return }
@@ -323,9 +323,21 @@ package struct CaseCheck {
         report(step.position, "no step has the name '\(since)'" + Suggestion.text(for: since, among: marked.map(\.name)))
     }
 
-    private mutating func visit(_ length: Window.Length, _ step: Step) {
-        guard let longest, case .time(let time) = length, time > longest else { return }
-        report(step.position, "\(time.text) is longer than the case may last, \(longest.text); see `limits:`")
+    private mutating func visit(_ length: Window.Length, _ step: Step, _ state: State) {
+        var most = Microseconds.zero
+        switch length {
+        case .time(let time): most = time
+        case .connectionEvents, .advertisingEvents: return
+        case .saved(let reference, let unit):
+            visit(reference, as: .init("a span", .number(0...Int(Limits.longest.rawValue))), state)
+            guard state.given[reference.name] != nil else { return }
+            let (_, bound) = procedures.bounds(of: reference, state.given)
+            guard let bound else { return report(step.position, "\(reference) needs a range: a span has a greatest length") }
+            guard unit == .microseconds else { return }
+            most = Microseconds(Int64(bound))
+        }
+        guard let longest, most > longest else { return }
+        report(step.position, "\(most.text) is longer than the case may last, \(longest.text); see `limits:`")
     }
 
     private mutating func visit(_ use: Use, _ step: Step, _ state: State) -> ValueShape {

@@ -20,7 +20,12 @@ public struct CaseSchema {
             "tags": ["type": "array", "items": ["enum": CaseTag.all.keys.sorted()]], "needs": text,
             "rule": vocabulary.rules.isEmpty ? text : ["enum": vocabulary.rules.keys.sorted()] as Schema,
             "constants": ["type": "object"], "parameters": reference("parameters"),
-            "rounds": ["type": "array", "minItems": 1, "items": ["type": "object", "minProperties": 1]],
+            "rounds": [
+                "anyOf": [
+                    ["type": "array", "minItems": 1, "items": ["type": "object", "minProperties": 1]] as Schema,
+                    ["type": "object", "minProperties": 1] as Schema,
+                ] as [Schema]
+            ],
             "limits": object(["step": text, "case": text]),
             "world": object(["packetErrorRate": ["type": "number", "minimum": 0, "maximum": 1], "tester": settings, "subject": settings]),
             "setup": steps, "steps": steps, "teardown": steps,

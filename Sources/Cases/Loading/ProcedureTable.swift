@@ -50,13 +50,19 @@ package struct ProcedureTable {
         switch times {
         case .literal(.number(let count)): return (count, max(0, count))
         case .reference(let reference):
-            var shape = given[reference.name] ?? .any
-            for part in reference.path {
-                if case .success(let inner) = shape.part(part, of: reference) { shape = inner } else { shape = .any }
-            }
-            return (shape.least ?? 0, min(shape.most ?? 10_000, 10_000))
+            let bounds = bounds(of: reference, given)
+            return (bounds.least ?? 0, min(bounds.most ?? 10_000, 10_000))
         default: return (0, 10_000)
         }
+    }
+
+    /// Returns the least and the greatest value of a saved number, as far as they are known.
+    func bounds(of reference: Reference, _ given: [String: ValueShape]) -> (least: Int?, most: Int?) {
+        var shape = given[reference.name] ?? .any
+        for part in reference.path {
+            if case .success(let inner) = shape.part(part, of: reference) { shape = inner } else { shape = .any }
+        }
+        return (shape.least, shape.most)
     }
 
     /// Returns the maximum number of executed steps, including loops and procedures.

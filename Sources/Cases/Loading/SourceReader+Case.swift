@@ -131,29 +131,6 @@ extension SourceReader {
         return node
     }
 
-    private mutating func rounds(_ node: Node?, _ parameters: [Parameter]) -> [CaseRecord] {
-        guard let node else { return [] }
-        var rounds: [CaseRecord] = []
-        for row in sequence(node, "rounds").prefix(1_000) {
-            guard let keys = keys(row, of: "a round") else { continue }
-            if keys.entries.isEmpty { report(row, "a round gives values to parameters") }
-            if parameters.isEmpty { report(row, "the case has no parameters that a round could give values to") }
-            var record = CaseRecord()
-            for entry in entries(keys, of: "the case", fields: parameters.map(\.asField)) {
-                let value = literal(entry.value)
-                if case .number(let number) = value, let range = parameters.first(where: { $0.name == entry.name })?.range,
-                    !range.contains(number)
-                {
-                    report(entry.position, "\(number) is outside the parameter's range of \(range.lowerBound) to \(range.upperBound)")
-                }
-                record[entry.name] = value
-            }
-            if rounds.contains(record) { report(row, "the same round twice") }
-            rounds.append(record)
-        }
-        return rounds
-    }
-
     mutating func required(_ node: Node?, _ what: String, at position: Position) -> String {
         if let node { return text(node, what) ?? "" }
         report(position, "'\(what)' is missing")
@@ -212,20 +189,24 @@ extension SourceReader {
             report(position, "parameter \(name) has no default")
             return nil
         }
+        readsTimes = true
         let value = literal(operand(initial, field: field))
         let range = range(keys.take("range"), of: field)
+        readsTimes = false
         if let range, case .number(let number) = value, !range.contains(number) {
             report(initial, "\(number) is outside the parameter's range of \(range.lowerBound) to \(range.upperBound)")
         }
         if range != nil, case .number = value {} else if range != nil { report(initial, "a parameter with a range is a number") }
         let about = text(keys.take("about"), "about") ?? ""
         finish(keys, of: "a parameter", allowed: ["default", "range", "field", "about"])
-        return Parameter(name: name, initial: value, range: range, field: field, about: about, position: position)
+        var parameter = Parameter(name: name, initial: value, range: range, field: field, about: about, position: position)
+        if case .scalar(let scalar) = initial { parameter.isTime = range != nil && Self.duration(scalar.string) != nil }
+        return parameter
     }
 
     private mutating func range(_ node: Node?, of field: Vocabulary.Field?) -> ClosedRange<Int>? {
         guard let node else { return nil }
-        let limits = sequence(node, "range").compactMap { integer($0, "range") }
+        let limits = sequence(node, "range").compactMap { numberOrTime($0, "range") }
         guard limits.count == 2 else {
             report(node, "a range has two limits: [low, high]")
             return nil
@@ -260,7 +241,7 @@ extension SourceReader {
         return found
     }
 
-    private mutating func literal(_ operand: Operand) -> CaseValue {
+    mutating func literal(_ operand: Operand) -> CaseValue {
         switch operand {
         case .literal(let value): return value
         case .reference(let reference):

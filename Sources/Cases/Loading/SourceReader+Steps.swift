@@ -203,7 +203,9 @@ extension SourceReader {
             if fields.isEmpty, parameters != nil, let first = values.entries.first {
                 report(first.position, "procedure \(name) has no parameters")
             }
+            readsTimes = true
             arguments = entries(values, of: "procedure \(name)", fields: fields)
+            readsTimes = false
         }
         for (argument, parameter) in arguments.compactMap({ argument in
             parameters?.first { $0.name == argument.name }.map { (argument, $0) }

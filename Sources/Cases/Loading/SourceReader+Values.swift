@@ -59,7 +59,7 @@ extension SourceReader {
     }
 
     /// Reads a reference, or replaces it with a constant's value.
-    private mutating func reference(_ text: String, _ node: Node, _ field: Vocabulary.Field?) -> Operand {
+    mutating func reference(_ text: String, _ node: Node, _ field: Vocabulary.Field?) -> Operand {
         let parts = text.dropFirst().split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard let name = parts.first, !parts.contains("") else {
             report(node, "'\(text)' is no reference; write $name or $name.Field")

@@ -160,21 +160,4 @@ package struct SourceReader {
         }
         return nil
     }
-
-    /// Reads a time, or a number of connection or advertising events.
-    mutating func length(_ node: Node?, _ what: String) -> Window.Length? {
-        guard let node, let text = text(node, what) else { return nil }
-        if let time = Self.duration(text) {
-            if time > Limits.longest { report(node, "\(what): \(text) is longer than a case can last, \(Limits.longest.text)") }
-            return .time(time)
-        }
-        let words = text.split(separator: " ")
-        if let first = words.first, let count = Int(first), (1...100_000).contains(count) {
-            let unit = words.dropFirst().joined(separator: " ")
-            if unit == "connection events" || unit == "connection event" { return .connectionEvents(count) }
-            if unit == "advertising events" || unit == "advertising event" { return .advertisingEvents(count) }
-        }
-        report(node, "\(what): '\(text)' is no span; write 20 ms, 10 connection events or 3 advertising events")
-        return nil
-    }
 }

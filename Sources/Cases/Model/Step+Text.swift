@@ -59,6 +59,8 @@ extension Window.Length {
         case .time(let time): time.text
         case .connectionEvents(let count): "\(count) connection events"
         case .advertisingEvents(let count): "\(count) advertising events"
+        case .saved(let reference, .microseconds): reference.description
+        case .saved(let reference, let unit): "\(reference) \(unit.rawValue)"
         }
     }
 }

@@ -126,6 +126,34 @@ public struct Window: Sendable, Hashable {
         case connectionEvents(Int)
         /// A number of advertising intervals, as last set on either side.
         case advertisingEvents(Int)
+        /// `$gap`, `$count connection events`: a saved number in a unit, taken at the start of the step.
+        case saved(Reference, Unit)
+    }
+
+    public enum Unit: String, Sendable, Hashable, CaseIterable {
+        case microseconds = "us"
+        case connectionEvents = "connection events"
+        case advertisingEvents = "advertising events"
+
+        func length(_ count: Int) -> Length {
+            switch self {
+            case .microseconds: .time(Microseconds(Int64(count)))
+            case .connectionEvents: .connectionEvents(count)
+            case .advertisingEvents: .advertisingEvents(count)
+            }
+        }
+    }
+}
+
+extension Window.Length {
+    /// Returns the length with the value of a saved number.
+    package func resolved(_ variables: Variables) throws(BadReference) -> Window.Length {
+        guard case .saved(let reference, let unit) = self else { return self }
+        let value = try variables.resolve(.reference(reference))
+        guard let count = value.asNumber, (0...Int(Limits.longest.rawValue)).contains(count) else {
+            throw BadReference(text: "\(reference) is \(value), not a span of at most \(Limits.longest.text)")
+        }
+        return unit.length(count)
     }
 }
 

@@ -50,8 +50,8 @@ public struct TestCase: Sendable {
             var testCase = self
             testCase.rounds = []
             let values = zip(round.names, round.values).map { name, value in
-                let field = parameters.first { $0.name == name }?.field
-                return "\(name)=\(value.asNumber.flatMap { field?.spelling(of: $0) ?? "\($0)" } ?? value.description)"
+                let parameter = parameters.first { $0.name == name }
+                return "\(name)=\(value.asNumber.flatMap { parameter?.spelling(of: $0) ?? "\($0)" } ?? value.description)"
             }
             testCase.id = "\(id)[\(values.joined(separator: ","))]"
             for index in parameters.indices {
@@ -97,6 +97,13 @@ public struct Parameter: Sendable, Hashable {
     public var field: Vocabulary.Field?
     public var about: String
     public var position: Position
+    /// True if the number is a time in microseconds.
+    public var isTime = false
+
+    /// The name of a value, or the time with its unit; nil for a plain number.
+    func spelling(of number: Int) -> String? {
+        isTime ? Microseconds(Int64(number)).text.filter { $0 != " " } : field?.spelling(of: number)
+    }
 }
 
 /// The limits of the duration of a case and of each step, in the run's time.

@@ -253,7 +253,7 @@ extension CaseRun {
     func measure(_ measurement: Measurement, _ step: Step, _ scope: inout Scope) async throws {
         let start = bench.isForeign ? try await start(nil, step.side, &scope) : log.end
         let began = scope.reference.latest
-        let length = try duration(measurement.during, at: step.side)
+        let length = try duration(measurement.during, at: step.side, scope)
         let end = min(began + length, caseDeadline)
         let limits = WindowLimits(origin: scope.reference, notBefore: began, notAfter: end, waitUntil: min(end + bench.slack, caseDeadline))
         try await log.rest(until: limits.waitUntil)

@@ -256,7 +256,7 @@ final class CaseRun {
             scope.reference.pass(to: loop.now)
         case .check(let operand, let predicate): try check(operand, predicate, step, scope)
         case .wait(let length):
-            try await log.rest(until: loop.now + duration(length, at: step.side))
+            try await log.rest(until: loop.now + duration(length, at: step.side, scope))
             scope.reference.pass(to: loop.now)
         case .repeated(let times, let counter, let steps): try await runRepeated(times, counter, steps, &scope)
         case .each(let list, let name, let steps): try await runEach(list, name, steps, &scope)
@@ -295,9 +295,10 @@ final class CaseRun {
     func deadline(of step: Step) -> Microseconds { min(loop.now + (step.limit ?? testCase.limits.step), caseDeadline) }
 
     /// Returns a window's length in time, at the link's current interval.
-    func duration(_ length: Window.Length, at side: Side) throws -> Microseconds {
-        switch length {
+    func duration(_ length: Window.Length, at side: Side, _ scope: Scope) throws -> Microseconds {
+        switch try length.resolved(scope.frame.variables) {
         case .time(let time): return time
+        case .saved: return .zero
         case .connectionEvents(let count):
             guard let interval = bench.connectionInterval(at: side) else {
                 throw StepFailure(.precondition, "there is no connection whose events could be counted")

@@ -94,9 +94,9 @@ extension CaseRun {
     func limits(of window: Window?, _ step: Step, _ scope: Scope, isForbidden: Bool = false) throws -> WindowLimits {
         let reference = scope.reference
         var limits = WindowLimits(origin: reference, waitUntil: deadline(of: step))
-        if let after = window?.notBefore { limits.notBefore = reference.earliest + (try duration(after, at: step.side)) }
+        if let after = window?.notBefore { limits.notBefore = reference.earliest + (try duration(after, at: step.side, scope)) }
         if let within = window?.within {
-            let end = reference.latest + (try duration(within, at: step.side))
+            let end = reference.latest + (try duration(within, at: step.side, scope))
             limits.notAfter = min(isForbidden ? end : end + bench.slack, caseDeadline)
             limits.waitUntil = min(limits.notAfter + bench.slack, caseDeadline)
         }

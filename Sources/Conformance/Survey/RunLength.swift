@@ -40,9 +40,9 @@ struct RunLength {
 
     private func length(of step: Step, _ variables: Variables, _ known: inout [String: Microseconds]) -> Microseconds {
         switch step.kind {
-        case .wait(let length): time(length)
-        case .expectNone(let expectation): expectation.window?.within.map(time) ?? .zero
-        case .measure(let measurement): time(measurement.during)
+        case .wait(let length): time(length, variables)
+        case .expectNone(let expectation): expectation.window?.within.map { time($0, variables) } ?? .zero
+        case .measure(let measurement): time(measurement.during, variables)
         case .action(let action): length(of: action, variables)
         case .repeated(let times, _, let inner):
             length(of: inner, variables, &known) * ((try? variables.resolve(times))?.asNumber ?? 1)
@@ -81,9 +81,10 @@ struct RunLength {
         }
     }
 
-    private func time(_ length: Window.Length) -> Microseconds {
-        switch length {
+    private func time(_ length: Window.Length, _ variables: Variables) -> Microseconds {
+        switch (try? length.resolved(variables)) ?? .time(.zero) {
         case .time(let time): time
+        case .saved: .zero
         case .connectionEvents(let count), .advertisingEvents(let count): .milliseconds(15 * count)
         }
     }

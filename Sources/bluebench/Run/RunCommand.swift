@@ -121,7 +121,8 @@ enum RunParameters {
             guard let parameter = matching.first else {
                 throw CommandFailure(.usage, "no case that would run has a parameter '\(parts[0])'" + hint(for: parts[0], cases))
             }
-            let number = Int(parts[1]) ?? (parts[1].hasPrefix("0x") ? Int(parts[1].dropFirst(2), radix: 16) : nil)
+            let time = parameter.isTime ? SourceReader.duration(parts[1]).map { Int($0.rawValue) } : nil
+            let number = time ?? Int(parts[1]) ?? (parts[1].hasPrefix("0x") ? Int(parts[1].dropFirst(2), radix: 16) : nil)
             if let range = parameter.range {
                 guard let number, range.contains(number) else {
                     throw CommandFailure(.usage, "\(parts[0]) is a number from \(range.lowerBound) to \(range.upperBound)")
