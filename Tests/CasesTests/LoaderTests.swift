@@ -270,7 +270,7 @@ struct LoaderTests {
     }
 
     /// If file names do not tell their content, all files are read, and errors in them are reported.
-    @Test(arguments: ["accessory", "controller", "phy/x", "nothing*"])
+    @Test(arguments: ["accessory", "controller", "phy/x", "nothing*", "procedures/outer", "./a", "nowhere/a"])
     func otherNamesNeedAllFiles(_ filter: String) throws {
         #expect(!Catalogue.canFind([filter], in: [try Self.partlyDamaged().path]))
     }

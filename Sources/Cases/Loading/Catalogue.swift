@@ -81,18 +81,30 @@ public struct Catalogue: Sendable {
     /// The folders beside the suites that contain no cases.
     static let caseless: Set<String> = ["mutants", "variants", "profiles"]
 
-    /// Returns the case files of a folder, `<suite>/<case>.yaml`, in order.
-    static func caseFiles(below folder: String) -> [String] {
-        files(below: folder, without: caseless.union(["procedures"])).filter { isCase($0) }
+    /// Returns the case files of a folder that match a filter, `<suite>/<case>.yaml`, in order. If every filter names its suite, only the
+    /// folders of these suites are read.
+    static func caseFiles(below folder: String, matching filters: [String]) -> [String] {
+        let suites = filters.map(suite)
+        let found =
+            suites.contains(nil)
+            ? files(below: folder, without: reserved)
+            : Set(suites.compactMap(\.self)).sorted().flatMap { suite in files(below: folder + "/" + suite).map { suite + "/" + $0 } }
+        return found.filter { file in isCase(file) && filters.contains { CaseFilter.canMatch(file: file, $0) } }
     }
 
-    static func isCase(_ file: String) -> Bool { file.hasSuffix(".yaml") && file.split(separator: "/").count == 2 }
+    static func isCase(_ file: String) -> Bool { file.hasSuffix(".yaml") && file.utf8.count { $0 == UInt8(ascii: "/") } == 1 }
+
+    /// Returns the suite that a filter names: `phy` for `phy/read`; nil if cases of other suites can match, too.
+    private static func suite(of filter: String) -> String? {
+        guard let slash = filter.firstIndex(of: "/") else { return nil }
+        let suite = String(filter[..<slash])
+        return suite.contains("*") || suite.hasPrefix(".") || reserved.contains(suite) ? nil : suite
+    }
 
     /// True if every filter matches the name of a case file in these folders. False for a kind of subject, which no file name shows.
     public static func canFind(_ filters: [String], in folders: [String]) -> Bool {
-        let files = folders.flatMap { caseFiles(below: $0) }
-        return filters.allSatisfy { filter in
-            SubjectKind(rawValue: filter) == nil && files.contains { CaseFilter.canMatch(file: $0, filter) }
+        filters.allSatisfy { filter in
+            SubjectKind(rawValue: filter) == nil && folders.contains { !caseFiles(below: $0, matching: [filter]).isEmpty }
         }
     }
 

@@ -78,7 +78,7 @@ struct CatalogueSources {
             }
             return Self.procedureName(file) == nil ? [file] : []
         case .named(let filters):
-            return Catalogue.caseFiles(below: folder).filter { file in filters.contains { CaseFilter.canMatch(file: file, $0) } }
+            return Catalogue.caseFiles(below: folder, matching: filters)
         case .everything:
             let files = Catalogue.files(below: folder)
             checkNames(files)

@@ -34,8 +34,12 @@ public struct BenchSetup: Sendable {
     /// The file name of the accessory profile whose rules are judged.
     public var profile: String?
     public static let usualSlack = Microseconds.milliseconds(100)
-    /// The table of known dongles.
-    public var knownDongles = KnownDongles.builtIn
+    /// The table of known dongles. The built-in one is read when a real dongle needs it.
+    public var knownDongles: KnownDongles {
+        get { otherDongles ?? .builtIn }
+        set { otherDongles = newValue }
+    }
+    private var otherDongles: KnownDongles?
     /// Opens real devices and loads their firmware.
     public var opener = DeviceOpener(firmware: .system)
 

@@ -12,8 +12,7 @@ public final class HeldDevices {
     /// The time to wait for a missing device; nil if a loss is permanent.
     public let timeOut: Microseconds?
     private let selectors: [(side: Side, selector: DeviceSelector)]
-    private let opener: DeviceOpener
-    private let knownDongles: KnownDongles
+    private let setup: BenchSetup
     private(set) var devices: [Side: HeldTransport] = [:]
     private var identities: [Side: USBDeviceIdentity] = [:]
     /// The locks, which reserve the dongles even while they are off the bus.
@@ -28,8 +27,7 @@ public final class HeldDevices {
     public init(_ setup: BenchSetup, timeOut: Microseconds? = nil) {
         self.timeOut = timeOut
         loop = RunLoop(mode: setup.tester.isInVirtualTime ? .virtual : .wall, watchesDescriptors: true)
-        opener = setup.opener
-        knownDongles = setup.knownDongles
+        self.setup = setup
         selectors = [(Side.tester, setup.isAlone ? nil : setup.tester), (.subject, setup.subject)].compactMap { side, selector in
             selector.map { (side, $0) }
         }
@@ -106,7 +104,7 @@ public final class HeldDevices {
             }
         }
         do {
-            let held = HeldTransport(try opener.transport(to: selector, on: loop), on: loop)
+            let held = HeldTransport(try setup.opener.transport(to: selector, on: loop), on: loop)
             devices[side] = held
             try held.start()
             try await held.isReady.value()
@@ -148,7 +146,7 @@ public final class HeldDevices {
         let identity = try await probe.identity()
         let address = identity.address.map { ", \($0)" } ?? ""
         let numbers = DongleNumbers(identity, usb: held.usb?.description)
-        let rows = knownDongles.find(numbers)
+        let rows = setup.knownDongles.find(numbers)
         report.numbers = numbers
         report.known = rows.map { "\($0.id): \($0.conduct)" }
         report.workarounds = DongleWorkarounds(rows).namesInUse
@@ -162,7 +160,7 @@ public final class HeldDevices {
     /// Notes a public address that is not unique; cases use a static one instead.
     private func note(_ address: DeviceAddress?, of side: Side) {
         guard let address = address?.bdADDR else { return }
-        let origin = knownDongles.origin(ofShared: DeviceAddress(address, kind: .public))
+        let origin = setup.knownDongles.origin(ofShared: DeviceAddress(address, kind: .public))
         if let doubt = PublicAddressDoubt(address, others: Set(publicAddresses.filter { $0.key != side }.values), origin: origin) {
             noted[side, default: LearnedConductList()].note(doubt.kind, "\(doubt.text(address)): it goes by a static random address")
         }

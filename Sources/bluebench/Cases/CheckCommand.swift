@@ -92,7 +92,10 @@ enum CaseFolder {
     static func load(_ path: String, matching filters: [String], needsProfiles: Bool = false) throws -> Catalogue {
         guard !filters.isEmpty else { return try load(path) }
         // A misspelt name is answered with the names of all cases.
-        let isNamed = Catalogue.canFind(["*"], in: [path]) && Catalogue.canFind(filters, in: path == standard ? [path] : [path, standard])
+        let isNamed =
+            path == standard
+            ? Catalogue.canFind(filters, in: [path])
+            : Catalogue.canFind(["*"], in: [path]) && Catalogue.canFind(filters, in: [path, standard])
         let filters = isNamed ? filters : nil
         let own = try read(path, filters, needsProfiles)
         guard path != standard, FileManager.default.fileExists(atPath: standard) else { return own }

@@ -141,7 +141,7 @@ struct BenchOptions: ParsableArguments {
         setup.pairing = try product.pairing.choice()
         if product.peer != nil { setup.known = try product.store.read().all.compactMap(Self.resolving) }
         setup.ownAddresses = [.tester: ends.testerAddress, .subject: ends.subjectAddress].compactMapValues(\.self)
-        setup.knownDongles = try real.firmware.known.read()
+        if real.firmware.known.knownDongles != nil { setup.knownDongles = try real.firmware.known.read() }
         setup.opener = try real.firmware.opener()
         guard let slack = real.slack else { return }
         guard !areVirtual else {
