@@ -124,7 +124,7 @@ extension CBATTError.Code {
 enum Failure {
     /// The error of the API for an error of the host.
     static func error(_ error: any Error) -> any Error {
-        guard let error = error as? HostError, case .peer(let fault) = error else { return CBError(.unknown) }
+        guard let error = error as? HostError, case .peer(let fault) = error else { return error as? CBError ?? CBError(.unknown) }
         switch fault {
         case .att(_, _, let code):
             if let known = CBATTError.Code(rawValue: Int(code.rawValue)) { return CBATTError(known) }

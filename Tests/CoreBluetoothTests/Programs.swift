@@ -13,6 +13,7 @@ final class CentralProgram: NSObject, CBCentralManagerDelegate, CBPeripheralDele
     var invalidated: [CBService] = []
     /// Connects to what it finds.
     var connects = true
+    var options: [String: Any]?
 
     init(on phone: CBPhone, queue: DispatchQueue? = nil) {
         super.init()
@@ -38,7 +39,7 @@ final class CentralProgram: NSObject, CBCentralManagerDelegate, CBPeripheralDele
         advertisements.append(advertisementData)
         if !found.contains(peripheral) { found.append(peripheral) }
         peripheral.delegate = self
-        if connects { central.connect(peripheral) }
+        if connects { central.connect(peripheral, options: options) }
     }
     func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) { note("connected") }
     func centralManager(_ central: CBCentralManager, didFailToConnect peripheral: CBPeripheral, error: (any Error)?) {
@@ -46,6 +47,9 @@ final class CentralProgram: NSObject, CBCentralManagerDelegate, CBPeripheralDele
     }
     func centralManager(_ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?) {
         note("disconnected", error)
+    }
+    func centralManager(_ central: CBCentralManager, didUpdateANCSAuthorizationFor peripheral: CBPeripheral) {
+        note("notifications \(peripheral.ancsAuthorized)")
     }
     func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) { note("services", error) }
     func peripheral(_ peripheral: CBPeripheral, didDiscoverIncludedServicesFor service: CBService, error: (any Error)?) {
@@ -169,10 +173,10 @@ struct Pair {
     let accessory: Accessory
     let central: CentralProgram
 
-    init(seed: UInt64 = 1) {
+    init(seed: UInt64 = 1, accessory traits: CBPhoneTraits = CBPhoneTraits(), phone phoneTraits: CBPhoneTraits = CBPhoneTraits()) {
         bench = CBBench(seed: seed)
-        accessoryPhone = bench.phone("accessory")
-        phone = bench.phone("phone")
+        accessoryPhone = bench.phone("accessory", traits)
+        phone = bench.phone("phone", phoneTraits)
         accessory = Accessory(on: accessoryPhone)
         central = CentralProgram(on: phone)
         bench.run { [accessory, central] in accessory.log.contains("advertising") && central.manager.state == .poweredOn }

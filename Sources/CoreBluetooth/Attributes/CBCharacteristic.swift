@@ -41,6 +41,9 @@ open class CBCharacteristic: CBAttribute {
     /// Nil before discovery.
     open internal(set) var descriptors: [CBDescriptor]?
     open internal(set) var isNotifying = false
+    /// No system broadcasts values of another device: always false.
+    @available(*, deprecated)
+    open var isBroadcasted: Bool { false }
     /// Handle of the value at the server.
     var handle: UInt16
     /// Last handle that may be a descriptor.

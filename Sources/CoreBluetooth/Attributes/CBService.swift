@@ -16,6 +16,8 @@ open class CBService: CBAttribute {
     open internal(set) var includedServices: [CBService]?
     /// Nil before discovery.
     open internal(set) var characteristics: [CBCharacteristic]?
+    /// False once the connection has ended or the service has changed.
+    private(set) var isValid = true
     /// Handles of the service at the server.
     let range: ClosedRange<UInt16>
 
@@ -24,6 +26,14 @@ open class CBService: CBAttribute {
         self.range = range
         self.peripheral = peripheral
         super.init(uuid: uuid)
+    }
+
+    /// Ends the use of the service, its characteristics and its included services.
+    func invalidate() {
+        guard isValid else { return }
+        isValid = false
+        for included in includedServices ?? [] { included.invalidate() }
+        for characteristic in characteristics ?? [] { characteristic.isNotifying = false }
     }
 }
 

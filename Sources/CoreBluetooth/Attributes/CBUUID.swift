@@ -7,7 +7,7 @@ import Packets
 open class CBUUID: NSObject, NSCopying {
     let uuid: BluetoothUUID
 
-    init(_ uuid: BluetoothUUID) { self.uuid = uuid }
+    package init(_ uuid: BluetoothUUID) { self.uuid = uuid }
 
     /// - Parameter string: 4, 8 or 36 characters. Any other text is a programming error and ends the program, as Core Bluetooth does.
     public init(string: String) {
@@ -58,5 +58,7 @@ public let CBUUIDServerCharacteristicConfigurationString = "2903"
 public let CBUUIDCharacteristicFormatString = "2904"
 public let CBUUIDCharacteristicAggregateFormatString = "2905"
 public let CBUUIDCharacteristicValidRangeString = "2906"
+/// Observation Schedule. Assigned Numbers, 3.7.
+public let CBUUIDCharacteristicObservationScheduleString = "2910"
 /// The characteristic from which a client reads the PSM of a published L2CAP channel: 2 octets, least significant first.
 public let CBUUIDL2CAPPSMCharacteristicString = "ABDD3056-28FA-441D-A470-55A75A52553A"

@@ -1,4 +1,5 @@
 import Foundation
+import Host
 import Packets
 import Simulation
 import Synchronization
@@ -15,6 +16,7 @@ public final class CBBench {
     private let simulation: Simulation
     private let seed: UInt64
     private var phones: [CBPhone] = []
+    private var controllers: UInt64 = 0
 
     /// - Parameter seed: determines every random choice.
     public init(seed: UInt64 = 1) {
@@ -24,19 +26,34 @@ public final class CBBench {
     }
 
     /// Adds a phone, or an accessory written with Core Bluetooth.
-    public func phone(_ name: String) -> CBPhone {
-        let number = UInt64(phones.count + 1)
-        let address = DeviceAddress(value: 0xC0_0000_00B0_00 + number, kind: .random)
-        let configuration = ControllerConfiguration(address: DeviceAddress(value: address.value))
-        let pipe = InProcessTransport.pair(name: name, on: loop)
-        let phone = CBPhone(name: name, loop: loop, transport: pipe.host, seed: seed &* 1_000 &+ number)
-        do { _ = try simulation.addController(configuration, on: pipe.controller) } catch {
-            phone.misuse("the simulated controller cannot be added: \(error)")
-        }
+    public func phone(_ name: String, _ traits: CBPhoneTraits = CBPhoneTraits()) -> CBPhone {
+        let transport = controller(name, isDualMode: traits.isDualMode)
+        let phone = CBPhone(name: name, loop: loop, transport: transport, seed: seed &* 1_000 &+ controllers, traits: traits)
         phones.append(phone)
         phone.start()
         return phone
     }
+
+    /// Adds a controller to the air.
+    private func controller(_ name: String, isDualMode: Bool = false) -> any HCITransport {
+        controllers += 1
+        var configuration = ControllerConfiguration(address: DeviceAddress(value: 0xC0_0000_00B0_00 + controllers))
+        if isDualMode { configuration.profile = .dual }
+        let pipe = InProcessTransport.pair(name: name, on: loop)
+        do { _ = try simulation.addController(configuration, on: pipe.controller) } catch {
+            FileHandle.standardError.write(Data("the simulated controller cannot be added: \(error)\n".utf8))
+        }
+        return pipe.host
+    }
+
+    /// A host on a controller of its own, for accessories that are not written with Core Bluetooth.
+    package func host(_ name: String, database: GATTDatabase, isDualMode: Bool = false) -> PhoneHost {
+        let transport = controller(name, isDualMode: isDualMode)
+        return PhoneHost(loop: loop, transport: transport, database: database, seed: seed &* 1_000 &+ controllers)
+    }
+
+    /// Starts a procedure, which runs while time passes.
+    package func start(_ body: @escaping () async throws -> Void) { _ = loop.start(body) }
 
     /// Time since the bench was created, in seconds.
     public var now: TimeInterval { Double(loop.now.halfMicroseconds) / 2_000_000 }

@@ -8,6 +8,7 @@ open class CBCentralManager: CBManager {
     open internal(set) var isScanning = false
     /// The peripherals that the program holds, by identifier.
     private var peripherals: [UUID: Weak<CBPeripheral>] = [:]
+    private var isEnded = false
     private let port: CentralPort
 
     public convenience init() { self.init(delegate: nil, queue: nil) }
@@ -19,7 +20,8 @@ open class CBCentralManager: CBManager {
     /// - Parameter queue: the queue of all calls of the delegates; nil for the main queue, in virtual time for the thread of the bench.
     public init(delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue?, options: [String: Any]? = nil) {
         self.delegate = delegate
-        port = CentralPort()
+        let identifier = options?[CBCentralManagerOptionRestoreIdentifierKey] as? String
+        port = CBBench.currentPhone.centralPort(identifier)
         super.init(queue: queue)
         port.manager = self
         let (phone, port) = (phone, port)
@@ -27,6 +29,7 @@ open class CBCentralManager: CBManager {
     }
 
     deinit {
+        guard !isEnded else { return }
         let (phone, port) = (phone, port)
         phone.enter { phone.detach(port) }
     }
@@ -47,14 +50,21 @@ open class CBCentralManager: CBManager {
         filter.solicited = (options?[CBCentralManagerScanOptionSolicitedServiceUUIDsKey] as? [CBUUID])?.map(\.uuid) ?? []
         filter.allowsDuplicates = Self.flag(CBCentralManagerScanOptionAllowDuplicatesKey, options)
         let (phone, port) = (phone, port)
-        phone.enter { phone.scanning.scan(filter, for: port) }
+        let carried = Carried((services: serviceUUIDs, options: options ?? [:]))
+        phone.enter {
+            port.scan = carried.value
+            phone.scanning.scan(filter, for: port)
+        }
     }
 
     open func stopScan() {
         guard isReady(for: "stopScan") else { return }
         isScanning = false
         let (phone, port) = (phone, port)
-        phone.enter { phone.scanning.scan(nil, for: port) }
+        phone.enter {
+            port.scan = nil
+            phone.scanning.scan(nil, for: port)
+        }
     }
 
     private static func flag(_ key: String, _ options: [String: Any]?) -> Bool {
@@ -79,6 +89,7 @@ open class CBCentralManager: CBManager {
         var wish = ConnectionWish()
         wish.delay = Self.seconds(CBConnectPeripheralOptionStartDelayKey, options)
         wish.reconnects = Self.flag(CBConnectPeripheralOptionEnableAutoReconnect, options)
+        wish.requiresNotifications = Self.flag(CBConnectPeripheralOptionRequiresANCS, options)
         let (phone, port, identifier) = (phone, port, peripheral.identifier)
         phone.enter { [wish] in phone.connecting.connect(identifier, wish, for: port) }
     }
@@ -122,6 +133,47 @@ open class CBCentralManager: CBManager {
         phone.enter { port.events = matching }
     }
 
+    // MARK: Restoration
+
+    /// The program has ended.
+    ///
+    /// - Returns: its connections and requests, as it knew them.
+    func programEnded() -> [PeripheralRecord] {
+        isEnded = true
+        state = .unknown
+        isScanning = false
+        let held = peripherals.values.compactMap(\.object).filter { $0.state == .connecting || $0.state == .connected }
+        let records = held.map(\.record)
+        for peripheral in held { peripheral.disconnected() }
+        peripherals.removeAll()
+        return records.sorted { $0.identifier.uuidString < $1.identifier.uuidString }
+    }
+
+    /// The first call of a manager that continues an earlier one.
+    ///
+    /// - Parameter connected: the devices with a connection by now.
+    func restore(
+        _ records: [PeripheralRecord], connected: Set<UUID>, _ scan: (services: [CBUUID]?, options: [String: Any])?
+    ) {
+        var dictionary: [String: Any] = [:]
+        let restored = records.map { record in
+            let peripheral = peripheral(record.identifier)
+            peripheral.restore(record)
+            if record.state == .connecting, connected.contains(record.identifier) {
+                peripheral.state = .connected
+                peripheral.isUnreported = true
+            }
+            return peripheral
+        }
+        if !restored.isEmpty { dictionary[CBCentralManagerRestoredStatePeripheralsKey] = restored }
+        if let scan {
+            isScanning = true
+            dictionary[CBCentralManagerRestoredStateScanServicesKey] = scan.services ?? []
+            if !scan.options.isEmpty { dictionary[CBCentralManagerRestoredStateScanOptionsKey] = scan.options }
+        }
+        delegate?.centralManager(self, willRestoreState: dictionary)
+    }
+
     // MARK: On the queue
 
     func happened(_ event: CBConnectionEvent, _ identifier: UUID) {
@@ -157,8 +209,9 @@ open class CBCentralManager: CBManager {
     }
 
     func connected(_ identifier: UUID, mtu: Int) {
-        guard let peripheral = held(identifier), peripheral.state == .connecting else { return }
+        guard let peripheral = held(identifier), peripheral.state == .connecting || peripheral.isUnreported else { return }
         peripheral.state = .connected
+        peripheral.isUnreported = false
         peripheral.mtu = mtu
         delegate?.centralManager(self, didConnect: peripheral)
     }
@@ -175,28 +228,6 @@ open class CBCentralManager: CBManager {
         peripheral.disconnected()
         if reconnects { peripheral.state = .connecting }
         delegate?.centralManager(self, didDisconnectPeripheral: peripheral, timestamp: time, isReconnecting: reconnects, error: error)
-    }
-}
-
-/// A manager as the loop of its phone sees it.
-final class CentralPort {
-    weak var manager: CBCentralManager?
-    /// The connections of the phone that the manager wants to hear of.
-    var events: ConnectionEventFilter?
-
-    /// Calls the manager on its queue, if the program still has it.
-    func deliver(_ body: @escaping (CBCentralManager) -> Void) {
-        guard let courier = manager?.courier else { return }
-        courier.deliver { [self] in
-            if let manager { body(manager) }
-        }
-    }
-
-    /// Calls the manager with one of its peripherals, if the program still has both.
-    func deliver(to identifier: UUID, _ body: @escaping (CBPeripheral) -> Void) {
-        deliver { manager in
-            if let peripheral = manager.held(identifier) { body(peripheral) }
-        }
     }
 }
 

@@ -23,6 +23,8 @@ extension CBCentralManager {
         public init(rawValue: UInt) { self.rawValue = rawValue }
         /// Scans for, and connects to, devices with extended advertising.
         public static let extendedScanAndConnect = Feature(rawValue: 1 << 0)
+        /// Measures distances with Channel Sounding; no device here has it.
+        public static let channelSounding = Feature(rawValue: 1 << 10)
     }
 }
 
@@ -43,4 +45,5 @@ struct ConnectionWish: Sendable {
     /// Seconds before the request has an effect.
     var delay: TimeInterval = 0
     var reconnects = false
+    var requiresNotifications = false
 }

@@ -21,9 +21,12 @@ extension CBPeripheral {
 
     public func discoverIncludedServices(_ includedServiceUUIDs: [CBUUID]?, for service: CBService) {
         let (port, wanted, remote) = (port, includedServiceUUIDs?.map(\.uuid) ?? [], service.remote)
-        perform("discoverIncludedServices") { peer in
+        let failed: (CBPeripheral, any Error) -> Void = {
+            $0.delegate?.peripheral($0, didDiscoverIncludedServicesFor: service, error: $1)
+        }
+        perform("discoverIncludedServices", of: service, failed: failed) { peer in
             peer.run(for: port) { link in
-                try await link.gatt.discoverIncludedServices(in: remote).filter { wanted.isEmpty || wanted.contains($0.uuid) }
+                try await peer.includedServices(wanted, in: remote, over: link)
             } done: { peripheral, result in
                 if let found = try? result.get() {
                     service.includedServices = found.map { included in
@@ -36,12 +39,16 @@ extension CBPeripheral {
         }
     }
 
-    /// A characteristic that is found again keeps its object, and with it the last value.
+    /// A characteristic that is found again, also on a later connection, has its last value.
     public func discoverCharacteristics(_ characteristicUUIDs: [CBUUID]?, for service: CBService) {
         let (port, wanted, remote) = (port, characteristicUUIDs?.map(\.uuid) ?? [], service.remote)
-        perform("discoverCharacteristics") { peer in
+        let failed: (CBPeripheral, any Error) -> Void = {
+            $0.delegate?.peripheral($0, didDiscoverCharacteristicsFor: service, error: $1)
+        }
+        perform("discoverCharacteristics", of: service, failed: failed) { peer in
             peer.run(for: port) { link in
-                try await peer.characteristics(wanted, in: remote, over: link)
+                let found = try await peer.characteristics(wanted, in: remote, over: link)
+                return found.map { ($0, peer.cache.values[$0.value]) }
             } done: { peripheral, result in
                 if let found = try? result.get() { service.add(found) }
                 peripheral.delegate?.peripheral(peripheral, didDiscoverCharacteristicsFor: service, error: result.failure)
@@ -51,7 +58,10 @@ extension CBPeripheral {
 
     public func discoverDescriptors(for characteristic: CBCharacteristic) {
         let (port, handles) = (port, characteristic.handles)
-        perform("discoverDescriptors") { peer in
+        let failed: (CBPeripheral, any Error) -> Void = {
+            $0.delegate?.peripheral($0, didDiscoverDescriptorsFor: characteristic, error: $1)
+        }
+        perform("discoverDescriptors", of: characteristic.service, failed: failed) { peer in
             peer.run(for: port) { link in
                 try await peer.descriptors(of: handles, over: link)
             } done: { peripheral, result in
@@ -83,12 +93,12 @@ extension CBService {
         RemoteService(uuid: uuid.uuid, handle: range.lowerBound, endHandle: range.upperBound, isPrimary: isPrimary)
     }
 
-    func add(_ found: [RemoteCharacteristic]) {
+    func add(_ found: [(RemoteCharacteristic, value: [UInt8]?)]) {
         var all = characteristics ?? []
-        for remote in found where !all.contains(where: { $0.handle == remote.value }) {
+        for (remote, value) in found where !all.contains(where: { $0.handle == remote.value }) {
             let characteristic = CBCharacteristic(
                 uuid: CBUUID(remote.uuid), properties: CBCharacteristicProperties(rawValue: UInt(remote.properties.rawValue)),
-                handle: remote.value, endHandle: remote.endHandle)
+                value: value.map { Data($0) }, handle: remote.value, endHandle: remote.endHandle)
             characteristic.service = self
             all.append(characteristic)
         }

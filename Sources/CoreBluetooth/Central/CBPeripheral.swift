@@ -13,11 +13,17 @@ open class CBPeripheral: CBPeer {
     open weak var delegate: (any CBPeripheralDelegate)?
     open internal(set) var name: String?
     open internal(set) var state = CBPeripheralState.disconnected
-    /// True if the user lets the device read notifications. Notifications (ANCS) are not simulated yet: always false.
-    open var ancsAuthorized: Bool { false }
+    /// True if the user lets the device read notifications.
+    open var ancsAuthorized: Bool { phone.directory.readsNotifications(identifier) }
+    /// The last RSSI that was read while connected, in dBm.
+    @available(*, deprecated, message: "use peripheral(_:didReadRSSI:error:)")
+    open var rssi: NSNumber? { lastRSSI }
+    private var lastRSSI: NSNumber?
     /// The services found so far; nil before discovery.
     open internal(set) var services: [CBService]?
     weak var manager: CBCentralManager?
+    /// Connected before the program was launched again; `didConnect` follows.
+    var isUnreported = false
     /// ATT_MTU of the connection.
     var mtu = 23
     /// Commands that have not left this phone.
@@ -48,6 +54,17 @@ open class CBPeripheral: CBPeer {
         phone.enter { phone.connecting.peer(identifier).map(operation) }
     }
 
+    /// Runs an operation on an attribute; one of an earlier connection or of another peripheral is an invalid handle.
+    func perform(
+        _ name: StaticString, of service: CBService?, failed: @escaping (CBPeripheral, any Error) -> Void,
+        _ operation: @escaping (PhonePeer) -> Void
+    ) {
+        if let service, service.isValid, service.peripheral === self { return perform(name, operation) }
+        perform(name) { [port, identifier] _ in
+            port.deliver(to: identifier) { failed($0, CBError(.invalidHandle)) }
+        }
+    }
+
     // MARK: Values
 
     /// True if a command is accepted now; otherwise `peripheralIsReady(toSendWriteWithoutResponse:)` follows.
@@ -65,17 +82,21 @@ open class CBPeripheral: CBPeer {
             peer.run(for: port) { link in
                 try await link.readRSSI()
             } done: { peripheral, result in
-                let rssi = (try? result.get()).map(Int.init) ?? 127
-                peripheral.delegate?.peripheral(peripheral, didReadRSSI: NSNumber(value: rssi), error: result.failure)
+                let rssi = NSNumber(value: (try? result.get()).map(Int.init) ?? 127)
+                if case .success = result { peripheral.lastRSSI = rssi }
+                peripheral.delegate?.peripheral(peripheral, didReadRSSI: rssi, error: result.failure)
             }
         }
     }
 
     open func readValue(for characteristic: CBCharacteristic) {
         let (port, handle) = (port, characteristic.handle)
-        perform("readValue") { peer in
+        let failed: (CBPeripheral, any Error) -> Void = { $0.delegate?.peripheral($0, didUpdateValueFor: characteristic, error: $1) }
+        perform("readValue", of: characteristic.service, failed: failed) { peer in
             peer.run(for: port) { link in
-                try await link.gatt.readLong(handle)
+                let value = try await link.gatt.readLong(handle)
+                peer.cache.values[handle] = value
+                return value
             } done: { peripheral, result in
                 if let value = try? result.get() { characteristic.value = Data(value) }
                 peripheral.delegate?.peripheral(peripheral, didUpdateValueFor: characteristic, error: result.failure)
@@ -85,7 +106,8 @@ open class CBPeripheral: CBPeer {
 
     open func readValue(for descriptor: CBDescriptor) {
         let (port, handle) = (port, descriptor.handle)
-        perform("readValue") { peer in
+        let failed: (CBPeripheral, any Error) -> Void = { $0.delegate?.peripheral($0, didUpdateValueFor: descriptor, error: $1) }
+        perform("readValue", of: descriptor.characteristic?.service, failed: failed) { peer in
             peer.run(for: port) { link in
                 try await link.gatt.readLong(handle)
             } done: { peripheral, result in
@@ -98,8 +120,9 @@ open class CBPeripheral: CBPeer {
     /// A value longer than ATT_MTU - 3 becomes a queued write with response, and is cut without.
     open func writeValue(_ data: Data, for characteristic: CBCharacteristic, type: CBCharacteristicWriteType) {
         let (port, handle, octets) = (port, characteristic.handle, [UInt8](data))
-        guard type == .withResponse else { return command(handle, octets) }
-        perform("writeValue") { peer in
+        guard type == .withResponse else { return command(octets, to: characteristic) }
+        let failed: (CBPeripheral, any Error) -> Void = { $0.delegate?.peripheral($0, didWriteValueFor: characteristic, error: $1) }
+        perform("writeValue", of: characteristic.service, failed: failed) { peer in
             peer.run(for: port) { link in
                 if octets.count > link.mtu - 3 {
                     try await link.gatt.writeLong(handle, octets)
@@ -112,10 +135,11 @@ open class CBPeripheral: CBPeer {
         }
     }
 
-    private func command(_ handle: UInt16, _ octets: [UInt8]) {
-        let (port, cut) = (port, [UInt8](octets.prefix(max(0, mtu - 3))))
+    private func command(_ octets: [UInt8], to characteristic: CBCharacteristic) {
+        let (port, handle, cut) = (port, characteristic.handle, [UInt8](octets.prefix(max(0, mtu - 3))))
         if state == .connected { commandsUnderWay += 1 }
-        perform("writeValue") { $0.command(handle, cut, for: port) }
+        let failed: (CBPeripheral, any Error) -> Void = { peripheral, _ in peripheral.commandLeft() }
+        perform("writeValue", of: characteristic.service, failed: failed) { $0.command(handle, cut, for: port) }
     }
 
     /// The Client Characteristic Configuration cannot be written; use `setNotifyValue(_:for:)`.
@@ -124,7 +148,8 @@ open class CBPeripheral: CBPeer {
             descriptor.uuid.uuidString != CBUUIDClientCharacteristicConfigurationString,
             "CBPeripheral: use setNotifyValue(_:for:) for the Client Characteristic Configuration")
         let (port, handle, octets) = (port, descriptor.handle, [UInt8](data))
-        perform("writeValue") { peer in
+        let failed: (CBPeripheral, any Error) -> Void = { $0.delegate?.peripheral($0, didWriteValueFor: descriptor, error: $1) }
+        perform("writeValue", of: descriptor.characteristic?.service, failed: failed) { peer in
             peer.run(for: port) { link in
                 try await link.gatt.write(handle, octets)
             } done: { peripheral, result in
@@ -135,9 +160,11 @@ open class CBPeripheral: CBPeer {
 
     /// Enables notifications, or indications of a characteristic that cannot notify.
     open func setNotifyValue(_ enabled: Bool, for characteristic: CBCharacteristic) {
-        let port = port
-        let handles = characteristic.handles
-        perform("setNotifyValue") { peer in
+        let (port, handles) = (port, characteristic.handles)
+        let failed: (CBPeripheral, any Error) -> Void = {
+            $0.delegate?.peripheral($0, didUpdateNotificationStateFor: characteristic, error: $1)
+        }
+        perform("setNotifyValue", of: characteristic.service, failed: failed) { peer in
             peer.setNotify(enabled, handles, for: port) { peripheral, result in
                 if case .success = result { characteristic.isNotifying = enabled }
                 peripheral.delegate?.peripheral(peripheral, didUpdateNotificationStateFor: characteristic, error: result.failure)
@@ -163,7 +190,8 @@ open class CBPeripheral: CBPeer {
     func disconnected() {
         state = .disconnected
         commandsUnderWay = 0
-        for characteristic in services?.flatMap({ $0.characteristics ?? [] }) ?? [] { characteristic.isNotifying = false }
+        for service in services ?? [] { service.invalidate() }
+        services = nil
     }
 
     /// A value was notified or indicated.
@@ -178,6 +206,7 @@ open class CBPeripheral: CBPeer {
     func modified(_ range: ClosedRange<UInt16>) {
         let invalid = services?.filter { $0.range.overlaps(range) } ?? []
         services?.removeAll { service in invalid.contains { $0 === service } }
+        for service in invalid { service.invalidate() }
         delegate?.peripheral(self, didModifyServices: invalid)
     }
 }

@@ -25,6 +25,7 @@ open class CBPeripheralManager: CBManager {
     /// Updates that have not left this phone.
     private var updatesUnderWay = 0
     private let port: ServerPort
+    private var isEnded = false
 
     /// Updates that a phone holds for one manager.
     static let updateLimit = 20
@@ -38,7 +39,8 @@ open class CBPeripheralManager: CBManager {
     /// - Parameter queue: the queue of all calls of the delegate; nil for the main queue, in virtual time for the thread of the bench.
     public init(delegate: (any CBPeripheralManagerDelegate)?, queue: DispatchQueue?, options: [String: Any]? = nil) {
         self.delegate = delegate
-        port = ServerPort()
+        let identifier = options?[CBPeripheralManagerOptionRestoreIdentifierKey] as? String
+        port = CBBench.currentPhone.serverPort(identifier)
         super.init(queue: queue)
         port.manager = self
         let (phone, port) = (phone, port)
@@ -46,6 +48,7 @@ open class CBPeripheralManager: CBManager {
     }
 
     deinit {
+        guard !isEnded else { return }
         let (phone, port) = (phone, port)
         phone.enter { phone.detach(port) }
     }
@@ -69,14 +72,21 @@ open class CBPeripheralManager: CBManager {
         let name = advertisementData?[CBAdvertisementDataLocalNameKey] as? String
         let services = (advertisementData?[CBAdvertisementDataServiceUUIDsKey] as? [CBUUID])?.map(\.uuid) ?? []
         let (phone, port) = (phone, port)
-        phone.enter { phone.server.advertise(Advertisement(name: name, services: services), for: port) }
+        let data = Carried(advertisementData ?? [:])
+        phone.enter {
+            port.advertisementData = data.value
+            phone.server.advertise(Advertisement(name: name, services: services), for: port)
+        }
     }
 
     open func stopAdvertising() {
         guard isReady(for: "stopAdvertising") else { return }
         isAdvertising = false
         let (phone, port) = (phone, port)
-        phone.enter { phone.server.advertise(nil, for: port) }
+        phone.enter {
+            port.advertisementData = nil
+            phone.server.advertise(nil, for: port)
+        }
     }
 
     // MARK: Services
@@ -169,6 +179,29 @@ open class CBPeripheralManager: CBManager {
         phone.enter { phone.server.unpublish(psm, for: port) }
     }
 
+    // MARK: Restoration
+
+    /// The program has ended.
+    ///
+    /// - Returns: its services and centrals.
+    func programEnded() -> (services: [CBMutableService], centrals: [UUID: CBCentral]) {
+        defer { (services, centrals) = ([], [:]) }
+        isEnded = true
+        state = .unknown
+        isAdvertising = false
+        return (services, centrals)
+    }
+
+    /// The first call of a manager that continues an earlier one.
+    func restore(_ services: [CBMutableService], _ centrals: [UUID: CBCentral], _ advertisement: [String: Any]?) {
+        (self.services, self.centrals) = (services, centrals)
+        isAdvertising = advertisement != nil
+        var dictionary: [String: Any] = [:]
+        if !services.isEmpty { dictionary[CBPeripheralManagerRestoredStateServicesKey] = services }
+        if let advertisement { dictionary[CBPeripheralManagerRestoredStateAdvertisementDataKey] = advertisement }
+        delegate?.peripheralManager(self, willRestoreState: dictionary)
+    }
+
     // MARK: On the queue
 
     func update(_ state: CBManagerState) {
@@ -226,17 +259,5 @@ open class CBPeripheralManager: CBManager {
         guard isFull else { return }
         isFull = false
         delegate?.peripheralManagerIsReady(toUpdateSubscribers: self)
-    }
-}
-
-/// A manager as the loop of its phone sees it.
-final class ServerPort {
-    weak var manager: CBPeripheralManager?
-
-    func deliver(_ body: @escaping (CBPeripheralManager) -> Void) {
-        guard let courier = manager?.courier else { return }
-        courier.deliver { [self] in
-            if let manager { body(manager) }
-        }
     }
 }

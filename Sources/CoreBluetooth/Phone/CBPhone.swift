@@ -14,11 +14,13 @@ public final class CBPhone {
     let host: PhoneHost
     /// The known peers, readable from any thread.
     let directory: PeerRecords
+    var caches = AttributeCaches()
     private(set) lazy var scanning = PhoneScanning(self)
     private(set) lazy var connecting = PhoneConnecting(self)
     private(set) lazy var server = PhoneServer(self)
-    private var centrals: [CentralPort] = []
-    private var servers: [ServerPort] = []
+    private(set) lazy var notifications = PhoneNotifications(self)
+    var programs = PhonePrograms()
+    let traits: CBPhoneTraits
     private var isStarted = false
     /// False without a controller that works.
     private var hasDevice = true
@@ -30,13 +32,15 @@ public final class CBPhone {
         var features: CBCentralManager.Feature = []
     }
 
-    init(name: String, loop: PhoneLoop, transport: any HCITransport, seed: UInt64) {
+    init(name: String, loop: PhoneLoop, transport: any HCITransport, seed: UInt64, traits: CBPhoneTraits = CBPhoneTraits()) {
         self.name = name
         self.loop = loop
-        host = PhoneHost(loop: loop, transport: transport, database: GATTDatabase(deviceName: name), seed: seed)
+        self.traits = traits
+        host = PhoneHost(loop: loop, transport: transport, database: traits.database(name), seed: seed)
         directory = PeerRecords(seed: loop.mode == .virtual ? seed : nil)
         var pairing = PairingSettings()
         pairing.ioCapability = .keyboardDisplay
+        pairing.isBonding = traits.bonds
         host.pairingSettings = pairing
     }
 
@@ -60,6 +64,9 @@ public final class CBPhone {
         }
     }
 
+    /// The answer of the user to the question for permission, which is put when a manager is made while the permission is not determined.
+    public var authorizationAnswer = CBManagerAuthorization.allowedAlways
+
     /// The Bluetooth switch in the settings; switching off ends all links. Callable from anywhere.
     public var isPoweredOn: Bool {
         get { settings.withLock { $0.isPoweredOn } }
@@ -75,22 +82,87 @@ public final class CBPhone {
         enter { carried.value.host.pairingDialogue = .unattended(accepts: accepts, passkey: passkey) }
     }
 
+    /// Called when something happens for managers of an ended program, with their restore identifiers: the program is launched and has
+    /// `launchTime` to make them again.
+    public var onLaunch: (([String]) -> Void)?
+    /// Seconds; a manager that is not made again in that time loses its actions.
+    public var launchTime: TimeInterval = 10
+
+    /// Roles in which a program works while it is in the background.
+    public struct BackgroundModes: OptionSet, Sendable {
+        public let rawValue: Int
+        public init(rawValue: Int) { self.rawValue = rawValue }
+        public static let central = BackgroundModes(rawValue: 1)
+        public static let peripheral = BackgroundModes(rawValue: 2)
+    }
+
+    /// The roles that the program declares for the background.
+    public var backgroundModes: BackgroundModes = [.central, .peripheral]
+    /// The program is in the background: it is called only in its declared roles, finds devices only by service and without duplicates, and
+    /// advertises neither its name nor services. Belongs to the thread of the bench.
+    public var isInBackground = false {
+        didSet { if isInBackground != oldValue { enter { self.moved() } } }
+    }
+
+    private func moved() {
+        for port in programs.centrals where !port.isEnded && !backgroundModes.contains(.central) {
+            if isInBackground { port.hold() } else { port.release() }
+        }
+        for port in programs.servers where !port.isEnded && !backgroundModes.contains(.peripheral) {
+            if isInBackground { port.hold() } else { port.release() }
+        }
+        server.refresh()
+    }
+
+    /// The user pairs with a device over BR/EDR in the settings: the phone searches the device for services of attributes, and reports the
+    /// connection to the managers that are registered for it. Core Vol 3, Part G, 9.
+    package func pairInSettings(_ address: BDADDR) {
+        _ = loop.start { [self] in
+            let link = try await host.connectClassic(to: address)
+            _ = try await link.pair()
+            let gatt = try await link.openAttributes()
+            let services = try await gatt.discoverServices().map(\.uuid)
+            let identifier = directory.identifier(of: link.peer)
+            directory.learned(services, of: identifier)
+            connection(of: identifier, isUp: true)
+            link.events.add { [weak self] event in
+                if case .disconnected = event { self?.connection(of: identifier, isUp: false) }
+            }
+        }
+    }
+
+    /// "Forget This Device" in the settings: the bond is removed, the connection ends, and the device gets another identifier.
+    public func forget(_ identifier: UUID) {
+        enter { [self] in
+            if let identity = directory.identity(of: identifier) { _ = host.keys.remove(identity) }
+            connecting.drop(identifier)
+            caches.forget(identifier)
+            directory.forget(identifier)
+        }
+    }
+
     // MARK: State
 
     var state: CBManagerState {
         guard isStarted else { return .unknown }
         guard hasDevice else { return .unsupported }
         switch authorization {
+        case .notDetermined: return .unknown
         case .denied, .restricted: return .unauthorized
-        case .notDetermined, .allowedAlways: return isPoweredOn ? .poweredOn : .poweredOff
+        case .allowedAlways: return isPoweredOn ? .poweredOn : .poweredOff
         }
     }
 
     /// Starts the host, then reports the state to the managers.
     func start() {
+        if traits.servesSystemServices {
+            SystemServices.publish(on: self)
+            notifications.publish()
+        }
         server.listen()
         _ = loop.start { [self] in
             do { try await host.start() } catch { return failed("the controller does not start: \(error)") }
+            do { try await traits.apply(to: host) } catch { return failed("the controller does not start: \(error)") }
             if host.controller.supportsExtendedAdvertising { settings.withLock { $0.features = .extendedScanAndConnect } }
             isStarted = true
             tellState()
@@ -108,34 +180,46 @@ public final class CBPhone {
         tellState()
     }
 
+    // MARK: Programs
+
     func attach(_ port: CentralPort) {
-        centrals.append(port)
-        guard isStarted else { return }
+        programs.add(port)
+        var first = programs.begin(port, self)
         let state = state
-        port.deliver { $0.update(state) }
+        if state != .unknown { first.append { $0.update(state) } }
+        port.release(after: first)
+        askForPermission()
     }
 
     func attach(_ port: ServerPort) {
-        servers.append(port)
-        guard isStarted else { return }
+        programs.add(port)
+        var first = programs.begin(port, self)
         let state = state
-        port.deliver { $0.update(state) }
+        if state != .unknown { first.append { $0.update(state) } }
+        port.release(after: first)
+        askForPermission()
+    }
+
+    private func askForPermission() {
+        if authorization == .notDetermined { authorization = authorizationAnswer }
     }
 
     func detach(_ port: CentralPort) {
-        centrals.removeAll { $0 === port }
+        programs.remove(port)
         scanning.scan(nil, for: port)
         connecting.leave(port)
     }
 
     func detach(_ port: ServerPort) {
-        servers.removeAll { $0 === port }
+        programs.remove(port)
         server.leave(port)
     }
 
-    /// Reports a connection that has been made or has ended to the managers that are registered for it.
-    func connectionEvent(_ event: CBConnectionEvent, _ identifier: UUID) {
-        for port in centrals where port.events?.admits(identifier, in: directory) ?? false {
+    /// Reports a connection that has been made or has ended, once, to the managers that are registered for it.
+    func connection(of identifier: UUID, isUp: Bool) {
+        guard directory.connection(of: identifier, isUp: isUp) else { return }
+        let event: CBConnectionEvent = isUp ? .peerConnected : .peerDisconnected
+        for port in programs.centrals where port.events?.admits(identifier, in: directory) ?? false {
             port.deliver { $0.happened(event, identifier) }
         }
     }
@@ -143,9 +227,11 @@ public final class CBPhone {
     private func tellState() {
         guard isStarted else { return }
         let state = state
+        guard state != .unknown else { return }
         if state != .poweredOn { stopEverything() }
-        for port in centrals { port.deliver { $0.update(state) } }
-        for port in servers { port.deliver { $0.update(state) } }
+        // The managers of an ended program get the state when they are made again.
+        for port in programs.centrals where !port.isEnded { port.deliver { $0.update(state) } }
+        for port in programs.servers where !port.isEnded { port.deliver { $0.update(state) } }
     }
 
     private func switched() { tellState() }

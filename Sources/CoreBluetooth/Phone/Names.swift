@@ -4,6 +4,6 @@ import class Timing.RunLoop
 // Foundation has types of the same names.
 
 /// The host of this package.
-typealias PhoneHost = Host
+package typealias PhoneHost = Host
 /// The loop of this package.
 typealias PhoneLoop = RunLoop

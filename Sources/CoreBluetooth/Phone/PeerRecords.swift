@@ -11,7 +11,7 @@ final class PeerRecords: Sendable {
         var identity: PeerIdentity
         var name: String?
         var services: Set<BluetoothUUID> = []
-        var isConnected = false
+        var readsNotifications = false
     }
 
     private struct State {
@@ -63,6 +63,17 @@ final class PeerRecords: Sendable {
         }
     }
 
+    /// The device gets another identifier when it is seen again.
+    func forget(_ identifier: UUID) {
+        state.withLock { state in
+            state.records[identifier] = nil
+            for peer in state.identifiers.filter({ $0.value == identifier }).keys { state.identifiers[peer] = nil }
+        }
+    }
+
+    func permit(_ isPermitted: Bool, _ identifier: UUID) { state.withLock { $0.records[identifier]?.readsNotifications = isPermitted } }
+    func readsNotifications(_ identifier: UUID) -> Bool { state.withLock { $0.records[identifier]?.readsNotifications ?? false } }
+
     func knows(_ identifier: UUID) -> Bool { state.withLock { $0.records[identifier] != nil } }
     func identity(of identifier: UUID) -> PeerIdentity? { state.withLock { $0.records[identifier]?.identity } }
     func name(of identifier: UUID) -> String? { state.withLock { $0.records[identifier]?.name } }
@@ -76,10 +87,12 @@ final class PeerRecords: Sendable {
         state.withLock { !($0.records[identifier]?.services.isDisjoint(with: services) ?? true) }
     }
 
-    func connection(of identifier: UUID, isUp: Bool) {
+    /// - Returns: true if this is a change.
+    func connection(of identifier: UUID, isUp: Bool) -> Bool {
         state.withLock { state in
-            state.connected.removeAll { $0 == identifier }
-            if isUp { state.connected.append(identifier) }
+            guard state.connected.contains(identifier) != isUp else { return false }
+            if isUp { state.connected.append(identifier) } else { state.connected.removeAll { $0 == identifier } }
+            return true
         }
     }
 

@@ -9,6 +9,8 @@ final class PhoneConnecting {
     /// Devices to which a connection is wanted, in the order of the requests.
     private var wanted: [UUID] = []
     private var attempt: (identifier: UUID, activity: Activity<Void>)?
+    /// Links that this phone is ending: they serve no further request.
+    private var ending: Set<ObjectIdentifier> = []
     private unowned let phone: CBPhone
 
     /// A controller initiates one connection at a time: with several requests each has a turn.
@@ -30,7 +32,12 @@ final class PhoneConnecting {
         peer.users.append(port)
         peer.reconnecting.removeAll { $0 === port }
         if wish.reconnects { peer.reconnecting.append(port) }
-        if peer.isReady { return peer.tellConnected(port) }
+        peer.needingNotifications.removeAll { $0 === port }
+        if wish.requiresNotifications { peer.needingNotifications.append(port) }
+        if peer.isReady {
+            peer.tellConnected(port)
+            return peer.pairForNotifications()
+        }
         guard wish.delay > 0 else { return want(peer) }
         let delay = Microseconds(Int64(min(wish.delay, Self.longestDelay) * 1_000_000))
         phone.loop.schedule(after: delay) { [self] in
@@ -71,6 +78,20 @@ final class PhoneConnecting {
         peers.removeAll()
     }
 
+    func end(_ link: PhoneLink) async {
+        let identifier = ObjectIdentifier(link.link.secured)
+        ending.insert(identifier)
+        _ = try? await link.link.disconnect()
+        ending.remove(identifier)
+    }
+
+    /// Ends the connection to a device, whoever uses it.
+    func drop(_ identifier: UUID) {
+        guard let peer = peers[identifier], let link = peer.link else { return }
+        peer.reconnecting.removeAll()
+        _ = phone.loop.start { _ = try? await link.link.disconnect() }
+    }
+
     private func forget(_ identifier: UUID) {
         wanted.removeAll { $0 == identifier }
         if attempt?.identifier == identifier { attempt?.activity.cancel() }
@@ -90,6 +111,25 @@ final class PhoneConnecting {
         attempt = (identifier, activity)
     }
 
+    /// A link over LE or, to a device with a public address that does not answer there, over BR/EDR. An open link is used.
+    private func open(_ identity: PeerIdentity, _ identifier: UUID, _ settings: ConnectSettings) async throws -> PhoneLink {
+        if phone.scanning.isOn, phone.host.keys[identity]?.identityResolvingKey != nil, phone.host.links(to: identity).isEmpty {
+            // The host looks for a private address only while nobody else scans.
+            guard let address = phone.scanning.address(of: identifier) else { throw CBError(.connectionFailed) }
+            return PhoneLink(try await phone.host.connect(to: address, settings))
+        }
+        let isEnding = phone.host.links(to: identity).contains { ending.contains(ObjectIdentifier($0.secured)) }
+        // Once it has ended.
+        guard !isEnding else { throw CBError(.connectionFailed) }
+        switch try await phone.host.connect(to: identity, settings) {
+        case .le(let connection): return PhoneLink(connection)
+        case .classic(let connection):
+            // Only a device that the phone is paired with has attributes for programs.
+            try await connection.secure(to: .unauthenticated)
+            return try await PhoneLink(connection)
+        }
+    }
+
     /// One turn of one device.
     ///
     /// - Returns: the time until the next turn.
@@ -99,9 +139,9 @@ final class PhoneConnecting {
         settings.limit = wanted.count > 1 ? Self.turn : .seconds(30)
         settings.parameters = ConnectionParameterRequest(interval: 24, supervisionTimeout: 72)
         do {
-            let link = try await phone.host.connect(to: identity.address, settings)
+            let link = try await open(identity, peer.identifier, settings)
             guard peers[peer.identifier] === peer, wanted.contains(peer.identifier) else {
-                await phone.loop.cleanUp(within: .seconds(5)) { _ = try await link.disconnect() }
+                await phone.loop.cleanUp(within: .seconds(5)) { _ = try await link.link.disconnect() }
                 return .zero
             }
             wanted.removeAll { $0 == peer.identifier }
@@ -136,7 +176,7 @@ final class PhoneConnecting {
             return next()
         }
         peers[peer.identifier] = nil
-        let (identifier, time, error) = (peer.identifier, Self.now, CoreBluetooth.Failure.error(reason))
+        let (identifier, time, error) = (peer.identifier, Self.now, peer.failure ?? CoreBluetooth.Failure.error(reason))
         let again = peer.isReady && error != nil ? peer.users.filter { user in peer.reconnecting.contains { $0 === user } } : []
         for port in again { connect(identifier, ConnectionWish(reconnects: true), for: port) }
         for port in peer.users {

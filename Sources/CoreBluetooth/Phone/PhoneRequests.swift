@@ -26,6 +26,8 @@ final class PhoneRequests {
         guard let link = access.connection, let (port, characteristic) = server.characteristic(access.handle) else {
             return .error(.unlikelyError)
         }
+        // A suspended program cannot answer.
+        if port.isHeld, !port.isEnded { return .error(.unlikelyError) }
         var state = current(link, access)
         if let answer = state.values[access.handle] { return answer.shifted(by: access.offset) }
         let token = nextToken()
@@ -48,6 +50,7 @@ final class PhoneRequests {
         if let decision = state.decision { return decision }
         let rows = writes.compactMap { write in server.characteristic(write.handle).map { (write, $0.port, $0.characteristic) } }
         guard let port = rows.first?.1 else { return .proceed }
+        if port.isHeld, !port.isEnded { return .refuse(handle: rows[0].0.handle, .unlikelyError) }
         let token = nextToken()
         if !access.isCommand {
             state.tokens[token] = rows[0].0.handle
@@ -66,7 +69,7 @@ final class PhoneRequests {
     }
 
     private func current(_ link: Connection, _ access: AttributeAccess) -> Pending {
-        let known = access.isRepeated || access.isCommand ? pending[ObjectIdentifier(link)] : nil
+        let known = access.isRepeated ? pending[ObjectIdentifier(link)] : nil
         return known ?? Pending(link: link)
     }
 

@@ -9,8 +9,9 @@ struct ScanFilter {
     var solicited: [BluetoothUUID] = []
     var allowsDuplicates = false
 
-    func admits(_ data: AdvertisingData) -> Bool {
-        if services.isEmpty, solicited.isEmpty { return true }
+    /// A program in the background finds only devices with services that it names.
+    func admits(_ data: AdvertisingData, inBackground: Bool) -> Bool {
+        if services.isEmpty, solicited.isEmpty { return !inBackground }
         if !Set(services).isDisjoint(with: data.serviceUUIDs) { return true }
         return !Set(solicited).isDisjoint(with: data.solicitedUUIDs)
     }
@@ -23,6 +24,8 @@ final class PhoneScanning {
         var data = AdvertisingData()
         var response: AdvertisingData?
         var isConnectable = false
+        /// The address on the air, which may be private.
+        var address: DeviceAddress?
         /// A scannable advertiser is reported with its scan response, or with its next packet if that one is lost.
         var isComplete = false
 
@@ -53,6 +56,11 @@ final class PhoneScanning {
         }
         apply()
     }
+
+    var isOn: Bool { scan != nil }
+
+    /// The address under which a device was seen during this scan.
+    func address(of identifier: UUID) -> DeviceAddress? { advertisers[identifier]?.address }
 
     func stop() {
         requests.removeAll()
@@ -93,6 +101,7 @@ final class PhoneScanning {
             advertiser.data = report.data
             advertiser.isConnectable = report.isConnectable
         }
+        advertiser.address = address
         advertisers[identifier] = advertiser
         guard advertiser.isComplete else { return }
         tell(identifier, advertiser, rssi: Int(report.rssi))
@@ -102,9 +111,9 @@ final class PhoneScanning {
         let data = advertiser.merged
         phone.directory.learned(data.serviceUUIDs, of: identifier)
         if let name = data.localName { phone.directory.named(name, identifier) }
-        for index in requests.indices where requests[index].filter.admits(data) {
+        for index in requests.indices where requests[index].filter.admits(data, inBackground: phone.isInBackground) {
             let isNew = requests[index].reported.updateValue(data, forKey: identifier) != data
-            guard isNew || requests[index].filter.allowsDuplicates else { continue }
+            guard isNew || requests[index].filter.allowsDuplicates && !phone.isInBackground else { continue }
             let dictionary = Carried(data.dictionary(isConnectable: advertiser.isConnectable))
             requests[index].port.deliver { $0.discovered(identifier, dictionary.value, rssi: rssi) }
         }

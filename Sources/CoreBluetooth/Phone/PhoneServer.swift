@@ -186,11 +186,24 @@ final class PhoneServer {
         }
     }
 
+    /// The program has moved to the background or back: it advertises other data there.
+    func refresh() {
+        let running = set
+        set = nil
+        _ = phone.loop.start { [self] in
+            try? await running?.stop()
+            apply()
+        }
+    }
+
     /// Advertises what all managers together ask for.
     private func apply() {
-        guard !isChanging, set == nil, !advertisements.isEmpty else { return }
+        let isSuspended = phone.isInBackground && !phone.backgroundModes.contains(.peripheral)
+        guard !isChanging, set == nil, !advertisements.isEmpty, !isSuspended else { return }
         isChanging = true
-        let settings = AdvertisingSettings(advertisements.map(\.advertisement))
+        let isHidden = phone.isInBackground
+        // Services of a program in the background are in Apple's overflow area, whose format is not public.
+        let settings = AdvertisingSettings(isHidden ? [] : advertisements.map(\.advertisement))
         _ = phone.loop.start { [self] in
             defer { isChanging = false }
             do {
