@@ -1,11 +1,17 @@
 """Parts of a capture, and the explanation of one, from the command line."""
 
+import csv
+import io
 import json
 import re
+import subprocess
 
 import pytest
 
-from support import run_bench
+from support import ROOT, bluebench, run_bench
+from test_wireshark import tshark
+
+SESSION = ROOT / "Fixtures/h4/gatt-session--bumble-over-usb.pcapng"
 
 
 @pytest.fixture(scope="module")
@@ -66,3 +72,115 @@ def test_a_control_sequence_in_a_capture_is_not_written(tmp_path):
     rules.write_text('rules:\n  - {id: name, severity: note, on: Remote_Name_Request_Complete, message: "{Remote_Name} {BD_ADDR}"}\n')
     for keys in [], ["--keys"]:
         assert "\x1b" not in run_bench("explain", *keys, "--rules", rules, path).stdout
+
+
+def test_conditions_select_packets_by_their_fields():
+    every = run_bench("show", SESSION).stdout.splitlines()
+    errors = [line for line in every if " ATT_ERROR_RSP " in line]
+    assert errors and run_bench("show", SESSION, "--where", "ATT_ERROR_RSP").stdout.splitlines() == errors
+    late = run_bench("show", SESSION, "--where", "ATT_ERROR_RSP and Attribute_Handle_In_Error > 9").stdout.splitlines()
+    assert late == [line for line in errors if int(re.search(r"Handle_In_Error=0x(\w+)", line)[1], 16) > 9] and 0 < len(late) < len(errors)
+    cases = run_bench("show", SESSION, "--where", "{Attribute_Handle_In_Error: {range: [0, 9]}}").stdout.splitlines()
+    assert cases == [line for line in errors if line not in late]
+    assert "did you mean Success?" in run_bench("show", SESSION, "--where", "Status != Sucess", expected=2).stderr
+
+
+def test_lines_are_selected_by_layer_and_regular_expression():
+    every = run_bench("show", SESSION).stdout.splitlines()
+    assert run_bench("show", SESSION, "--layer", "att").stdout.splitlines() == [line for line in every if " ATT_" in line]
+    pattern = r"ATT_(READ|WRITE)_REQ.*0x00(0|1)"
+    assert run_bench("show", SESSION, "--grep", pattern).stdout.splitlines() == [line for line in every if re.search(pattern, line)]
+    assert "--layer atts: the layers are" in run_bench("show", SESSION, "--layer", "atts", expected=2).stderr
+    assert "--grep (" in run_bench("show", SESSION, "--grep", "(", expected=2).stderr
+
+
+def test_handles_have_the_names_of_their_characteristics():
+    text = run_bench("show", SESSION, "--layer", "att").stdout
+    assert re.search(r"ATT_READ_REQ Attribute_Handle=0x[0-9A-F]{4} \([A-Z][^)]+\)", text)
+    assert "ACL 0x0001 (Bluebench Reference) ATT_" in text
+    plain = run_bench("show", SESSION, "--layer", "att", "--no-names").stdout
+    assert "Reference)" not in plain and len(plain.splitlines()) == len(text.splitlines())
+
+
+def test_no_line_is_longer_than_the_width():
+    for options in [], ["--tree"], ["--mark"]:
+        lines = run_bench("show", SESSION, "--width", 60, *options).stdout.splitlines()
+        assert max(map(len, lines)) == 60 and any(line.endswith("…") for line in lines)
+    assert max(map(len, run_bench("show", SESSION).stdout.splitlines())) > 200, "a file gets whole lines"
+
+
+def test_json_and_csv_have_what_the_lines_have():
+    lines = run_bench("show", SESSION).stdout.splitlines()
+    objects = [json.loads(line) for line in run_bench("show", SESSION, "--json").stdout.splitlines()]
+    rows = list(csv.DictReader(io.StringIO(run_bench("show", SESSION, "--csv").stdout)))
+    assert len(lines) == len(objects) == len(rows)
+    for line, found, row in zip(lines, objects, rows):
+        assert line.startswith(f"{found['number']} ") and line.endswith(found["text"])
+        assert row["number"] == str(found["number"]) and row["packet"] == found["text"]
+        assert row["name"] == found["layers"][-1]["name"]
+    reads = [found["layers"][-1] for found in objects if found["layers"][-1]["name"] == "ATT_READ_REQ"]
+    assert reads and all(isinstance(layer["fields"]["Attribute_Handle"], int) for layer in reads)
+    status = [layer["fields"]["Status"] for found in objects for layer in found["layers"] if "Status" in layer.get("fields", {})]
+    assert set(status) == {"Success"}
+
+
+def test_marks_are_the_findings_of_explain():
+    found = json.loads(run_bench("explain", "--json", SESSION).stdout)["findings"]
+    expected = {(packet, finding["rule"]) for finding in found for packet in finding["packets"]}
+    number, marked = 0, set()
+    for line in run_bench("show", SESSION, "--only-marked").stdout.splitlines():
+        if line.startswith("    ^ "):
+            marked.add((number, line.split()[2].rstrip(":")))
+        else:
+            number = int(line.split()[0])
+    assert marked == expected and expected
+    assert "is a stream" in run_bench("show", "-", "--mark", expected=2).stderr
+
+
+@pytest.mark.parametrize("ending", ["btsnoop", "pcapng", "pklg"])
+def test_an_exported_selection_is_a_capture(tmp_path, ending):
+    path = tmp_path / f"att.{ending}"
+    run_bench("show", SESSION, "--layer", "att", "--export", path)
+    shown = run_bench("show", SESSION, "--layer", "att", "--no-names", "--json").stdout.splitlines()
+    read = run_bench("show", path, "--no-names", "--json").stdout.splitlines()
+    assert [json.loads(line)["text"] for line in read] == [json.loads(line)["text"] for line in shown]
+    frames = tshark(path, "-T", "fields", "-e", "frame.number", "-e", "_ws.malformed")
+    assert len(frames) == len(shown) and all(frame.split() == [str(number)] for number, frame in enumerate(frames, 1))
+
+
+def test_an_exported_text_is_what_show_prints(tmp_path):
+    for ending, options in ("txt", []), ("json", ["--json"]), ("csv", ["--csv"]):
+        path = tmp_path / f"all.{ending}"
+        assert run_bench("show", SESSION, "--export", path).stdout == ""
+        assert path.read_bytes().decode() == subprocess.run(
+            [bluebench(), "show", str(SESSION), *options], capture_output=True, check=True).stdout.decode()
+    assert "name a capture" in run_bench("show", SESSION, "--export", tmp_path / "all.doc", expected=2).stderr
+
+
+def test_show_ends_with_its_reader():
+    show = subprocess.Popen([bluebench(), "show", str(SESSION), "--tree"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    show.stdout.readline()
+    show.stdout.close()
+    assert show.wait(timeout=60) == 0 and show.stderr.read() == b""
+
+
+@pytest.mark.parametrize("ending", ["pcapng", "btsnoop"])
+@pytest.mark.parametrize("over, limit", [("notify", "air"), ("write", "air"), ("request", "acknowledgement")])
+def test_throughput_of_a_capture_is_that_of_its_measurement(tmp_path, ending, over, limit):
+    path, measured, explained = tmp_path / f"run.{ending}", tmp_path / "measured.json", tmp_path / "explained.json"
+    run_bench("throughput", "--over", over, "--interval", 30, "--seconds", 2, "--capture", path, "--json", measured)
+    run_bench("throughput", "--from", path, "--explain", "--json", explained)
+    [before] = json.loads(measured.read_text())["rows"]
+    rows = json.loads(explained.read_text())["rows"]
+    # A pcapng file has the flow at both ends, a btsnoop file has both ends in one.
+    assert len(rows) == (2 if ending == "pcapng" else 1)
+    for row in rows:
+        assert (row["over"], row["limit"], row["data_length"], row["mtu"]) == (over, limit, 251, 247)
+        assert (row["interval_ms"], row["phy"]) == (30, "2m") and row["ceiling_kbps"] == pytest.approx(before["ceiling_kbps"], rel=0.001)
+        assert row["goodput_kbps"] == pytest.approx(before["goodput_kbps"], rel=0.07) and row["percent"] <= 100
+    assert rows[0]["direction"] == before["direction"]
+
+
+def test_throughput_of_a_capture_without_flows_is_no_measurement(capture):
+    assert "no LE connection with a flow" in run_bench("throughput", "--from", capture, expected=3).stderr
+    assert "--phy would change nothing" in run_bench("throughput", "--from", SESSION, "--phy", "1m", expected=2).stderr

@@ -10,6 +10,9 @@ struct AirTraffic {
     private var isScanRequested = false
 
     private static let mostLinks = 1_024
+    private let showsNames: Bool
+
+    init(names: Bool) { showsNames = names }
 
     mutating func decode(_ frame: AirFrame) -> DecodedPacket {
         let isCoded = frame.modulation == .leCoded
@@ -34,7 +37,7 @@ struct AirTraffic {
             let way: LinkDirection = frame.channel == .advertising ? .unknown : frame.channel == .dataFromCentral ? .forth : .back
             isOfLink = true
             if links[accessAddress] == nil, links.count >= Self.mostLinks { links.removeAll() }
-            layers = links[accessAddress, default: LinkTraffic()].decode(frame, pdu, way, isBroken: isBroken)
+            layers = links[accessAddress, default: LinkTraffic(names: showsNames)].decode(frame, pdu, way, isBroken: isBroken)
         case .connectedIsochronousFromCentral, .connectedIsochronousFromPeripheral, .broadcastIsochronous:
             let text = "isochronous \(pdu.count - 2) octets"
             layers = [DecodedLayer(named: text, of: .llIsochronous, frame.bytes, pdu, summary: text)]
@@ -81,7 +84,7 @@ struct AirTraffic {
     private mutating func note(_ layers: [DecodedLayer]) {
         guard let layer = layers.last, layer.layer == .advertising else { return }
         isScanRequested = layer.name == "AUX_SCAN_REQ"
-        if let accessAddress = layer.accessAddressOfLink { links[accessAddress] = LinkTraffic() }
+        if let accessAddress = layer.accessAddressOfLink { links[accessAddress] = LinkTraffic(names: showsNames) }
     }
 }
 
@@ -105,7 +108,7 @@ private struct LinkTraffic {
         case removed
     }
 
-    private var connection = ConnectionTraffic()
+    private var connection: ConnectionTraffic
     private var encryption = Encryption.off
     /// Sequence numbers of the last PDU in each direction; the same number again is a retransmission.
     private var sequenceNumbers = (forth: UInt8?.none, back: UInt8?.none)
@@ -117,6 +120,8 @@ private struct LinkTraffic {
             return ("LL data " + flags, flags)
         }
     }
+
+    init(names: Bool) { connection = ConnectionTraffic(names: names ? AttributeNames() : nil) }
 
     mutating func decode(_ frame: AirFrame, _ pdu: Range<Int>, _ way: LinkDirection, isBroken: Bool) -> [DecodedLayer] {
         let bytes = frame.bytes

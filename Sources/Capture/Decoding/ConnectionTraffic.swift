@@ -4,11 +4,14 @@ import Packets
 
 /// Decodes the traffic of one connection above the link layer: reassembled L2CAP PDUs and the protocols on its channels.
 ///
-/// Keeps the state that depends on earlier packets of the connection, such as channels opened by signalling. Attributes by handle would
-/// belong here, too.
+/// Keeps the state that depends on earlier packets of the connection, such as channels opened by signalling and names of attributes.
 struct ConnectionTraffic {
+    /// Nil if handles are shown without names.
+    private(set) var names: AttributeNames?
     private var reassemblers: [LinkDirection: L2CAPReassembler] = [:]
     private var channels = OpenChannels()
+
+    init(names: AttributeNames? = nil) { self.names = names }
 
     /// The layers of the PDU that a fragment completes; empty if it is incomplete.
     ///
@@ -36,9 +39,12 @@ struct ConnectionTraffic {
     func isBetweenPDUs(_ way: LinkDirection) -> Bool { reassemblers[way]?.isBetweenPDUs ?? true }
 
     /// True if a packet contains a complete PDU of a channel whose decoding does not depend on earlier packets.
-    static func isWholePDU(ofFixedChannel data: RawSpan) -> Bool {
+    func isWholePDU(ofFixedChannel data: RawSpan) -> Bool {
         guard let header = L2CAPHeader(data), Int(header.length) + L2CAPHeader.octets == data.byteCount else { return false }
-        return header.channel == CID.att || header.channel == CID.smp
+        guard header.channel == CID.att, names != nil, data.byteCount > L2CAPHeader.octets else {
+            return header.channel == CID.att || header.channel == CID.smp
+        }
+        return !AttributeNames.isDiscovery(data.unsafeLoad(fromByteOffset: L2CAPHeader.octets, as: UInt8.self))
     }
 
     private static func broken(_ reason: String, _ bytes: [UInt8], _ range: Range<Int>) -> DecodedLayer {
@@ -59,6 +65,10 @@ struct ConnectionTraffic {
         case .l2capSignaling:
             for command in SignalingCommand.list(Array(bytes[payload])).commands { channels.note(command, way) }
             return [header] + Self.signalling(bytes, payload)
+        case .att:
+            var pdu = DecodedLayer(layer: .att, bytes, payload)
+            names?.name(&pdu, way)
+            return [header, pdu]
         case let layer?: return [header, DecodedLayer(layer: layer, bytes, payload)]
         case nil: return [header, channels.decode(channel, bytes, payload, way)]
         }

@@ -9,7 +9,15 @@ struct ControllerTraffic {
     private var tracker = ConnectionTracker()
     private var connections: [UInt16: ConnectionTraffic] = [:]
 
+    /// Names of devices and attributes; nil if they are not shown.
+    private var peers: PeerNames?
+    /// Attributes of devices that were connected before.
+    private var known: [UInt64: AttributeNames] = [:]
+
     private static let mostConnections = 1_024
+    private static let mostKnown = 64
+
+    init(names: Bool = false) { peers = names ? PeerNames() : nil }
 
     mutating func decode(_ packet: HCIPacket, _ direction: CaptureDirection) -> DecodedPacket {
         switch packet.kind {
@@ -18,7 +26,10 @@ struct ControllerTraffic {
             var event = DecodedLayer(hci: packet, vendor: .company(company))
             note(event)
             nameEncryption(&event)
+            let isEnd = packet.eventCode == HCIEvents.DisconnectionComplete.code
+            if isEnd { namePeer(&event) }
             if let change = try? tracker.received(packet) { follow(change) }
+            if !isEnd { namePeer(&event) }
             return DecodedPacket(layers: [event])
         case .iso: return DecodedPacket(layers: [DecodedLayer(hci: packet)])
         case .sco:
@@ -52,12 +63,15 @@ struct ControllerTraffic {
         case .acl:
             guard let header = packet.aclHeader, header.boundary == .first || header.boundary == .firstNonFlushable else { return false }
             let payload = packet.bytes.span.bytes.extracting(ACLHeader.octets...)
-            guard payload.byteCount == header.length, ConnectionTraffic.isWholePDU(ofFixedChannel: payload) else { return false }
-            return connections[header.handle.rawValue]?.isBetweenPDUs(direction == .hostToController ? .forth : .back) ?? false
+            guard payload.byteCount == header.length, let connection = connections[header.handle.rawValue] else { return false }
+            return connection.isWholePDU(ofFixedChannel: payload)
+                && connection.isBetweenPDUs(direction == .hostToController ? .forth : .back)
         }
     }
 
     private mutating func note(_ event: DecodedLayer) {
+        // Lines with names depend on more than the octets of their packets.
+        if peers?.note(event) == true { lines = KnownLines() }
         guard event.name == "Command_Complete", let company = event.returns.named("Company_Identifier")?.int else { return }
         self.company = UInt16(truncatingIfNeeded: company)
     }
@@ -75,16 +89,47 @@ struct ControllerTraffic {
 
     private mutating func follow(_ change: ConnectionChange) {
         switch change {
-        case .opened(let connection): open(connection.handle.rawValue)
-        case .closed(let handle, _): connections[handle.rawValue] = nil
+        case .opened(let connection): open(connection.handle.rawValue, peer: connection.peer)
+        case .closed(let handle, _):
+            connections[handle.rawValue] = nil
+            if peers != nil { lines = KnownLines() }
         case .reset: connections.removeAll()
         case .failed, .parametersChanged, .physChanged, .dataLengthChanged, .encryptionRequested, .encryptionChanged, .keyRefreshed: break
         }
     }
 
-    private mutating func open(_ handle: UInt16) {
+    private mutating func open(_ handle: UInt16, peer: DeviceAddress? = nil) {
         if connections[handle] == nil, connections.count >= Self.mostConnections { connections.removeAll() }
-        connections[handle] = ConnectionTraffic()
+        guard peers != nil else {
+            connections[handle] = ConnectionTraffic()
+            return
+        }
+        connections[handle] = ConnectionTraffic(names: peer.flatMap { known[$0.value] } ?? AttributeNames())
+        lines = KnownLines()
+    }
+
+    // MARK: Names
+
+    private mutating func namePeer(_ event: inout DecodedLayer) {
+        guard peers != nil, let handle = event.fields.named("Connection_Handle")?.int, let name = peerName(UInt16(handle & 0x0FFF)) else {
+            return
+        }
+        event.label("Connection_Handle", as: "\(Hex.number(UInt16(truncatingIfNeeded: handle), bits: 16)) (\(name))")
+    }
+
+    private func peerName(_ handle: UInt16) -> String? {
+        tracker[ConnectionHandle(handle)]?.peer.flatMap { peers?[$0.value] }
+    }
+
+    /// Keeps what an ATT PDU has shown of the peer.
+    private mutating func keepNames(_ handle: UInt16, _ bytes: [UInt8], _ layers: [DecodedLayer]) {
+        guard let pdu = layers.last, pdu.layer == .att, AttributeNames.isDiscovery(UInt8(truncatingIfNeeded: pdu.code)),
+            let peer = tracker[ConnectionHandle(handle)]?.peer, let names = connections[handle]?.names
+        else { return }
+        if known[peer.value] == nil, known.count >= Self.mostKnown { known.removeAll() }
+        known[peer.value] = names.ofPeer
+        if let name = names.deviceName { _ = peers?.set(name, of: peer.value) }
+        lines = KnownLines()
     }
 
     private mutating func data(_ packet: HCIPacket, _ direction: CaptureDirection) -> DecodedPacket {
@@ -96,6 +141,10 @@ struct ControllerTraffic {
         var layer = DecodedLayer(hci: packet)
         layer.problem = nil
         layer.summary = "ACL \(Hex.number(handle, bits: 16))"
+        if peers != nil {
+            keepNames(handle, packet.bytes, upper)
+            if let name = peerName(handle) { layer.summary? += " (\(name))" }
+        }
         if upper.isEmpty || upper.contains(where: { $0.layer == .l2capFragment }) {
             layer.summary? += " \(header.boundary == .continuing ? "continued" : "first") \(data.count) octets"
         }

@@ -7,7 +7,10 @@ public struct PacketDecoder {
     private var controllers: [Int: ControllerTraffic] = [:]
     private var air: [Int: AirTraffic] = [:]
 
-    public init() {}
+    private let showsNames: Bool
+
+    /// - Parameter names: show names of devices and attributes on handles.
+    public init(names: Bool = false) { showsNames = names }
 
     public mutating func decode(_ record: CaptureRecord) -> DecodedPacket {
         var decoded: DecodedPacket
@@ -28,18 +31,19 @@ public struct PacketDecoder {
         guard case .hci(let packet, let direction) = record.content, record.cutFrom == nil, record.comment == nil else {
             return decode(record).write(to: &text)
         }
-        controllers[record.interface, default: ControllerTraffic()].write(packet, direction ?? .hostToController, to: &text)
+        controllers[record.interface, default: ControllerTraffic(names: showsNames)].write(
+            packet, direction ?? .hostToController, to: &text)
     }
 
     /// Decodes an HCI packet, with what earlier packets of the capture have shown.
     ///
     /// - Parameter direction: nil if the capture does not contain it.
     public mutating func decode(_ packet: HCIPacket, _ direction: CaptureDirection?, interface: Int = 0) -> DecodedPacket {
-        controllers[interface, default: ControllerTraffic()].decode(packet, direction ?? .hostToController)
+        controllers[interface, default: ControllerTraffic(names: showsNames)].decode(packet, direction ?? .hostToController)
     }
 
     public mutating func decode(_ frame: AirFrame, interface: Int = 0) -> DecodedPacket {
-        air[interface, default: AirTraffic()].decode(frame)
+        air[interface, default: AirTraffic(names: showsNames)].decode(frame)
     }
 
     private static func oneLine(_ text: String) -> String { String(text.map { $0.isNewline || $0 == "\t" ? " " : $0 }) }

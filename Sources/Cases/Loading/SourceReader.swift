@@ -36,7 +36,7 @@ package struct SourceReader {
     /// The keys of a mapping; each is taken once, and remaining keys are reported.
     package struct Keys {
         var position: Position
-        var entries: [(name: String, position: Position, node: Node)]
+        package var entries: [(name: String, position: Position, node: Node)]
 
         package mutating func take(_ name: String) -> Node? {
             entries.firstIndex { $0.name == name }.map { entries.remove(at: $0).node }

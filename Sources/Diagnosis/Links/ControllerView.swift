@@ -139,12 +139,17 @@ struct ControllerView {
     private mutating func opened(_ pdu: DecodedLayer, _ book: inout LinkBook) {
         guard pdu.fields.named("Status")?.int == 0, let handle = pdu.fields.named("Connection_Handle")?.int else { return }
         let key = UInt16(truncatingIfNeeded: handle & 0x0FFF)
+        let roleBefore = links[key].flatMap { book[$0]?.report.localRole }
         if let before = links[key] { book.close(before) }
         let isLE = pdu.name != "Connection_Complete"
         if links.count >= 1_024 { links.removeAll() }
         let link = book.openLink(isLE ? .le : .classic, peer: pdu.address, isComplete: true)
         links[key] = link
-        if let role = pdu.fields.named("Role")?.int { book[link]?.report.localRole = role == 0 ? "central" : "peripheral" }
+        if let role = pdu.fields.named("Role")?.int {
+            let role = role == 0 ? "central" : "peripheral"
+            book[link]?.report.localRole = role
+            book[link]?.report.isMerged = roleBefore.map { $0 != role } ?? false
+        }
         if isLE { setParameters(pdu, link, &book) }
     }
 

@@ -107,7 +107,10 @@ struct LinkBook {
         let isFixed = layers.contains { $0.layer == .l2cap && $0.name == Self.attChannel }
         for layer in layers {
             if layer.layer == .l2capFragment { conclude(.l2capFault, [("Reason", .text(layer.name))], packet: packet, link: link) }
-            guard layer.declaration != nil else { continue }
+            guard layer.declaration != nil else {
+                addData(layer, sender, link)
+                continue
+            }
             receive(layer, from: sender, link: link)
             let conclusions = open[link]?.follow(layer, from: sender, packet: packet, time: time, isFixed: isFixed)
             for (conclusion, fields, packet) in conclusions?.list ?? [] { conclude(conclusion, fields, packet: packet, link: link) }
@@ -117,30 +120,32 @@ struct LinkBook {
 
     private static let attChannel = "L2CAP channel 0x0004"
 
-    /// Counts the values of notifications, indications and writes.
+    /// Counts the values of notifications, indications, reads and writes, and the data of channels.
     private mutating func addData(_ pdu: DecodedLayer, _ sender: DiagnosisEvent.Sender?, _ link: Int) {
-        guard let header = Self.data[pdu.name], let state = open[link] else { return }
-        let isForth = sender == .central || sender == .local
-        let isAcknowledged = !pdu.name.hasSuffix("_CMD") && pdu.name != "ATT_HANDLE_VALUE_NTF"
-        let count = max(0, pdu.range.count - header)
-        let isStarved = isForth == (state.report.localRole == "central") && state.isStarved
-        if isForth {
-            open[link]?.report.flows.forth.add(count, at: time, isAcknowledged: isAcknowledged, isStarved: isStarved)
-        } else {
-            open[link]?.report.flows.back.add(count, at: time, isAcknowledged: isAcknowledged, isStarved: isStarved)
-        }
+        guard let (kind, header) = Self.data[pdu.name] ?? Self.channelData(pdu), let state = open[link] else { return }
+        if state.report.isMerged, sender?.rawValue != state.report.localRole { return }
+        // A client is the central in nearly all captures of both ends.
+        let isForth = state.report.isMerged ? [.command, .request, .channel].contains(kind) : sender == .central || sender == .local
+        let isAcknowledged = [.read, .request].contains(kind) || pdu.name == "ATT_HANDLE_VALUE_IND"
+        open[link]?.report.add(
+            max(0, pdu.range.count - header), kind, isForth: isForth, at: time, isAcknowledged: isAcknowledged,
+            isStarved: isForth == (state.report.localRole == "central") && state.isStarved)
+    }
+
+    private static func channelData(_ layer: DecodedLayer) -> (DataKind, Int)? {
+        layer.layer == .l2cap && layer.declaration == nil && !layer.name.hasPrefix("L2CAP channel") ? (.channel, 0) : nil
     }
 
     /// PDUs with application data, and the octets before the value.
-    private static let data = [
-        "ATT_HANDLE_VALUE_NTF": 3, "ATT_HANDLE_VALUE_IND": 3, "ATT_WRITE_CMD": 3, "ATT_WRITE_REQ": 3, "ATT_READ_RSP": 1,
-        "ATT_READ_BLOB_RSP": 1,
+    private static let data: [String: (DataKind, Int)] = [
+        "ATT_HANDLE_VALUE_NTF": (.notification, 3), "ATT_HANDLE_VALUE_IND": (.notification, 3), "ATT_WRITE_CMD": (.command, 3),
+        "ATT_WRITE_REQ": (.request, 3), "ATT_READ_RSP": (.read, 1), "ATT_READ_BLOB_RSP": (.read, 1),
     ]
 }
 
 extension DecodedLayer {
     /// The number of octets after the header, according to the header.
-    fileprivate var fieldOctets: Int {
+    var fieldOctets: Int {
         if let lengthInHeader { return lengthInHeader }
         let start = fields.map(\.range.lowerBound).min() ?? trailing.lowerBound
         return max(0, range.upperBound - start)

@@ -31,6 +31,8 @@ public struct LinkReport: Sendable {
     public var isComplete = false
     /// True for a link that a sniffer followed.
     public var isOnAir = false
+    /// True if the packets of both ends are mixed, as in a btsnoop file of two controllers. Only what hosts send is counted as data.
+    var isMerged = false
     /// Role of the local device on an HCI: `central` or `peripheral`; nil on the air and if unknown.
     public var localRole: String?
     public var device: Int?
@@ -50,9 +52,11 @@ public struct LinkReport: Sendable {
     var phy = (central: 1, peripheral: 1)
     /// Data from the central, or from the local device if the role is unknown, and from the other side.
     public var flows = (forth: Flow(), back: Flow())
+    /// The same data, split where the conditions of the link changed.
+    var spans: [FlowSpan] = []
 
     /// Limits of the lists, which bound the memory for hostile captures.
-    static let most = (changes: 32, services: 32)
+    static let most = (changes: 32, services: 32, spans: 256)
 
     /// The values for the condition `link:` of rules.
     static let fields: [Vocabulary.Field] = [
@@ -79,9 +83,56 @@ public struct LinkReport: Sendable {
         parameters.append(new)
     }
 
+    var conditions: FlowConditions {
+        let longest = max(octets.central, octets.peripheral)
+        let octets = isMerged ? (central: longest, peripheral: longest) : octets
+        return FlowConditions(
+            interval: parameters.last?.interval, mtu: mtu?.octets ?? 23, octets: octets.central, returnOctets: octets.peripheral,
+            phy: phy.central, returnPHY: phy.peripheral, isEncrypted: isEncrypted)
+    }
+
+    /// Counts data; `isForth` if they come from the central, or from the local device if the role is unknown.
+    mutating func add(_ count: Int, _ kind: DataKind, isForth: Bool, at time: Int64, isAcknowledged: Bool, isStarved: Bool) {
+        func add(to flows: inout (forth: Flow, back: Flow)) {
+            if isForth {
+                flows.forth.add(count, kind, at: time, isAcknowledged: isAcknowledged, isStarved: isStarved)
+            } else {
+                flows.back.add(count, kind, at: time, isAcknowledged: isAcknowledged, isStarved: isStarved)
+            }
+        }
+        add(to: &flows)
+        let now = conditions
+        if spans.last?.conditions != now, spans.count < Self.most.spans { spans.append(FlowSpan(conditions: now)) }
+        add(to: &spans[spans.count - 1].flows)
+    }
+
     static func note(_ change: Change, in list: inout [Change]) {
         if list.last?.text != change.text, list.count < most.changes { list.append(change) }
     }
+}
+
+/// The properties of a link that limit its throughput.
+struct FlowConditions: Sendable, Hashable {
+    /// N x 1.25 ms; nil if the capture does not show it.
+    var interval: Int?
+    var mtu: Int
+    var octets: Int
+    var returnOctets: Int
+    var phy: Int
+    var returnPHY: Int
+    var isEncrypted: Bool
+}
+
+/// Application data of a link under constant conditions.
+struct FlowSpan: Sendable {
+    /// Conditions of data from the central.
+    var conditions: FlowConditions
+    var flows = (forth: Flow(), back: Flow())
+}
+
+/// A kind of application data. Data of a channel are SDUs or parts of them.
+enum DataKind: String, Sendable, CaseIterable {
+    case notification, command, request, read, channel
 }
 
 /// Application data in one direction of a link.
@@ -95,11 +146,19 @@ public struct Flow: Sendable {
     public internal(set) var longest = 0
     /// Number of packets sent while all buffers of the controller were in use before.
     public internal(set) var starved = 0
+    /// Microseconds since the first packet of the capture.
+    private(set) var begin: Int64 = 0
+    private var kinds: [DataKind: Int] = [:]
     private var last: Int64?
 
     static let longestGap: Int64 = 1_000_000
 
-    mutating func add(_ count: Int, at time: Int64, isAcknowledged: Bool, isStarved: Bool) {
+    /// The kind with the most octets.
+    var kind: DataKind { DataKind.allCases.max { (kinds[$0] ?? 0) < (kinds[$1] ?? 0) } ?? .notification }
+
+    mutating func add(_ count: Int, _ kind: DataKind, at time: Int64, isAcknowledged: Bool, isStarved: Bool) {
+        if packets == 0 { begin = time }
+        kinds[kind, default: 0] += count
         if let last, time > last, time - last < Self.longestGap { active += time - last }
         last = time
         packets += 1

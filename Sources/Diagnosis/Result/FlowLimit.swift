@@ -12,20 +12,14 @@ public struct FlowLimit: Sendable {
 }
 
 extension LinkReport {
-    public var forthLimit: FlowLimit? { limit(of: flows.forth, octets.central, octets.peripheral, phy.central, phy.peripheral) }
-    public var backLimit: FlowLimit? { limit(of: flows.back, octets.peripheral, octets.central, phy.peripheral, phy.central) }
+    public var forthLimit: FlowLimit? { limit(of: flows.forth, conditions) }
+    public var backLimit: FlowLimit? { limit(of: flows.back, conditions.turned) }
 
-    private func limit(of flow: Flow, _ length: Int, _ reply: Int, _ phy: Int, _ returnPHY: Int) -> FlowLimit? {
-        guard kind == .le, let rate = flow.rate, let parameters = parameters.last, (6...3_200).contains(parameters.interval) else {
-            return nil
-        }
-        var link = LinkParameters(
-            phy: Self.phy(phy), returnPHY: Self.phy(returnPHY), interval: Microseconds(parameters.interval * 1_250),
-            octets: min(251, max(27, length)), mtu: min(517, max(23, mtu?.octets ?? 23)))
-        link.isEncrypted = isEncrypted
-        link.returnOctets = min(251, max(27, reply))
+    /// The limit of a flow under the conditions of its sender.
+    func limit(of flow: Flow, _ conditions: FlowConditions) -> FlowLimit? {
+        guard kind == .le, let rate = flow.rate, let link = conditions.link(of: flow) else { return nil }
         let ceiling = Ceiling(link)
-        let perEvent = Double(flow.packets) * Double(parameters.interval * 1_250) / Double(max(1, flow.active))
+        let perEvent = Double(flow.packets) * Double(link.interval.rawValue) / Double(max(1, flow.active))
         let (limit, detail) = cause(flow, rate, ceiling, link, perEvent)
         return FlowLimit(ceiling: ceiling.perInterval, limit: limit, detail: detail)
     }
@@ -35,8 +29,9 @@ extension LinkReport {
         if flow.acknowledged * 2 > flow.packets { return (.acknowledgement, "each value waits for its response, \(values)") }
         if rate > 0.85 * ceiling.perInterval { return (.air, "near the ceiling") }
         if flow.starved * 2 > flow.packets { return (.credits, "the controller's buffers were full, \(values)") }
-        if flow.longest + 3 <= 23, link.mtu <= 23 { return (.product, "an MTU of 23 octets and \(values)") }
-        if flow.longest * 2 < link.valueOctets {
+        let isChannel = link.channels != nil
+        if !isChannel, flow.longest + 3 <= 23, link.mtu <= 23 { return (.product, "an MTU of 23 octets and \(values)") }
+        if !isChannel, flow.longest * 2 < link.valueOctets {
             return (.product, "values of at most \(flow.longest) octets with an MTU of \(link.mtu), \(values)")
         }
         if perEvent < 1.5 { return (.eventLength, "\(values); about \(Self.tenths(ceiling.packetsPerEvent)) would fit") }
@@ -46,6 +41,27 @@ extension LinkReport {
     private static func tenths(_ number: Double) -> String {
         let tenths = Int((number * 10).rounded())
         return "\(tenths / 10).\(tenths % 10)"
+    }
+}
+
+extension FlowConditions {
+    /// The conditions of the opposite direction.
+    var turned: FlowConditions {
+        var other = self
+        (other.octets, other.returnOctets, other.phy, other.returnPHY) = (returnOctets, octets, returnPHY, phy)
+        return other
+    }
+
+    /// The parameters for a ceiling; nil without a valid interval.
+    func link(of flow: Flow) -> LinkParameters? {
+        guard let interval, (6...3_200).contains(interval) else { return nil }
+        var link = LinkParameters(
+            phy: Self.phy(phy), returnPHY: Self.phy(returnPHY), interval: Microseconds(interval * 1_250),
+            octets: min(251, max(27, octets)), mtu: min(517, max(23, mtu)))
+        link.isEncrypted = isEncrypted
+        link.returnOctets = min(251, max(27, returnOctets))
+        if flow.kind == .channel { link.channels = ChannelLoad(sdu: max(1, flow.longest), mps: max(23, flow.longest + 2)) }
+        return link
     }
 
     private static func phy(_ value: Int) -> LinkPHY { value == 2 ? .le2M : value == 3 ? .codedS8 : .le1M }

@@ -118,6 +118,8 @@ public struct ThroughputRow: Sendable, Hashable {
         public var cause: Limit
         public var kbps: Double
         public var text: String
+
+        public init(cause: Limit, kbps: Double, text: String) { (self.cause, self.kbps, self.text) = (cause, kbps, text) }
     }
 
     /// Position among concurrent flows, or their sum.
@@ -129,6 +131,11 @@ public struct ThroughputRow: Sendable, Hashable {
         public var fairness: Double?
         /// Throughput of each link with evenly spaced anchor points, in kbit/s.
         public var evenShare: Double?
+
+        public init(link: Int? = nil, links: Int, fairness: Double? = nil, evenShare: Double? = nil) {
+            (self.link, self.links) = (link, links)
+            (self.fairness, self.evenShare) = (fairness, evenShare)
+        }
     }
 
     public var request: Request

@@ -47,7 +47,7 @@ struct ExplainCommand: ParsableCommand {
         if sequence || mermaid { throw CommandFailure(.usage, "--sequence and --mermaid need a case, and \(subject) is a file") }
         let reader: CaptureReader
         do { reader = try CaptureReader(path: subject) } catch { throw CommandFailure(.usage, "\(error)") }
-        var examiner = Examiner(rules: try allRules(), showsSecrets: keys)
+        var examiner = Examiner(rules: try RuleFiles.all(rules), showsSecrets: keys)
         var failure: CaptureError?
         do {
             while let record = try reader.next() { examiner.examine(record) }
@@ -58,21 +58,6 @@ struct ExplainCommand: ParsableCommand {
         if diagnosis.packets == 0 { throw CommandFailure(.usage, failure.map { "\($0)" } ?? "\(subject) is a capture without packets") }
         Console.write(try (json ? diagnosis.json() : diagnosis.text) + "\n")
         if let failure { throw CommandFailure(.bench, "\(failure)") }
-    }
-
-    private func allRules() throws -> [DiagnosisRule] {
-        do {
-            var all = try DiagnosisRule.builtIn()
-            for file in rules {
-                let own = try DiagnosisRule.load(file)
-                // A rule with the id of a built-in one replaces it.
-                all.removeAll { rule in own.contains { $0.id == rule.id } }
-                all += own
-            }
-            return all
-        } catch {
-            throw CaseFolder.refusal(error)
-        }
     }
 
     private func explainCase() throws {

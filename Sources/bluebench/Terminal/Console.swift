@@ -42,12 +42,14 @@ enum Console {
         if failure != 0 { _ = outputFailure.compareExchange(expected: 0, desired: failure, ordering: .relaxed) }
     }
 
-    /// Replaces the current line of the terminal, cut to its width.
-    static func replaceLine(_ text: String) {
+    /// Number of columns of the terminal; nil if the standard output is none.
+    static var width: Int? {
         var size = winsize()
-        let isKnown = ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
-        write("\r\u{1B}[K" + PlainText.escaped(text).prefix(isKnown ? Int(size.ws_col) - 1 : 99))
+        return ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? Int(size.ws_col) : nil
     }
+
+    /// Replaces the current line of the terminal, cut to its width.
+    static func replaceLine(_ text: String) { write("\r\u{1B}[K" + PlainText.escaped(text).prefix(width.map { $0 - 1 } ?? 99)) }
 
     /// Writes a message to the standard error stream.
     static func complain(_ text: String) {

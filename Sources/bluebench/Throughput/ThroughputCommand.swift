@@ -15,7 +15,8 @@ struct ThroughputCommand: ParsableCommand {
             DEVICE is virtual, usb:BUS-PORT, usb:VID:PID[/SERIAL], tcp:HOST:PORT, unix:PATH or serial:PATH. Two virtual devices run in simulated time. \
             Lists are separated by commas, and every combination of their values is a row. Notifications go from the subject to the tester, writes the \
             other way, unless --direction says otherwise. A DUT with its own host offers the service of docs/guide/throughput-service.md and is found \
-            over the air (--subject air) or connects to a port (--subject-port); a product without the service is measured with --peer.
+            over the air (--subject air) or connects to a port (--subject-port); a product without the service is measured with --peer. With --from, \
+            the flows of a capture become the rows.
             """)
 
     @OptionGroup(title: "Devices") var devices: ThroughputDevices
@@ -25,10 +26,15 @@ struct ThroughputCommand: ParsableCommand {
     @OptionGroup(title: "Comparison") var comparison: ComparisonOptions
     @OptionGroup(title: "Files") var files: ThroughputFiles
     @OptionGroup(title: "Dongles on USB") var firmware: FirmwareOptions
+    @Option(
+        help: ArgumentHelp("Explain the flows of a capture as if they were measured; nothing is sent.", valueName: "capture"),
+        completion: .file())
+    var from: String?
     @Flag(help: "Under each row, list where the missing part of the ceiling went.") var explain = false
     @Flag(help: "Print each row and repetition on standard error as it begins.") var progress = false
 
     func run() throws {
+        if let from { return try explainCapture(from) }
         let plan = try makePlan()
         var settings = try makeSettings()
         if plan.needsBREDR { (settings.tester.profile, settings.subject.profile) = (.dual, .dual) }

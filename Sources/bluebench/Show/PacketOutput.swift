@@ -1,0 +1,169 @@
+import Capture
+import Foundation
+import Packets
+
+/// The output of `bluebench show`: lines for the standard output or a file, or a capture.
+struct PacketOutput {
+    /// A selected packet.
+    struct Packet {
+        var number: Int
+        /// Nanoseconds since the first packet.
+        var elapsed: Int64
+        var record: CaptureRecord
+        var interfaces: [CaptureInterface]
+        var marks: [String]
+
+        var interfaceName: String? { interfaces.indices.contains(record.interface) ? interfaces[record.interface].name : nil }
+    }
+
+    private let form: ShowFormOptions.Form
+    private let isTree: Bool
+    private let isHiding: Bool
+    /// Columns of a line; nil for whole lines.
+    private let width: Int?
+    private let copy: CaptureCopy?
+    private var lines: LineOutput
+
+    /// - Throws: a usage error if the file cannot be written.
+    init(_ options: ShowFormOptions) throws {
+        form = options.form
+        (isTree, isHiding) = (options.tree, options.hide)
+        let isCapture = options.export != nil && options.exportedForm == nil
+        copy = try isCapture ? options.export.map { try CaptureCopy($0, isSecret: true) } : nil
+        lines = try LineOutput(isCapture ? nil : options.export)
+        width = form != .lines ? nil : Self.width(options.width, isFile: options.export != nil)
+        writeHeader()
+    }
+
+    /// Creates the output of live lines on the standard output.
+    init(_ form: ShowFormOptions.Form, width: Int?, isHiding: Bool) throws {
+        self.form = form
+        (isTree, self.isHiding, copy) = (false, isHiding, nil)
+        lines = try LineOutput(nil)
+        self.width = form != .lines ? nil : Self.width(width, isFile: false)
+        writeHeader()
+    }
+
+    private mutating func writeHeader() {
+        if form == .csv, copy == nil { lines.text.write("number,seconds,interface,direction,connection,layer,name,packet,marks\r\n") }
+    }
+
+    /// True if nobody reads the standard output any more.
+    var isReaderGone: Bool { copy == nil && lines.isReaderGone }
+
+    /// Number of packets for which the exported format has no place; nil if there are none.
+    var omitted: Int? { copy.flatMap { $0.omitted > 0 ? $0.omitted : nil } }
+
+    /// Decodes a packet and prints it if it is selected; returns true if it is.
+    mutating func show(_ packet: Packet, _ decoder: inout PacketDecoder, _ selection: PacketSelection) throws -> Bool {
+        let needsFields = isTree || isHiding || form != .lines || selection.needsFields
+        let decoded = needsFields ? decoder.decode(packet.record) : nil
+        if let decoded, !selection.includes(decoded) { return false }
+        lines.beginLine()
+        PacketLine.write(packet, to: &lines.text)
+        switch decoded {
+        case let decoded? where isHiding: HiddenText.write(decoded, to: &lines.text)
+        case let decoded?: decoded.write(to: &lines.text)
+        case nil: decoder.write(packet.record, to: &lines.text)
+        }
+        guard selection.includes(line: lines.line) else {
+            lines.dropLine()
+            return false
+        }
+        if let copy {
+            lines.dropLine()
+            try copy.write(packet.record, packet.interfaces)
+            return true
+        }
+        switch form {
+        case .lines: endLines(packet, decoded)
+        case .json: replaceLine { PacketLine.writeJSON(packet, decoded ?? DecodedPacket(), to: &$0) }
+        case .csv: replaceLine { PacketLine.writeCSV(packet, decoded ?? DecodedPacket(), to: &$0) }
+        }
+        return true
+    }
+
+    private mutating func endLines(_ packet: Packet, _ decoded: DecodedPacket?) {
+        lines.cutLine(to: width)
+        lines.endLine()
+        if isTree, let decoded { for line in decoded.tree { append(line) } }
+        for mark in packet.marks { append("    ^ \(PlainText.escaped(mark))") }
+    }
+
+    private mutating func append(_ line: String) {
+        lines.beginLine()
+        lines.text.write(line)
+        lines.cutLine(to: width)
+        lines.endLine()
+    }
+
+    private mutating func replaceLine(_ body: (inout TextBuffer) -> Void) {
+        lines.dropLine()
+        lines.beginLine()
+        body(&lines.text)
+        lines.endLine()
+    }
+
+    /// Writes the lines so far.
+    mutating func flush() { lines.flush() }
+
+    mutating func finish() throws {
+        try lines.finish()
+        do { try copy?.finish() } catch { throw CommandFailure(.bench, "\(error)") }
+    }
+
+    /// Columns of a line: as given, or the terminal's.
+    private static func width(_ given: Int?, isFile: Bool) -> Int? {
+        if let given { return given > 0 ? given : nil }
+        return isFile ? nil : Console.width
+    }
+}
+
+/// Lines for the standard output or a file, written in large blocks.
+private struct LineOutput {
+    var text = TextBuffer()
+    private var start = 0
+    private var file: FileHandle?
+
+    private static let largestPiece = 1 << 16
+
+    init(_ path: String?) throws {
+        if let path { file = FileHandle(fileDescriptor: try OutputFile(path, isSecret: true).begin(), closeOnDealloc: true) }
+    }
+
+    var isReaderGone: Bool { file == nil && Console.isOutputGone }
+
+    /// The text of the current line.
+    var line: ArraySlice<UInt8> { text.utf8[start...] }
+
+    mutating func beginLine() { start = text.utf8.count }
+
+    mutating func dropLine() { text.cut(to: start) }
+
+    /// Cuts the current line to a number of columns, with … as the last one.
+    mutating func cutLine(to width: Int?) {
+        guard let width, text.utf8.count - start > width else { return }
+        let all = String(decoding: line, as: UTF8.self)
+        guard all.count > width else { return }
+        text.cut(to: start)
+        text.write(String(all.prefix(max(0, width - 1))))
+        text.write("…")
+    }
+
+    mutating func endLine() {
+        text.write("\n")
+        if text.utf8.count >= Self.largestPiece { flush() }
+    }
+
+    mutating func finish() throws {
+        flush()
+        do { try file?.close() } catch { throw CommandFailure(.bench, "cannot write the file: \(error.localizedDescription)") }
+    }
+
+    mutating func flush() {
+        guard !text.utf8.isEmpty else { return }
+        if let file { try? file.write(contentsOf: text.utf8) } else { Console.write(utf8: text.utf8) }
+        text.cut(to: 0)
+        start = 0
+    }
+}
