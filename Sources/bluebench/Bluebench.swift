@@ -22,7 +22,7 @@ struct Bluebench: ParsableCommand {
             ScanCommand.self, SurveyCommand.self, AdvertiseCommand.self, GATTCommand.self, L2CAPCommand.self, PairCommand.self,
             BridgeCommand.self, BondsCommand.self, DongleCommand.self, DevicesCommand.self,
             ShowCommand.self, ThroughputCommand.self, CompareCommand.self, HistoryCommand.self, LoopbackCommand.self, StartCommand.self,
-            ShareCommand.self, BTPCommand.self, MCPCommand.self,
+            ShareCommand.self, BTPCommand.self, CaptureCommand.self, ExtcapCommand.self, MCPCommand.self,
         ])
 
     static let version = "0.1.0"

@@ -47,11 +47,14 @@ struct BenchEnds {
         if case .device(let selector) = subject { selector } else { nil }
     }
 
-    private static func listeningAddress(_ text: String) throws -> SocketAddress {
+    /// Parses a socket to listen on.
+    ///
+    /// - Throws: a usage error that names the option.
+    static func listeningAddress(_ text: String, option: String = "--subject-port") throws -> SocketAddress {
         if text.hasPrefix("unix-listen:") { return .unix(path: String(text.dropFirst("unix-listen:".count))) }
         let parts = text.split(separator: ":").map(String.init)
         guard parts.count >= 2, parts[0] == "tcp-listen", let port = UInt16(parts[parts.count - 1]) else {
-            throw CommandFailure(.usage, "--subject-port is tcp-listen:PORT, tcp-listen:HOST:PORT or unix-listen:PATH, not '\(text)'")
+            throw CommandFailure(.usage, "\(option) is tcp-listen:PORT, tcp-listen:HOST:PORT or unix-listen:PATH, not '\(text)'")
         }
         return .tcp(host: parts.count > 2 ? parts[1..<(parts.count - 1)].joined(separator: ":") : "127.0.0.1", port: port)
     }

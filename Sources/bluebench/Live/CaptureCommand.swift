@@ -1,0 +1,150 @@
+import ArgumentParser
+import Capture
+import Host
+import Packets
+import Timing
+import Transport
+import VirtualDongle
+
+/// `bluebench capture`: shows and records the HCI packets of devices as they come.
+struct CaptureCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "capture", abstract: "Capture the HCI of devices live, in the terminal and in files.",
+        discussion: """
+            With --between, a program uses the device through this command: it connects to the socket, and its packets are captured. A device \
+            without --between listens to advertisers. Ends with Ctrl-C. The selection is for the lines; a file has all packets, keys included, and \
+            mode 0600.
+            """)
+
+    @Argument(help: .device) var devices: [String]
+    @Option(
+        help: ArgumentHelp(
+            "Serve a device to a program: tcp-listen:PORT, 0 for a free one, tcp-listen:HOST:PORT or unix-listen:PATH. The first is for the first device, and so on.",
+            valueName: "socket"))
+    var between: [String] = []
+    @Option(help: ArgumentHelp("Write a capture: .btsnoop, .pcapng, .pklg, or a pipe.", valueName: "file"), completion: .file())
+    var write: String?
+    @Option(
+        help: ArgumentHelp("With --write: keep the newest n files, named FILE-00001 and so on.", valueName: "n"),
+        transform: Arguments.whole(2...100_000))
+    var ringFiles: Int?
+    @Option(
+        help: ArgumentHelp("With --ring-files: size of a file. Default: 10.", valueName: "MB"), transform: Arguments.whole(1...100_000))
+    var ringSize: Int?
+    @Option(help: ArgumentHelp("Time to capture. Default: until Ctrl-C.", valueName: "s"), transform: Arguments.whole(1...86_400 * 30))
+    var seconds: Int?
+    @Flag(help: "Print no packets.") var quiet = false
+    @OptionGroup(title: "Selection") var selected: SelectionOptions
+    @OptionGroup(title: "Lines") var form: LiveFormOptions
+    @OptionGroup(title: "Dongles on USB") var firmware: FirmwareOptions
+
+    func validate() throws {
+        guard between.count <= devices.count else { throw ValidationError("there are more --between than devices") }
+        if ringFiles != nil, write == nil { throw ValidationError("--ring-files needs --write FILE") }
+        if ringSize != nil, ringFiles == nil { throw ValidationError("--ring-size needs --ring-files N") }
+        if quiet, write == nil { throw ValidationError("--quiet without --write captures nothing") }
+        try form.validate()
+    }
+
+    func run() throws {
+        let signals = SignalHandler()
+        do {
+            let selectors = try devices.map { try DeviceSelector($0) }
+            guard !selectors.contains(.virtual) else {
+                throw CommandFailure(.usage, "a virtual device has nobody on its air: serve some with `bluebench dongle` and use tcp:")
+            }
+            guard Set(selectors).count == selectors.count else { throw CommandFailure(.usage, "the same device is named twice") }
+            let sockets = try between.map { try BenchEnds.listeningAddress($0, option: "--between") }
+            let loop = Timing.RunLoop(mode: .wall)
+            let capture = try makeCapture(loop)
+            let ended = Promise<Void>(on: loop)
+            signals.onStop(on: loop) { ended.fulfil(()) }
+            capture.onEnd = { error in if let error { ended.fail(error) } else { ended.fulfil(()) } }
+            if let seconds { loop.schedule(after: .seconds(seconds)) { ended.fulfil(()) } }
+            capture.keepFlushing(on: loop)
+            let outcome = Result { try self.capture(selectors, sockets, into: capture, until: ended, on: loop) }
+            try capture.finish()
+            try outcome.get()
+            if quiet { Console.complain(Console.count(capture.count, "packet")) }
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    private func makeCapture(_ loop: Timing.RunLoop) throws -> LiveCapture {
+        let interfaces = devices.map { CaptureInterface(name: $0, linkType: .h4WithDirection) }
+        let ring = ringFiles.map { (files: $0, octets: (ringSize ?? 10) * 1_000_000) }
+        return LiveCapture(
+            interfaces, epoch: .epoch(of: loop), selection: try PacketSelection(selected, isHiding: form.hide),
+            lines: quiet ? nil : try PacketOutput(form.form, width: form.width, isHiding: form.hide), names: form.names,
+            file: try write.map { try RingFile($0, interfaces: interfaces, ring: ring) })
+    }
+
+    private func capture(
+        _ selectors: [DeviceSelector], _ sockets: [SocketAddress], into capture: LiveCapture, until ended: Promise<Void>,
+        on loop: Timing.RunLoop
+    ) throws {
+        let opener = try firmware.opener(asksEveryChip: firmware.firmware != nil)
+        func pipe(_ index: Int) throws -> any HCITransport {
+            TapTransport(try opener.transport(to: selectors[index], on: loop), on: loop) {
+                capture.add($0, $1, interface: index, at: $2)
+            }
+        }
+        let servers = try sockets.enumerated().map { index, socket in
+            let shared = SharedDevice(on: loop) { try pipe(index) }
+            shared.onTrouble = { Console.complain($0) }
+            let server = H4DongleServer(backend: shared, on: loop)
+            server.onEvent = { Self.report($0) }
+            Console.complain("\(try server.offer(0, at: socket)) leads to \(selectors[index])")
+            return (server, shared)
+        }
+        let listeners = try (sockets.count..<selectors.count).map { index in
+            Host(loop: loop, transport: try pipe(index), database: GATTDatabase(deviceName: "bluebench"))
+        }
+        defer {
+            for (server, _) in servers { server.stop() }
+            try? loop.run { while servers.contains(where: { $0.1.isBusy }) { try await loop.sleep(for: .milliseconds(5)) } }
+            try? loop.run { for host in listeners { await host.leave() } }
+        }
+        try loop.run {
+            var settings = ScanSettings()
+            settings.isActive = false
+            var scans: [Scan] = []
+            for host in listeners {
+                try await host.start()
+                scans.append(try await host.scan(settings) { _ in })
+            }
+            try await ended.value()
+            for scan in scans { try await scan.stop() }
+        }
+    }
+
+    private static func report(_ event: DongleEvent) {
+        switch event {
+        case .attached: Console.complain("a program has connected")
+        case .left: Console.complain("the program has left")
+        case .refused: Console.complain("in use; a second program was turned away")
+        case .failed(_, let reason): Console.complain(reason)
+        }
+    }
+}
+
+/// The form of live lines.
+struct LiveFormOptions: ParsableArguments {
+    @Flag(help: "Print a JSON object for each packet, one in a line.") var json = false
+    @Flag(help: "Print comma-separated values with a header line.") var csv = false
+    @Option(
+        help: ArgumentHelp("Cut lines to n columns; 0 for whole lines. Default: the width of the terminal.", valueName: "n"),
+        transform: Arguments.whole(0...100_000))
+    var width: Int?
+    @Flag(help: "Show handles without the names of devices, services and characteristics.") var noNames = false
+    @Flag(help: "Leave out addresses, names, keys and long values.") var hide = false
+
+    func validate() throws {
+        if json, csv { throw ValidationError("--json and --csv exclude each other") }
+        if hide, json || csv { throw ValidationError("--hide is for lines of text: not with --json or --csv") }
+    }
+
+    var names: Bool { !noNames && !hide }
+    var form: ShowFormOptions.Form { json ? .json : csv ? .csv : .lines }
+}

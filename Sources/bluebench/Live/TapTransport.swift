@@ -1,0 +1,44 @@
+import Capture
+import Packets
+import Timing
+import Transport
+
+/// A host's pipe to a controller that reports every packet.
+final class TapTransport: HCITransport, HCITransportSink {
+    var name: String { inner.name }
+
+    private let inner: any HCITransport
+    private let loop: RunLoop
+    private let report: (HCIPacket, CaptureDirection, Microseconds) -> Void
+    private var sink: (any HCITransportSink)?
+
+    init(_ inner: any HCITransport, on loop: RunLoop, report: @escaping (HCIPacket, CaptureDirection, Microseconds) -> Void) {
+        (self.inner, self.loop, self.report) = (inner, loop, report)
+    }
+
+    func open(_ sink: any HCITransportSink) throws(TransportError) {
+        self.sink = sink
+        try inner.open(self)
+    }
+
+    func send(_ packet: HCIPacket) {
+        report(packet, .hostToController, loop.now)
+        inner.send(packet)
+    }
+
+    func close() {
+        sink = nil
+        inner.close()
+    }
+
+    func received(_ packet: HCIPacket, at time: Microseconds) {
+        report(packet, .controllerToHost, time)
+        sink?.received(packet, at: time)
+    }
+
+    func closed(_ reason: TransportError) {
+        let sink = self.sink
+        self.sink = nil
+        sink?.closed(reason)
+    }
+}
