@@ -82,7 +82,7 @@ let package = Package(
                 "TransportUSB",
                 "Timing", "Misbehaviour", "Packets", yams,
             ]),
-        room("UpperTester", ["BTP", "Host", "Transport", "Timing", "Packets"], settings: asWritten),
+        room("UpperTester", ["BTP", "Host", "Transport", "Timing", "Misbehaviour", "Packets"], settings: asWritten),
         room("Exploration", ["Simulation", "Capture", "Transport", "Timing", "Packets"]),
         room("CoreBluetooth", ["Host", "Simulation", "TransportUSB", "Transport", "Timing", "Packets"], settings: asWritten),
         room("Cases", ["Misbehaviour", "Packets", yams], settings: asWritten),

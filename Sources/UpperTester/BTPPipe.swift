@@ -95,7 +95,7 @@ extension BTPServer {
     /// - Parameter ended: called when the tester has left, or has sent what is no frame.
     public func serve(_ pipe: any BTPPipe, ended: @escaping (TransportError) -> Void = { _ in }) throws(TransportError) {
         var framer = BTPFramer()
-        output = { [unowned pipe] in pipe.send($0.bytes) }
+        output = writer(to: pipe)
         try pipe.open(
             received: { [weak self, weak pipe] octets in
                 guard let frames = try? framer.receive(octets) else { return pipe?.close() ?? () }

@@ -11,8 +11,8 @@ public final class BTPServer {
     let host: Host
     /// Takes each message for the tester.
     public var output: (BTPFrame) -> Void = { _ in }
-    /// Injected faults, for tests of testers.
-    public var quirks = UpperTesterQuirks()
+    /// Injected faults and legal deviations, for tests of testers.
+    var quirks: UpperTesterQuirks
     let gap = GAPState()
     let gatt: GATTState
     let l2cap = L2CAPState()
@@ -25,8 +25,9 @@ public final class BTPServer {
     private static let mostWaiting = 16
 
     /// - Parameter host: a started host, which belongs to the server from now on.
-    public init(host: Host) {
+    public init(host: Host, quirks: UpperTesterQuirks = UpperTesterQuirks()) {
         self.host = host
+        self.quirks = quirks
         var handlers = BTPHandlers()
         handlers.addGAP()
         handlers.addPairing()
@@ -34,7 +35,10 @@ public final class BTPServer {
         handlers.addGATTClient()
         handlers.addL2CAP()
         handlers.addEnhancedBearers()
+        handlers.remove(quirks.missingCommands)
         self.handlers = handlers
+        if let mtu = quirks.offeredMTU { host.setOfferedMTU(mtu) }
+        for _ in 0..<quirks.servicesBefore { _ = host.database.add(ServiceDefinition(0x180A)) }
         registration = BTPRegistration(commands: handlers.names)
         gatt = GATTState(host.database)
         gap.attach(to: self)
@@ -42,12 +46,13 @@ public final class BTPServer {
     }
 
     /// Reports that commands can be performed.
-    public func start() { send(BTPEvents.COREIUTReady()) }
+    public func start() { if !quirks.startsSilently { send(BTPEvents.COREIUTReady()) } }
 
     /// Takes a message of the tester.
     public func receive(_ frame: BTPFrame) {
-        guard queue.count < Self.mostWaiting else { return output(BTPFrame(.notReady, to: frame)) }
-        queue.append(frame)
+        guard queue.count < Self.mostWaiting else { return deliver(BTPFrame(.notReady, to: frame)) }
+        guard let command = arriving(frame) else { return }
+        queue.append(command)
         next()
     }
 
@@ -67,7 +72,7 @@ public final class BTPServer {
         current = host.loop.start { [unowned self] in
             let answer = await answer(to: command)
             current = nil
-            if let answer { output(answer) }
+            if let answer { deliver(answer) }
             next()
         }
     }
@@ -91,7 +96,7 @@ public final class BTPServer {
 
     func send<Event: PDU>(_ event: Event) {
         guard let frame = BTPFrame(.btpEvents, named: Event.name, data: event.parameters) else { return }
-        output(frame)
+        deliver(frame)
     }
 
     /// Runs what goes on after the response of a command.
@@ -111,11 +116,6 @@ public final class BTPServer {
 }
 
 extension BTPError: Error {}
-
-/// Faults of an upper tester or of the host behind it.
-public struct UpperTesterQuirks: Sendable, Hashable {
-    public init() {}
-}
 
 /// The functions that perform commands.
 struct BTPHandlers {
@@ -141,6 +141,12 @@ struct BTPHandlers {
         guard let code = PDUCatalog.declaration(layer: .btpCommands, name: name)?.code else { return }
         names.append(name)
         table[code] = handler
+    }
+
+    /// Removes commands, which are then unknown.
+    mutating func remove(_ missing: Set<String>) {
+        names.removeAll(where: missing.contains)
+        for name in missing { PDUCatalog.declaration(layer: .btpCommands, name: name).map { table[$0.code] = nil } }
     }
 
     func run(_ command: BTPFrame, _ server: BTPServer) async throws -> [UInt8] {

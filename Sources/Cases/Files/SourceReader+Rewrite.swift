@@ -42,8 +42,8 @@ extension SourceReader {
 
     private static func suits(_ layer: Layer, _ target: Fault.Target) -> Bool {
         switch target {
-        case .sent: layer != .hciCommands && !Set<Layer>.data.contains(layer)
-        case .answer, .command: layer == .hciCommands
+        case .sent: !Set<Layer>.answered.contains(layer) && !Set<Layer>.data.contains(layer)
+        case .answer, .command: Set<Layer>.answered.contains(layer)
         case .received: Set<Layer>.fixedChannels.contains(layer) || layer == .llControl || layer == .lmp
         }
     }

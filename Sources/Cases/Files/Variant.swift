@@ -73,7 +73,7 @@ extension SourceReader {
         let title = text(keys.take("title"), "title") ?? ""
         let allowedBy = text(keys.take("allowed_by"), "allowed_by") ?? ""
         if title.isEmpty || allowedBy.isEmpty { report(place, "a variant needs `title:` and `allowed_by:`") }
-        if !["Core Vol ", "Core Supplement", "RFCOMM "].contains(where: allowedBy.hasPrefix) {
+        if !["Core Vol ", "Core Supplement", "RFCOMM ", "Bluetooth Test Protocol"].contains(where: allowedBy.hasPrefix) {
             report(place, "`allowed_by:` begins with a section: Core Vol 4, Part E, 7.8.2: ...")
         }
         var world = World()

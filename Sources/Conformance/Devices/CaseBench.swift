@@ -137,7 +137,7 @@ final class CaseBench {
         var server: BTPServer?
         if pipe == nil, let host = hosts[.subject]?.host {
             let (near, far) = BTPLoopback.pair(on: loop)
-            let own = BTPServer(host: host)
+            let own = BTPServer(host: host, quirks: try FaultRules.upperTesterQuirks(fault.host, fault.rewrites))
             try own.serve(far)
             (pipe, server) = (near, own)
             ownUpperTesterPipe = far

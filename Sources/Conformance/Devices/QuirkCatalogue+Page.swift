@@ -23,6 +23,7 @@ extension QuirkCatalogue {
         | `bluebench dongle --quirk` | USB, HCI, controller, link layer, baseband | `--quirk le-buffers=27x1` |
         | `controller:` of a mutant, `subject:`, `tester:` | the same without USB | `tester: {le-buffers: 27x1}` |
         | `host:` of a mutant | L2CAP, ATT, GATT, SMP, profiles: defects | `host: {never-confirms: true}` |
+        | `host:` of a variant | upper tester; L2CAP: what is allowed | `host: {host-mtu: 64}` |
         | `accessory:` of a variant | accessory; profiles: what is allowed | `accessory: {does-not-bond: true}` |
 
         A quirk without a value is on or off. Times are milliseconds, `MS-MS` the range of a random time. Lists

@@ -1,12 +1,13 @@
 import Cases
 import Host
 import Misbehaviour
+import UpperTester
 import VirtualDongle
 
 /// All quirks of the bench's devices: those of a controller and its dongle, of a host, and of an accessory.
 public enum QuirkCatalogue {
     public static let controllers = DongleQuirk.all.map(\.declaration)
-    public static let hosts = HostQuirks.all.declarations
+    public static let hosts = HostQuirks.all.declarations + UpperTesterQuirks.all.declarations
     public static let accessories = AccessoryConduct.allQuirks.declarations
 
     /// Returns the reason why a case cannot use a chip, or nil.

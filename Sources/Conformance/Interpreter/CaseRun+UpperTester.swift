@@ -36,7 +36,7 @@ extension CaseRun {
         }
         throw StepFailure(
             step.states == nil ? .precondition : .subject,
-            step.stating("\(command.name) of the upper tester: \(mismatch.text)"), evidence: [evidence]
+            step.stating("\(command.name) of the upper tester: \(mismatch.text) (at \(loop.now.text))"), evidence: [evidence]
         ).comparing(ExpectationDiff(mismatch, of: command.name))
     }
 

@@ -3,6 +3,7 @@ import Host
 import Misbehaviour
 import Packets
 import Simulation
+import UpperTester
 
 /// Conversion of a fault's rules and quirks for the subject's controller and host.
 enum FaultRules {
@@ -26,7 +27,8 @@ enum FaultRules {
     /// Returns the host's quirks, with the rules about PDUs that hosts process.
     static func hostQuirks(_ settings: [QuirkSetting], _ rules: [Fault.Rewrite]) throws -> HostQuirks {
         var quirks = HostQuirks()
-        for setting in settings where !HostQuirks.all.apply(setting.name, setting.value, to: &quirks) {
+        for setting in settings
+        where !HostQuirks.all.apply(setting.name, setting.value, to: &quirks) && UpperTesterQuirks.all[setting.name] == nil {
             throw Problem(setting.position, "there is no quirk '\(setting.name)' of hosts")
         }
         for rule in rules where rule.target == .sent || rule.target == .received {
@@ -36,15 +38,31 @@ enum FaultRules {
         return quirks
     }
 
+    /// Returns the quirks of the upper tester, with the rules about its messages.
+    static func upperTesterQuirks(_ settings: [QuirkSetting], _ rules: [Fault.Rewrite]) throws -> UpperTesterQuirks {
+        var quirks = UpperTesterQuirks()
+        for setting in settings { _ = UpperTesterQuirks.all.apply(setting.name, setting.value, to: &quirks) }
+        for rule in rules {
+            switch rule.target {
+            case .command: if let rewrite = try rewrite(rule, [.btpCommands]) { quirks.commandRewrites.append(rewrite) }
+            case .answer: if let rewrite = try rewrite(rule, [.btpResponses]) { quirks.rewrites.append(rewrite) }
+            case .sent: if let rewrite = try rewrite(rule, [.btpEvents]) { quirks.rewrites.append(rewrite) }
+            case .received: break
+            }
+        }
+        return quirks
+    }
+
     private static func rewrite(_ rule: Fault.Rewrite, _ layers: [Layer]) throws -> PacketRewrite? {
         let declarations = layers.lazy.compactMap { PDUCatalog.declaration(layer: $0, name: rule.pdu) }
         guard let declaration = declarations.first else { return nil }
         let layer = declaration.layer
         do {
-            let fields = rule.target == .answer ? answerFields(declaration) : declaration.fields
+            let isAnswer = rule.target == .answer && layer == .hciCommands
+            let fields = isAnswer ? answerFields(declaration) : declaration.fields
             let effect = try effect(rule, fields, layer)
             var rewrite =
-                try rule.target == .answer
+                try isAnswer
                 ? PacketRewrite(answersTo: rule.pdu, effect, rule.occurrences) : PacketRewrite(layer, rule.pdu, effect, rule.occurrences)
             if PacketRewrite.hostLayers.contains(layer) {
                 rewrite.predicate = predicate(rule.fields, layer)

@@ -64,7 +64,7 @@ public struct MutantTrial {
     }
 
     private static func isRelevant(_ testCase: TestCase, to mutant: Mutant) -> Bool {
-        mutant.end == .controller || testCase.subject == .accessory
+        mutant.end == .controller || testCase.subject != .controller
     }
 
     private mutating func judge(_ cases: [TestCase], _ mutant: Mutant, _ result: inout MutantResult) throws {

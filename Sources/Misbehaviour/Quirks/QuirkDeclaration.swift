@@ -16,6 +16,8 @@ public struct QuirkDeclaration: Sendable {
         case smp = "SMP"
         case profiles
         case accessory
+        /// The program that asks a host for actions, and the application above the host.
+        case upperTester = "upper tester"
     }
 
     public let name: String

@@ -1,8 +1,8 @@
 import Packets
 
 /// A rule that changes packets where they pass a tap: PDUs of the link layer and the link manager on the air, HCI packets between
-/// controller and host, and PDUs of a host's fixed L2CAP channels. Cases use rules to disturb a procedure; mutants use them to inject a
-/// defect.
+/// controller and host, PDUs of a host's fixed L2CAP channels, and messages of an upper tester. Cases use rules to disturb a procedure;
+/// mutants use them to inject a defect.
 public struct PacketRewrite: Sendable {
     /// Layers of a controller's taps: PDUs sent on the air, events and ACL data to the host, and commands before they are executed.
     public static let controllerLayers: [Layer] = [.llControl, .lmp, .hciEvents, .hciCommands, .hciData]
@@ -10,6 +10,9 @@ public struct PacketRewrite: Sendable {
     public static let controlLayers: [Layer] = [.llControl, .lmp]
     /// Layers of a host's taps.
     public static let hostLayers: [Layer] = [.att, .smp, .l2capSignaling]
+    /// Layers of an upper tester's taps. A packet is the code of the message in two octets, least significant first, and its data.
+    public static let upperTesterLayers: [Layer] = [.btpCommands, .btpResponses, .btpEvents]
+    private static let messageCodeLength = 2
 
     /// Effect on a matching packet.
     public enum Effect: Sendable, Hashable {
@@ -88,7 +91,7 @@ public struct PacketRewrite: Sendable {
     func isAbout(_ bytes: [UInt8]) -> Bool {
         guard matches(bytes), predicate?(bytes) ?? true else { return false }
         guard !condition.isEmpty else { return true }
-        let pdu = DynamicPDU(layer: layer, bytes: bytes)
+        let pdu = decoded(bytes)
         return condition.allSatisfy { pdu[$0.name] == $0.value }
     }
 
@@ -104,6 +107,7 @@ public struct PacketRewrite: Sendable {
     private func matches(_ bytes: [UInt8]) -> Bool {
         switch layer {
         case .hciData: return true
+        case .btpCommands, .btpResponses, .btpEvents: return bytes.starts(with: messageCode)
         case .hciCommands: return HCIPacket(.command, bytes).commandOpcode.map(Int.init) == code
         case .hciEvents where isAboutAnswers: return Self.opcodeAnswered(HCIPacket(.event, bytes)).map(Int.init) == code
         case .lmp:
@@ -125,9 +129,20 @@ public struct PacketRewrite: Sendable {
     /// Name of a signalling PDU's identifier, which precedes its declared fields.
     public static let identifier = "Identifier"
 
+    private var isAboutMessages: Bool { Self.upperTesterLayers.contains(layer) }
+    private var messageCode: [UInt8] { [UInt8(truncatingIfNeeded: code), UInt8(truncatingIfNeeded: code >> 8)] }
+
+    private func decoded(_ bytes: [UInt8]) -> DynamicPDU {
+        isAboutMessages
+            ? DynamicPDU(layer: layer, code: code, parameters: Array(bytes.dropFirst(Self.messageCodeLength)))
+            : DynamicPDU(layer: layer, bytes: bytes)
+    }
+
+    private func encoded(_ pdu: DynamicPDU) -> [UInt8]? { (try? pdu.bytes()).map { isAboutMessages ? messageCode + $0 : $0 } }
+
     /// The packet with changed field values; unchanged if the result cannot be encoded.
     func changed(_ bytes: [UInt8], _ changes: [FieldChange]) -> [UInt8] {
-        var pdu = DynamicPDU(layer: layer, bytes: bytes)
+        var pdu = decoded(bytes)
         pdu.apply(changes.filter { $0.path != [Self.identifier] })
         for change in changes where change.path == [Self.identifier] {
             switch change.source {
@@ -136,7 +151,7 @@ public struct PacketRewrite: Sendable {
             case .field: break
             }
         }
-        return (try? pdu.bytes()) ?? bytes
+        return encoded(pdu) ?? bytes
     }
 
     /// A PDU with the transaction ID or identifier of the PDU that it replaces.

@@ -14,7 +14,7 @@ public struct PacketRules: Sendable {
         public var delay = Microseconds.zero
     }
 
-    /// Handling of a command from the host.
+    /// Handling of a command from the host, or from the tester of an upper tester.
     public enum Arrival: Sendable, Equatable {
         case carryOut([UInt8])
         case pretend
@@ -55,8 +55,8 @@ public struct PacketRules: Sendable {
     }
 
     /// Handling of a command, by the first matching rule.
-    public mutating func arrival(of bytes: [UInt8]) -> Arrival {
-        guard let index = ruleInForce(.hciCommands, bytes) else { return .carryOut(bytes) }
+    public mutating func arrival(of bytes: [UInt8], _ layer: Layer = .hciCommands) -> Arrival {
+        guard let index = ruleInForce(layer, bytes) else { return .carryOut(bytes) }
         let rewrite = rules[index].rewrite
         switch rewrite.effect {
         case .pretend: return .pretend

@@ -20,7 +20,9 @@ final class GAPState {
 
     func attach(to server: BTPServer) {
         if server.host.address.kind == .random { settings.insert(.staticAddress) }
-        server.host.pairingSettings = pairing
+        pairing = server.quirks.apply(to: pairing)
+        if server.quirks.lacksSecureConnections { settings.remove(.secureConnections) }
+        server.host.pairingSettings = server.quirks.doesNotPair ? nil : pairing
         server.host.pairingDialogue = PairingDialogue(
             showPasskey: { [weak server] link, number in
                 server?.send(link) { BTPEvents.GAPPasskeyDisplay(addressType: $0, address: $1, passkey: number) }
@@ -85,6 +87,7 @@ extension BTPServer {
                 addressType: $0, address: $1, connectionInterval: parameters.interval, latency: parameters.latency,
                 supervisionTimeout: parameters.supervisionTimeout)
         }
+        startOwnProcedures(on: link)
         link.events.add { [weak self, weak link] event in if let link { self?.report(event, of: link) } }
     }
 

@@ -77,6 +77,6 @@ extension BTPHandlers {
 extension BTPServer {
     fileprivate func change(_ change: (inout PairingSettings) -> Void) {
         change(&gap.pairing)
-        host.pairingSettings = gap.pairing
+        if !quirks.doesNotPair { host.pairingSettings = gap.pairing }
     }
 }

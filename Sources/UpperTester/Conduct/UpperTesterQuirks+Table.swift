@@ -1,0 +1,72 @@
+import Host
+import Misbehaviour
+import Packets
+import Timing
+
+extension UpperTesterQuirks {
+    /// All quirks of an upper tester by name.
+    public static let all = Quirks(protocolQuirks + applicationQuirks + pairingQuirks)
+
+    private static let protocolQuirks: [Quirk<Self>] = [
+        time("answers-late", \.answerDelay, "Bluetooth Test Protocol: no time limit", "sends each response this much later"),
+        time("events-late", \.eventDelay, "Bluetooth Test Protocol: no time limit", "sends each event this much later"),
+        .number(
+            "splits-messages", .upperTester, 1...1024, \.pieceLength, allowedBy: "Bluetooth Test Protocol: a stream of octets",
+            "sends its messages in pieces of N octets"),
+        time("joins-messages", \.collectionTime, "Bluetooth Test Protocol: a stream of octets", "sends its messages of this time together"),
+        .flag(
+            "starts-silently", .upperTester, \.startsSilently, allowedBy: "Bluetooth Test Protocol: a tester may connect later",
+            "does not report that it is ready"),
+        Quirk(
+            QuirkDeclaration(
+                "lacks-messages", .upperTester, .names(CommandGroup.allCases.map(\.rawValue)),
+                allowedBy: "Bluetooth Test Protocol: every service and command is optional", "does not have these commands")
+        ) { $0.lacks = Set($1.names.compactMap(CommandGroup.init)) },
+    ]
+
+    private static let applicationQuirks: [Quirk<Self>] = [
+        .number(
+            "host-mtu", .upperTester, 23...65_535, \.offeredMTU, allowedBy: "Core Vol 3, Part F, 3.4.2.2: 23 to 65535",
+            "offers this ATT_MTU"),
+        .number(
+            "host-services-before", .upperTester, 0...100, \.servicesBefore,
+            allowedBy: "Core Vol 3, Part F, 3.2.2: handles ascend, with gaps", "has N services before those of the tester"),
+        .flag(
+            "host-exchanges-mtu", .upperTester, \.exchangesMTU, allowedBy: "Core Vol 3, Part F, 3.4.2: a client may ask once",
+            "asks for another ATT_MTU on each new connection"),
+        .flag(
+            "host-asks-for-parameters", .upperTester, \.asksForParameters, allowedBy: "Core Vol 3, Part A, 4.20: at any time",
+            "asks for other connection parameters on each new connection as a peripheral"),
+        .flag(
+            "host-asks-for-security", .upperTester, \.asksForSecurity, allowedBy: "Core Vol 3, Part H, 2.4.6: a peripheral may ask",
+            "sends a Security Request on each new connection as a peripheral"),
+    ]
+
+    private static let pairingQuirks: [Quirk<Self>] = [
+        Quirk(
+            QuirkDeclaration(
+                "host-io-capability", .upperTester, .number(0...4), allowedBy: "Core Vol 3, Part H, 2.3.2: the device chooses it",
+                "has this IO capability, and no other")
+        ) { $0.ioCapability = IOCapability(rawValue: UInt8(clamping: $1.number)) },
+        .flag(
+            "host-lacks-secure-connections", .upperTester, \.lacksSecureConnections, allowedBy: "Core Vol 3, Part H, 2.3.1: optional",
+            "does not have LE Secure Connections"),
+        .flag(
+            "host-does-not-bond", .upperTester, \.doesNotBond, allowedBy: "Core Vol 3, Part H, 2.3.1: bonding is optional",
+            "does not bond"),
+        .flag(
+            "host-does-not-pair", .upperTester, \.doesNotPair, allowedBy: "Core Vol 3, Part H, 3.5.5: Pairing Not Supported",
+            "does not pair"),
+        .number(
+            "host-most-key-size", .upperTester, 7...16, \.mostKeySize, allowedBy: "Core Vol 3, Part H, 2.3.4: 7 to 16 octets",
+            "has keys of at most N octets"),
+    ]
+
+    private static func time(
+        _ name: String, _ field: Quirk<Self>.Field<Microseconds>, _ allowedBy: String, _ text: String
+    ) -> Quirk<Self> {
+        Quirk(QuirkDeclaration(name, .upperTester, .milliseconds(0...10_000), allowedBy: allowedBy, text)) {
+            $0[keyPath: field] = .milliseconds($1.milliseconds.upperBound)
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Host
+import Misbehaviour
+import Packets
+import Timing
+
+/// Deviations of an upper tester, and of the application above its host. Defects are rules for messages; the fields are legal conduct.
+public struct UpperTesterQuirks: Sendable {
+    /// Rules that change responses and events.
+    public var rewrites = PacketRules()
+    /// Rules that change commands before they are performed.
+    public var commandRewrites = PacketRules()
+    // The protocol
+    /// Delay of each response; events meanwhile come before it.
+    public var answerDelay = Microseconds.zero
+    /// Delay of each event; responses meanwhile come before it.
+    public var eventDelay = Microseconds.zero
+    /// The number of octets of a message in one write; 0 for all.
+    public var pieceLength = 0
+    /// The time for which messages are collected into one write.
+    public var collectionTime = Microseconds.zero
+    /// Does not report that it is ready.
+    public var startsSilently = false
+    /// The commands that it does not have.
+    public var lacks: Set<CommandGroup> = []
+    // The application
+    /// The ATT_MTU that the host offers.
+    public var offeredMTU: Int?
+    /// Services of the host before those of the tester.
+    public var servicesBefore = 0
+    /// Procedures that the host starts on each new connection.
+    public var exchangesMTU = false
+    public var asksForParameters = false
+    public var asksForSecurity = false
+    // Pairing
+    /// The IO capability, which the tester then cannot change.
+    public var ioCapability: IOCapability?
+    public var lacksSecureConnections = false
+    public var doesNotBond = false
+    public var doesNotPair = false
+    public var mostKeySize = 16
+
+    public init() {}
+
+    /// Commands that belong together; an upper tester may have any of them.
+    public enum CommandGroup: String, Sendable, Hashable, CaseIterable {
+        case advertising
+        case discovery
+        case connecting
+        case pairingSettings = "pairing-settings"
+        case gattServer = "GATT-server"
+        case gattClient = "GATT-client"
+        case l2cap = "L2CAP"
+
+        var commands: [String] {
+            switch self {
+            case .advertising: [BTPCommands.GAPStartAdvertising.name, BTPCommands.GAPStopAdvertising.name]
+            case .discovery: [BTPCommands.GAPStartDiscovery.name, BTPCommands.GAPStopDiscovery.name]
+            case .connecting: [BTPCommands.GAPConnect.name, BTPCommands.GAPDisconnect.name, BTPCommands.GAPConnectionParameterUpdate.name]
+            case .pairingSettings:
+                UpperTesterQuirks.ioCommands + UpperTesterQuirks.secureConnectionsCommands
+                    + [BTPCommands.GAPSetBondable.name, BTPCommands.GAPSetMinimumKeySize.name]
+            case .gattServer:
+                [
+                    BTPCommands.GATTAddService.name, BTPCommands.GATTAddIncludedService.name, BTPCommands.GATTAddCharacteristic.name,
+                    BTPCommands.GATTAddDescriptor.name, BTPCommands.GATTSetValue.name, BTPCommands.GATTStartServer.name,
+                    BTPCommands.GATTResetServer.name, BTPCommands.GATTSetRequiredKeySize.name,
+                ]
+            case .gattClient:
+                PDUCatalog.all.filter { $0.layer == .btpCommands && (0x020A...0x021B).contains($0.code) }.map(\.name)
+            case .l2cap: PDUCatalog.all.filter { $0.layer == .btpCommands && $0.code >> 8 == 3 }.map(\.name)
+            }
+        }
+    }
+
+    private static let ioCommands = [BTPCommands.GAPSetIOCapability.name, BTPCommands.GAPSetMITM.name]
+    private static let secureConnectionsCommands = [
+        BTPCommands.GAPSetSecureConnections.name, BTPCommands.GAPSetSecureConnectionsOnly.name,
+    ]
+
+    /// The names of the missing commands.
+    var missingCommands: Set<String> {
+        var names = Set(lacks.flatMap(\.commands))
+        if ioCapability != nil { names.formUnion(Self.ioCommands) }
+        if lacksSecureConnections { names.formUnion(Self.secureConnectionsCommands) }
+        if doesNotBond { names.insert(BTPCommands.GAPSetBondable.name) }
+        if doesNotPair { names.formUnion(CommandGroup.pairingSettings.commands + [BTPCommands.GAPPair.name]) }
+        return names
+    }
+
+    /// Returns the pairing settings before a tester changes them.
+    func apply(to settings: PairingSettings) -> PairingSettings {
+        var settings = settings
+        if let ioCapability {
+            settings.ioCapability = ioCapability
+            settings.asksForMITM = ioCapability != .noInputNoOutput
+        }
+        if lacksSecureConnections { settings.supportsSecureConnections = false }
+        if doesNotBond { settings.isBonding = false }
+        settings.maximumKeySize = mostKeySize
+        return settings
+    }
+}
