@@ -6,6 +6,8 @@ from support import run_bench
 
 LEAST = 150
 """The minimum number of mutants."""
+LEAST_OF_HOSTS = 60
+"""The minimum number of mutants that cases for hosts kill."""
 TEXTS = ("Core Vol ", "Core Supplement, ", "TS 07.10, ", "RFCOMM 1.2, ")
 """The specifications that mutants violate."""
 
@@ -16,6 +18,7 @@ def test_every_mutant_is_killed_with_a_message_that_helps(tmp_path):
     mutants = json.loads(path.read_text())["mutants"]
     assert len(mutants) >= LEAST
     assert [mutant["id"] for mutant in mutants if mutant["expected_but_missed"]] == []
+    assert sum(any(case.startswith("host-") for case in mutant["killed_by"]) for mutant in mutants) >= LEAST_OF_HOSTS
     assert all(mutant["violates"].startswith(TEXTS) for mutant in mutants)
     poor = [f"{mutant['id']}: {mutant['message']}" for mutant in mutants if mutant["grade"] != "good"]
     assert len(poor) * 15 <= len(mutants), "\n".join(poor)
