@@ -21,3 +21,17 @@ def test_an_id_chooses_its_cases(tmp_path):
     assert cases and all("GAP/CONN/TERM/BV-01-C" in case["covers"] for case in cases)
     refused = run_bench("run", "--list", "--covers", "SM/PER/JW/BV-99-C", expected=2)
     assert "SM/PER/JW/BV" in refused.stderr
+
+
+def test_a_statement_chooses_its_cases(tmp_path):
+    statement = tmp_path / "product.txt"
+    statement.write_text("# What the product has\nGAP/CONN/TERM/BV-01-C\nGAP/DISC/GENP/BV-01-C\n\nSM/PER/JW/BV-99-C\n")
+    report = tmp_path / "results.json"
+    said = run_bench("run", "host-*", "--ics", statement, "--json", report).stdout
+    assert f"{statement}: 2 of 3 ids covered, 1 in full" in said and "no case for SM/PER/JW/BV-99-C" in said
+    cases = json.loads(report.read_text())["cases"]
+    assert {case["id"] for case in cases} == {"host-gap/is-left", "host-gap/leaves", "host-gap/general-discovery"}
+    statement.write_text("# nothing\n")
+    assert "names no public test-case id" in run_bench("run", "--ics", statement, expected=2).stderr
+    statement.write_text("SM/PER/JW/BV-99-C\n")
+    assert "no case that would run covers" in run_bench("run", "--ics", statement, expected=2).stderr

@@ -14,6 +14,11 @@ struct CaseOptions: ParsableArguments {
     var tag: [String] = []
     @Option(help: ArgumentHelp("Only cases that cover this public test-case id: SM/PER/JW/BV-02-C. Repeatable.", valueName: "id"))
     var covers: [String] = []
+    @Option(
+        help: ArgumentHelp(
+            "Only cases that cover an id of this list, with one public test-case id in each line; names the ids without a case.",
+            valueName: "file"), completion: .file())
+    var ics: String?
     @Flag(help: "List the selected cases and exit.") var list = false
     @Option(help: ArgumentHelp("Set a parameter: NAME=VALUE or SUITE/CASE.NAME=VALUE. Repeatable.", valueName: "name=value"))
     var set: [String] = []
@@ -63,6 +68,11 @@ struct CaseOptions: ParsableArguments {
     func narrow(_ plan: inout RunPlan, report: String?) throws -> Bool {
         plan.shard = shard?.description
         try chooseCovering(&plan)
+        if let ics {
+            let declared = try DeclaredIDs(ics)
+            try declared.choose(&plan)
+            for line in declared.coverage(of: plan) { Console.line(line) }
+        }
         if let lastFailed {
             let (path, before) = try ResultsFile.read(lastFailed.isEmpty ? report ?? "" : lastFailed).named
             let wanted = Set(before.cases.filter { $0.verdict != .pass && $0.verdict != .notApplicable }.map(\.id))
