@@ -152,10 +152,10 @@ class UpperTester:
             return
         flags = advertisement.data.get(core.AdvertisingData.FLAGS) or 0
         wanted = 1 if self.scan & 4 else 3
-        if self.scan & 16 == 0 and not advertisement.is_scan_response and int(flags) & wanted == 0:
+        # Bumble reports the data of both packets together, so a scan response has the Flags, too.
+        if self.scan & 16 == 0 and int(flags) & wanted == 0:
             return
         octets = bytes(advertisement.data_bytes)
-        # Bumble reports the data of both packets together.
         kind = 6 if advertisement.is_scan_response else 2
         self.event(GAP, 0x81, spelled(advertisement.address) + struct.pack("<bBH", advertisement.rssi, 1 | kind, len(octets)) + octets)
 
@@ -438,8 +438,11 @@ class UpperTester:
 
     async def listen(self, data):
         psm, transport, mtu, refusal = struct.unpack("<HBHH", data)
-        if transport != 1 or refusal or psm in self.servers:
+        if transport != 1 or refusal:
             raise Failed
+        # The case before this one may have listened, too.
+        if psm in self.servers:
+            self.servers.pop(psm).close()
         manager = self.device.l2cap_channel_manager
         self.servers[psm] = self.device.create_l2cap_server(
             l2cap.LeCreditBasedChannelSpec(psm=psm, mtu=max(mtu, 23), mps=max(min(mtu, 247), 23)),

@@ -18,12 +18,22 @@ FAULTS = {
     "host-gatt/write-long-refused[": "permissions are not checked before a part is queued",
     "host-gatt/unknown-handles": "Read Multiple answers Attribute Not Found instead of Invalid Handle",
     "host-gatt/unsupported-request": "an unknown request stays unanswered",
+    "host-sm/initiator-key-too-short": "an initiator takes a key of 6 octets",
+    "host-sm/initiator-reflected-key": "an initiator pairs with its own public key",
+    "host-sm/key-size-out-of-range": "a responder takes a key of less than 7 octets",
+    "host-sm/public-key-first": "a public key without a request is answered",
+    "host-sm/public-key-in-legacy": "a public key in LE legacy pairing is answered",
+    "host-sm/repeated-attempts": "no waiting interval after failures",
+    "host-sm/silence": "pairing is answered after the time-out",
+    "host-sm/truncated-confirm": "half a confirmation is answered",
 }
 SAMPLE = [
     "host-gap/general-discovery", "host-gap/limited-discovery", "host-gap/is-connected", "host-gap/leaves", "host-gap/connects", "host-gatt/mtu",
     "host-gatt/read-refused", "host-gatt/write-refused", "host-gatt/unknown-handles", "host-gatt/unsupported-request", "host-gatt/client-read",
     "host-gatt/client-services", "host-gatt/client-notification", "host-gatt/client-read-multiple", "host-gatt/client-write-long",
     "host-gatt/includes", "host-gatt/descriptors-served", "host-gatt/write-long", "host-l2cap/accepts", "host-l2cap/sends",
+    "host-gap/general-discovery-hidden", "host-gap/limited-discovery-hidden", "host-sm/asks-for-pairing", "host-sm/io-numeric-comparison",
+    "host-sm/passkey-entered", "host-sm/numeric-comparison-refused", "host-sm/public-key-first",
 ]
 SUITES = ["host-gap", "host-gatt", "host-l2cap", "host-sm"]
 
@@ -33,6 +43,8 @@ def judge(folder, *cases):
     with Process(
             bluebench(), "run", *cases, "--subject-port", "tcp-listen:0", "--btp", f"unix-listen:{folder}/btp", "--json", report,
             "--capture", folder / "hci.pcapng") as run:
+        # Some cases wait for 30 s.
+        run.guard *= 5
         port = run.wait_for(r"waiting for an accessory's host on tcp:(\S+)")[0][1]
         with Process(sys.executable, ROOT / "Tests/Peers/btp_bumble.py", port, folder / "btp") as host:
             assert run.wait() in (0, 1), f"{run.text}\n{host.text}"
@@ -55,12 +67,12 @@ def test_a_foreign_host_is_judged(tmp_path):
     results = judge(tmp_path, *SAMPLE)
     assert {case.split("[")[0] for case in results} == set(SAMPLE)
     failed = check(results)
-    assert len(failed) == 4
-    assert sum(result["verdict"] == "PASS" for result in results.values()) >= len(results) - len(failed) - 1
+    assert len({case.split("[")[0] for case in failed}) == 5
+    assert sum(result["verdict"] == "PASS" for result in results.values()) == len(results) - len(failed)
 
 
-@pytest.mark.skipif(not os.environ.get("SOAK"), reason="ten minutes of real time")
+@pytest.mark.skipif(not os.environ.get("SOAK"), reason="a quarter of an hour of real time")
 def test_every_case_judges_the_foreign_host(tmp_path):
     results = judge(tmp_path, *SUITES)
     check(results)
-    assert sum(result["verdict"] == "PASS" for result in results.values()) >= 150
+    assert sum(result["verdict"] == "PASS" for result in results.values()) >= 200
