@@ -41,6 +41,10 @@ struct ConductTests {
             testDescription: "credits for no packets", id: "hci/completed-packets", change: { credits($0) { [($0, $1), ($0, 0)] } },
             verdict: .pass),
         Row(
+            testDescription: "a question asked twice", id: "bredr-gap/connects-to-subject",
+            change: { $0.eventCode == HCIEvents.ConnectionRequest.code ? [$0, $0] : [$0] },
+            says: ["Connection_Request of the subject: expected it once, got it again (packet "]),
+        Row(
             testDescription: "an address that is cut off says nothing about what the case is for", id: "hci/buffer-size",
             change: { cut(HCICommands.ReadBDADDR.opcode, $0) }, verdict: .inconclusive, says: ["Read_BD_ADDR", "wrongly"]),
     ]

@@ -12,6 +12,7 @@ enum SendLMP: NamedAction {
         guard let world = context.bench.world, world.inject(lmp: try context(octets), at: context.side) else {
             throw StepFailure(.bench, "there is no link on a simulated air")
         }
+        context.bench.suspendAirConduct()
         return CaseRecord()
     }
 }

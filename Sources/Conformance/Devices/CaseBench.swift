@@ -12,6 +12,10 @@ final class CaseBench {
     let loop: RunLoop
     let log: ObservationLog
     private(set) var ends: [Side: Endpoint] = [:]
+    /// The judgement of what the subject's controller sends on the simulated air.
+    private(set) var airConduct = AirConduct(of: .subject)
+    /// The first violation by the subject's controller of a rule that applies to every case.
+    var violation: ConductViolation? { ends[.subject]?.violation ?? airConduct.violation }
     private(set) var features: Set<String> = []
     private(set) var addresses: [Side: CaseValue] = [:]
     /// The simulated air; nil for real devices.
@@ -97,6 +101,9 @@ final class CaseBench {
 
     func end(_ side: Side) -> Endpoint? { ends[side] }
 
+    /// Stops judging the air, since the case changes what a side sends.
+    func suspendAirConduct() { airConduct.isSuspended = true }
+
     func connectionInterval(at side: Side) -> Microseconds? {
         ends[side]?.intervals.connection ?? ends.values.lazy.compactMap(\.intervals.connection).first
     }
@@ -110,6 +117,8 @@ final class CaseBench {
         if let world {
             features.insert("air")
             world.observe(into: log)
+            log.onAir = { [unowned self] in airConduct.saw($0) }
+            ends[.subject]?.onClassicEnd = { [unowned self] in airConduct.endClassic() }
         }
         for side in Side.allCases {
             guard let end = ends[side] else { continue }

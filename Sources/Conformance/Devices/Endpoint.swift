@@ -36,13 +36,16 @@ final class Endpoint: HCITransport, HCITransportSink {
     private var outstanding = OutstandingPackets()
     private var conduct: HCIConduct
     /// The controller's first violation of the rules that apply to every case.
-    var violation: HCIViolation? { conduct.violation }
+    var violation: ConductViolation? { conduct.violation }
     /// The reasons why this side is not reliable enough to judge the other.
     private(set) var reliability = TesterReliability()
     /// The entry of the controller in the table of known dongles; nil if it has none, as for a simulated one.
     var knowledge: ControllerKnowledge?
     /// The address that the device uses; nil while it is unknown.
     var address: DeviceAddress?
+    private var classicHandle: ConnectionHandle?
+    /// Called at the end of the connection over BR/EDR.
+    var onClassicEnd: (() -> Void)?
     private var reassembly = ACLReassembly()
     private var fragments = ReportFragments()
     /// The number of data packets for unknown connections, which a host discards.
@@ -310,19 +313,29 @@ final class Endpoint: HCITransport, HCITransportSink {
         switch change {
         case .opened(let connection):
             outstanding.opened(connection.handle)
+            if connection.kind == .classic { classicHandle = connection.handle }
             if connection.kind == .le || connection.kind == .classic { open(connection.handle, pool: connection.kind == .classic ? 1 : 0) }
         case .closed(let handle, _):
+            if handle == classicHandle { endClassic() }
             scheduler.close(handle: handle.rawValue)
             reassembly.forget(handle)
             channels.forget(handle.rawValue)
+        case .failed(let kind, _):
+            if kind == .classic, classicHandle == nil { onClassicEnd?() }
         case .reset:
+            endClassic()
             scheduler.closeAll()
             outstanding.reset()
             conduct.reset()
             reassembly.forgetAll()
             channels.forgetAll()
-        case .failed, .parametersChanged, .physChanged, .dataLengthChanged, .encryptionRequested, .encryptionChanged, .keyRefreshed: break
+        case .parametersChanged, .physChanged, .dataLengthChanged, .encryptionRequested, .encryptionChanged, .keyRefreshed: break
         }
+    }
+
+    private func endClassic() {
+        classicHandle = nil
+        onClassicEnd?()
     }
 
     private func open(_ handle: ConnectionHandle, pool: Int) {

@@ -33,6 +33,7 @@ extension CaseRun {
 
     private func plant(_ air: AirStep, _ step: Step, _ scope: Scope) throws {
         guard let world = bench.world else { return }
+        bench.suspendAirConduct()
         let fields = try record(air.fields, scope)
         if case .inject = air.operation {
             do {

@@ -1,6 +1,6 @@
 import Cases
 
-/// A violation of the HCI rules by a controller under test fails every case, even in the setup.
+/// A violation of the rules about HCI or the air by a controller under test fails every case, even in the setup.
 extension CaseRun {
     /// Fails if the subject has violated a rule about all commands and data.
     ///
@@ -12,7 +12,7 @@ extension CaseRun {
 
     /// Returns the violation as a failure of a step; nil if there is none.
     func conduct(at step: Step?, instead failure: StepFailure?) -> StepFailure? {
-        guard testCase.subject == .controller, let violation = bench.end(.subject)?.violation, var place = step else { return nil }
+        guard testCase.subject == .controller, let violation = bench.violation, var place = step else { return nil }
         if let failure { notes.append("then: \(failure.message)") }
         place.states = violation.rule
         var fault = StepFailure(.subject, place.stating(violation.text), evidence: violation.evidence)
@@ -22,7 +22,7 @@ extension CaseRun {
 
     /// Returns a failure that is not attributed to the subject if the tester's dongle is unreliable.
     func excused(_ failure: StepFailure) -> StepFailure {
-        guard failure.blame == .subject, bench.end(.subject)?.violation == nil, let tester = bench.end(.tester),
+        guard failure.blame == .subject, bench.violation == nil, let tester = bench.end(.tester),
             let impediment = impediment(of: tester)
         else { return failure }
         var excused = failure

@@ -26,6 +26,9 @@ enum DefinedValues {
         return pdu.declaration.flatMap { fault(in: pdu.fields, $0.fields) }
     }
 
+    /// Finds an undefined value in a control PDU; nil if there is none.
+    static func fault(inControl pdu: DynamicPDU) -> Fault? { pdu.declaration.flatMap { fault(in: pdu.fields, $0.fields) } }
+
     private static func fault(in values: [DynamicField], _ declarations: [FieldDeclaration]) -> Fault? {
         if let status = values.first(where: { $0.name == status })?.value.int, status != 0 {
             let type = declarations.flat.first { $0.name == Self.status }?.type
@@ -67,7 +70,7 @@ enum DefinedValues {
     private static let always: [String: Set<Int>] = ["RSSI": [127]]
 
     /// Fields that get further values with each version of the specification.
-    private static let growing: Set<String> = ["HCI_Version", "LMP_Version"]
+    private static let growing: Set<String> = ["HCI_Version", "LMP_Version", "Version"]
 
     /// Events with values of the peer, and the inquiry results, whose reserved octets had a meaning before Core 1.2.
     private static let relayed: Set<String> = [
@@ -109,7 +112,9 @@ extension FieldDeclaration {
     /// The values with a meaning; empty if any value has one, or if they are bits or error codes.
     fileprivate var definedValues: [Int] {
         if !labels.isEmpty { return labels.map(\.value) }
-        guard let type, !type.isFlags, type.name != "Error_Code", type.name != "ErrorCode" else { return [] }
+        guard let type, !type.isFlags, type.name != "Error_Code", type.name != "ErrorCode", !type.name.hasSuffix("Opcode") else {
+            return []
+        }
         return type.values.map(\.value)
     }
 }

@@ -18,6 +18,8 @@ final class ObservationLog {
     private var octets = 0
     /// The packets for a report; nil if no report is wanted.
     var trail: PacketTrail?
+    /// Called with each packet on the air.
+    var onAir: ((Observation) -> Void)?
     /// True if no more packets are stored, here or in the capture.
     private(set) var isFull = false
 
@@ -68,6 +70,7 @@ final class ObservationLog {
         guard hasRoom(for: content) else { return }
         var observation = Observation(index: observations.count, side: side, name: name, content: content, number: number, time: time)
         trail?.add(observation)
+        if observation.isAir { onAir?(observation) }
         if let index = waiters.firstIndex(where: { $0.wants(observation) }) {
             observation.isTaken = true
             observations.append(observation)

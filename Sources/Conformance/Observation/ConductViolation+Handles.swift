@@ -3,7 +3,7 @@ import HCI
 import Packets
 
 /// Rules about connections and about the answers to commands.
-extension HCIViolation {
+extension ConductViolation {
     /// An answer to a command that is not outstanding. Core Vol 4, Part E, 4.4.
     init?(strayAnswer answer: CommandAnswer, _ event: HCIPacket, number: Int, at side: Side) {
         guard let command = PDUCatalog.command(opcode: answer.opcode), command.company == nil else { return nil }
@@ -32,7 +32,7 @@ extension HCIViolation {
             guard wanted & mask != found & mask else { continue }
             // The local clock belongs to no connection. Core Vol 4, Part E, 7.5.6.
             if answer.opcode == HCICommands.ReadClock.opcode, asked["Which_Clock"]?.integer == 0 { return nil }
-            rule = "An answer has the \(name) of its command (Core Vol 4, Part E, \(asked.declaration?.section ?? "7"))."
+            rule = "An answer has the \(name) of its command (\(asked.declaration?.section ?? "Core Vol 4, Part E, 7"))."
             text = "\(asked.name) of the \(side.rawValue): expected \(name) \(wanted), got \(found) (packet \(number))"
             evidence = [Self.evidence(event, number, side)]
             return

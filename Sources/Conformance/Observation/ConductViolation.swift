@@ -3,14 +3,18 @@ import Cases
 import HCI
 import Packets
 
-/// A violation by a controller of the rules that apply to every command and all data, in any case.
-struct HCIViolation: Sendable {
+/// A violation by a controller of the rules that apply in every case: to all commands, events and data, and to control PDUs on the air.
+struct ConductViolation: Sendable {
     /// The rule with its section.
     var rule: String
     var text: String
     var evidence: [Evidence]
     /// True if the controller reports free buffers that are not free: data for them is lost.
     var isAboutCredits = false
+
+    init(rule: String, text: String, evidence: [Evidence]) {
+        (self.rule, self.text, self.evidence) = (rule, text, evidence)
+    }
 
     /// Checks for Command Status instead of Command Complete, or the reverse; nil for a correct answer.
     ///
@@ -37,8 +41,8 @@ struct HCIViolation: Sendable {
         guard let fault = DefinedValues.fault(in: event) else { return nil }
         let answered = event.completedOpcode.flatMap { PDUCatalog.command(opcode: $0) }
         let pdu = DynamicPDU(hci: event)
-        let section = answered?.section ?? pdu.declaration?.section ?? "7"
-        rule = "Each field has a value that the specification defines (Core Vol 4, Part E, \(section))."
+        let section = answered?.section ?? pdu.declaration?.section ?? "Core Vol 4, Part E, 7"
+        rule = "Each field has a value that the specification defines (\(section))."
         let name = answered.map { "The answer to \($0.name)" } ?? pdu.name
         text = "\(name) of the \(side.rawValue): expected \(fault.field) \(fault.wanted), got \(fault.got) (packet \(number))"
         evidence = [Self.evidence(event, number, side)]
@@ -49,6 +53,23 @@ struct HCIViolation: Sendable {
         let name = DynamicPDU(hci: event).name
         rule = "A command is completed once (Core Vol 4, Part E, 4.4)."
         text = "\(name) of the \(side.rawValue): expected none, since no \(command.name) is outstanding, got one (packet \(number))"
+        evidence = [Self.evidence(event, number, side)]
+    }
+
+    /// An event that came before.
+    init(repeated event: HCIPacket, number: Int, at side: Side) {
+        let pdu = DynamicPDU(hci: event)
+        rule = "A controller tells of a change, and asks its host, once (\(pdu.declaration?.section ?? "Core Vol 4, Part E, 7.7"))."
+        text = "\(pdu.name) of the \(side.rawValue): expected it once, got it again (packet \(number))"
+        evidence = [Self.evidence(event, number, side)]
+    }
+
+    /// An event about a device that the host has never heard of.
+    init(aboutStranger event: HCIPacket, number: Int, at side: Side) {
+        let pdu = DynamicPDU(hci: event)
+        rule = "Events name the device that they are about (\(pdu.declaration?.section ?? "Core Vol 4, Part E, 7.7"))."
+        text =
+            "\(pdu.name) of the \(side.rawValue): expected a \(Acquaintances.address) that the host knows, got another (packet \(number))"
         evidence = [Self.evidence(event, number, side)]
     }
 

@@ -1,0 +1,107 @@
+import Capture
+import Cases
+import Packets
+
+/// Rules about the control PDUs of the Link Layer on any link. Core Vol 6, Part B, 5.1.
+enum LinkLayerRules {
+    /// Returns the rule that a PDU violates, or nil.
+    ///
+    /// - Parameters:
+    ///   - isOwn: true for a PDU of the controller under test.
+    ///   - isCentral: true if the central sends the PDU.
+    static func fault(of pdu: DynamicPDU, _ bytes: [UInt8], _ isOwn: Bool, isCentral: Bool, _ exchange: inout ControlExchange)
+        -> ControlFault?
+    {
+        let (name, code) = (pdu.name, pdu.code)
+        guard isOwn else {
+            // LL_ENC_REQ may be refused after LL_ENC_RSP, too. Core Vol 6, Part B, 5.1.3.1.
+            exchange.received(code, answers: code == encryption ? 2 : 1)
+            if code == encryption { exchange.received(startOfEncryption) }
+            return nil
+        }
+        defer { exchange.sends(code) }
+        switch name {
+        case LLControl.RejectExtInd.name: return refusal(pdu["RejectOpcode"]?.int, of: name, &exchange)
+        case LLControl.UnknownRsp.name: return refusal(pdu["UnknownType"]?.int, of: name, &exchange)
+        case LLControl.RejectInd.name: return exchange.answersAny(of: answerable) ? nil : withoutRequest
+        case LLControl.VersionInd.name, LLControl.TerminateInd.name:
+            return exchange.isFirst(code)
+                ? nil
+                : ControlFault(
+                    rule: "\(name) is sent once on a link (\(pdu.declaration?.section ?? "Core Vol 6, Part B, 2.4.2")).", wanted: "one",
+                    got: "another")
+        case LLControl.StartEncReq.name: return exchange.answers([startOfEncryption]) ? nil : withoutRequest
+        default: break
+        }
+        if name.hasSuffix("_RSP"), !exchange.answers(requests(answeredBy: name, isCentral: isCentral)) { return withoutRequest }
+        if name.hasSuffix("_REQ"), !exchange.asks(bytes) {
+            return ControlFault(
+                rule: "A procedure is started once, and ends before it is started again (Core Vol 6, Part B, 5.2).",
+                wanted: "an answer of the peer before it comes again", got: "a repetition")
+        }
+        if let periodicity = pdu["PreferredPeriodicity"]?.int, let longest = pdu["Interval_Max"]?.int, periodicity > longest {
+            return ControlFault(
+                rule: "The preferred periodicity is at most the longest interval (Core Vol 6, Part B, 2.4.2.16).",
+                wanted: "PreferredPeriodicity \(longest) at most", got: "\(periodicity)")
+        }
+        if let instant = pdu["Instant"]?.int, !exchange.isNew(instant: instant, of: code) {
+            return ControlFault(
+                rule: "Each procedure has an instant of its own (Core Vol 6, Part B, 5.5).", wanted: "another Instant than before",
+                got: "\(instant) again")
+        }
+        return nil
+    }
+
+    /// Checks that a refusal is about a PDU of the peer, or about one of its own that the peer has answered.
+    private static func refusal(_ code: Int?, of name: String, _ exchange: inout ControlExchange) -> ControlFault? {
+        guard let code, !exchange.answers([code]), !exchange.sent.contains(code) else { return nil }
+        return ControlFault(
+            rule: "A refusal names a PDU of the peer (Core Vol 6, Part B, 2.4.2).",
+            wanted: "the opcode of a PDU that the peer has sent and that is unanswered", got: "\(code)")
+    }
+
+    private static let withoutRequest = ControlFault(
+        rule: "An answer is sent once for a request of the peer (Core Vol 6, Part B, 5.1).",
+        wanted: "a request of the peer that is unanswered", got: "none")
+
+    /// The codes of the requests that a PDU answers.
+    private static func requests(answeredBy name: String, isCentral: Bool) -> [Int] {
+        switch name {
+        // The peripheral answers what the central has answered. Core Vol 6, Part B, 5.1.3.
+        case LLControl.StartEncRsp.name: [isCentral ? LLControl.StartEncReq.opcode : LLControl.StartEncRsp.opcode].map(Int.init)
+        case LLControl.PauseEncRsp.name: [isCentral ? LLControl.PauseEncRsp.opcode : LLControl.PauseEncReq.opcode].map(Int.init)
+        case LLControl.FeatureRsp.name: [LLControl.FeatureReq.opcode, LLControl.PeripheralFeatureReq.opcode].map(Int.init)
+        default: codes[name.dropLast(4) + "_REQ"].map { [$0] } ?? []
+        }
+    }
+
+    private static let encryption = Int(LLControl.EncReq.opcode)
+    /// A number beyond all opcodes, for the LL_START_ENC_REQ that an LL_ENC_REQ leads to.
+    private static let startOfEncryption = 0x100
+    private static let codes = Dictionary(
+        PDUCatalog.all.lazy.filter { $0.layer == .llControl }.map { ($0.name, $0.code) }, uniquingKeysWith: { first, _ in first })
+    /// The requests.
+    private static let answerable = Set(codes.filter { $0.key.hasSuffix("_REQ") }.values)
+}
+
+extension AirFrame {
+    /// A data physical channel PDU of a connection.
+    struct ConnectionPDU {
+        var accessAddress: [UInt8]
+        /// The sequence number SN.
+        var sequence: Bool
+        /// Opcode and CtrData; empty for data.
+        var control: [UInt8]
+    }
+
+    /// Nil for a PDU outside connections. The control PDU has the length in the header.
+    var connectionPDU: ConnectionPDU? {
+        guard channel == .dataFromCentral || channel == .dataFromPeripheral else { return nil }
+        let start = modulation == .leCoded ? 5 : 4
+        guard bytes.count >= start + 2 else { return nil }
+        let isControl = bytes[start] & 3 == 3
+        return ConnectionPDU(
+            accessAddress: Array(bytes.prefix(4)), sequence: bytes[start] & 8 != 0,
+            control: isControl ? Array(bytes[(start + 2)...].prefix(Int(bytes[start + 1]))) : [])
+    }
+}

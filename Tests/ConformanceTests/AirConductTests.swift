@@ -1,0 +1,102 @@
+import Packets
+import Testing
+
+@testable import Conformance
+
+/// Rules about the control PDUs of a link, as sequences of PDUs of the controller under test and its peer.
+struct AirConductTests {
+    enum Sender: Sendable { case own, peer }
+
+    struct Row: CustomTestStringConvertible, Sendable {
+        var testDescription: String
+        /// The octets of LL control PDUs, or of LMP messages.
+        var pdus: [(Sender, [UInt8])]
+        /// The position of the PDU that violates a rule.
+        var fault: Int?
+    }
+
+    // LL_PING_REQ is 0x12, LL_PING_RSP 0x13, LL_REJECT_EXT_IND 0x11, LL_PHY_REQ 0x16, LL_VERSION_IND 0x0C, LL_CHANNEL_MAP_IND 0x01.
+    static let linkLayer: [Row] = [
+        Row(testDescription: "an answer", pdus: [(.peer, [0x12]), (.own, [0x13])]),
+        Row(testDescription: "an answer twice", pdus: [(.peer, [0x12]), (.own, [0x13]), (.own, [0x13])], fault: 2),
+        Row(testDescription: "two answers for two requests", pdus: [(.peer, [0x12]), (.peer, [0x12]), (.own, [0x13]), (.own, [0x13])]),
+        Row(testDescription: "an answer to another request", pdus: [(.peer, [0x16, 1, 1]), (.own, [0x13])], fault: 1),
+        Row(testDescription: "a refusal", pdus: [(.peer, [0x16, 1, 1]), (.own, [0x11, 0x16, 0x23])]),
+        Row(testDescription: "a refusal of what nobody sent", pdus: [(.peer, [0x16, 1, 1]), (.own, [0x11, 0x14, 0x23])], fault: 1),
+        Row(testDescription: "an opcode that is not declared is unknown", pdus: [(.peer, [0xF0]), (.own, [0x07, 0xF0])]),
+        Row(testDescription: "a request twice", pdus: [(.own, [0x12]), (.own, [0x12])], fault: 1),
+        Row(testDescription: "a request after an answer", pdus: [(.own, [0x12]), (.peer, [0x13]), (.own, [0x12])]),
+        Row(
+            testDescription: "the version twice", pdus: [(.own, [0x0C, 9, 0, 0, 0, 0]), (.peer, [0x12]), (.own, [0x0C, 9, 0, 0, 0, 0])],
+            fault: 2),
+        Row(
+            testDescription: "a map for the same instant",
+            pdus: [(.own, [0x01, 1, 2, 3, 4, 5, 9, 0]), (.own, [0x01, 1, 2, 3, 4, 6, 9, 0])],
+            fault: 1),
+        Row(
+            testDescription: "a map for a later instant",
+            pdus: [(.own, [0x01, 1, 2, 3, 4, 5, 9, 0]), (.own, [0x01, 1, 2, 3, 4, 6, 10, 0])]),
+        // A peripheral answers LL_ENC_REQ with LL_ENC_RSP, and its host may then refuse.
+        Row(
+            testDescription: "encryption refused after the answer",
+            pdus: [
+                (.peer, [0x03] + [UInt8](repeating: 0, count: 22)), (.own, [0x04] + [UInt8](repeating: 0, count: 12)),
+                (.own, [0x11, 3, 6]),
+            ]),
+        Row(
+            testDescription: "encryption started twice",
+            pdus: [(.peer, [0x03] + [UInt8](repeating: 0, count: 22)), (.own, [0x05]), (.own, [0x05])], fault: 2),
+    ]
+
+    @Test(arguments: linkLayer) func judgesTheLinkLayer(_ row: Row) {
+        var exchange = ControlExchange()
+        let faults = row.pdus.indices.filter { index in
+            let (sender, bytes) = row.pdus[index]
+            let pdu = DynamicPDU(layer: .llControl, bytes: bytes)
+            return LinkLayerRules.fault(of: pdu, bytes, sender == .own, isCentral: false, &exchange) != nil
+        }
+        #expect(faults == row.fault.map { [$0] } ?? [])
+    }
+
+    // The opcode is shifted by the transaction ID: LMP_accepted 3, LMP_features_req 39, LMP_features_res 40, LMP_setup_complete 49.
+    static let linkManager: [Row] = [
+        Row(testDescription: "a response", pdus: [(.peer, [78, 0, 0, 0, 0, 0, 0, 0, 0]), (.own, [80, 0, 0, 0, 0, 0, 0, 0, 0])]),
+        Row(testDescription: "a response to nothing", pdus: [(.own, [80, 0, 0, 0, 0, 0, 0, 0, 0])], fault: 0),
+        Row(testDescription: "an acceptance", pdus: [(.peer, [102]), (.own, [6, 51])]),
+        Row(testDescription: "an acceptance twice", pdus: [(.peer, [102]), (.own, [6, 51]), (.own, [6, 51])], fault: 2),
+        Row(testDescription: "an acceptance of something else", pdus: [(.peer, [102]), (.own, [6, 50])], fault: 1),
+        Row(testDescription: "an extended acceptance", pdus: [(.peer, [254, 11, 1]), (.own, [254, 1, 127, 11])]),
+        Row(
+            testDescription: "an extended acceptance twice",
+            pdus: [(.peer, [254, 11, 1]), (.own, [254, 1, 127, 11]), (.own, [254, 1, 127, 11])], fault: 2),
+        Row(testDescription: "a second request with other values", pdus: [(.own, [2, 0]), (.own, [2, 14])]),
+        Row(testDescription: "a request twice", pdus: [(.own, [2, 0]), (.own, [2, 0])], fault: 1),
+        Row(testDescription: "more power is asked for again and again", pdus: [(.own, [62, 0]), (.own, [62, 0])]),
+        Row(testDescription: "set-up complete twice", pdus: [(.own, [98]), (.peer, [98]), (.own, [98])], fault: 2),
+    ]
+
+    @Test(arguments: linkManager) func judgesTheLinkManager(_ row: Row) {
+        var exchange = ControlExchange()
+        let faults = row.pdus.indices.filter { index in
+            let (sender, bytes) = row.pdus[index]
+            return LinkManagerRules.fault(of: DynamicPDU(layer: .lmp, bytes: bytes), bytes, sender == .own, &exchange) != nil
+        }
+        #expect(faults == row.fault.map { [$0] } ?? [])
+    }
+
+    /// The rules apply in cases that are about something else.
+    @Test(arguments: [
+        ("LL_LENGTH_RSP twice", "dle/peer-asks"), ("LMP_SETUP_COMPLETE twice", "bredr-gap/disconnects"),
+        ("Connection_Request twice", "bredr-gap/connects-to-subject"),
+        ("LE_Channel_Selection_Algorithm twice", "gap-conn/peripheral-disconnects"),
+        ("Keypress_Notification.BD_ADDR zero", "ssp/keypress-heard"),
+    ]) func areAppliedInCases(_ id: String, _ testCase: String) throws {
+        let mutant = try #require(GeneratedMutant.all.first { $0.id == id })
+        let trial = try GeneratedTrial(catalogue: SuiteTests.catalogue(), freedoms: [], seed: 1, filters: [testCase], threads: 1)
+        let result = try #require(try trial.run([mutant]).first)
+        guard case .killed(_, let message) = result.outcome else { throw Survived(occasions: result.occasions) }
+        #expect(message.contains(mutant.packet) && message.contains("expected"), "\(message)")
+    }
+
+    struct Survived: Error { var occasions: Int }
+}
