@@ -62,6 +62,7 @@ test: test-build ## all tests, foreign peers included
 # Product by product: --build-tests would also build every product of every dependency.
 test-build: release ## that build, with all tests
 	$(OPTIMISED) --product PDUTool
+	$(OPTIMISED) --product watch-heart-rate
 	$(OPTIMISED) --product bluebenchPackageTests
 
 test-swift: $(if $(BUILT),,test-build) ## the Swift tests alone

@@ -47,6 +47,7 @@ let package = Package(
         .executable(name: "bluebench", targets: ["bluebench"]),
         .library(name: "Packets", targets: ["Packets"]),
         .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
+        .library(name: "CoreBluetoothAccessories", targets: ["CoreBluetoothAccessories"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
@@ -85,6 +86,7 @@ let package = Package(
         room("UpperTester", ["BTP", "Host", "Transport", "Timing", "Misbehaviour", "Packets"], settings: asWritten),
         room("Exploration", ["Simulation", "Capture", "Transport", "Timing", "Packets"]),
         room("CoreBluetooth", ["Host", "Simulation", "TransportUSB", "Transport", "Timing", "Packets"], settings: asWritten),
+        room("CoreBluetoothAccessories", ["CoreBluetooth", "Conformance", "Host", "Packets"], settings: asWritten),
         room("Cases", ["Misbehaviour", "Packets", yams], settings: asWritten),
         room("Throughput", ["Host", "Simulation", "Capture", "HCI", "Transport", "Timing", "Packets", histogram]),
         room(
@@ -135,6 +137,14 @@ let package = Package(
             "TransportUSB",
             ["BenchTesting", "Misbehaviour", "Dongles", "VirtualDongle", "Simulation", "Transport", "Timing", "Packets"]),
         tests("CoreBluetooth", ["Host", "Packets"]),
+        // The app and the tests of Examples/core-bluetooth.
+        .target(name: "Monitor", dependencies: ["CoreBluetooth"], path: "Examples/core-bluetooth/Sources/Monitor", swiftSettings: plain),
+        .executableTarget(
+            name: "watch-heart-rate", dependencies: ["Monitor", "CoreBluetooth"],
+            path: "Examples/core-bluetooth/Sources/watch-heart-rate", swiftSettings: plain),
+        .testTarget(
+            name: "MonitorTests", dependencies: ["Monitor", "CoreBluetooth", "CoreBluetoothAccessories"],
+            path: "Examples/core-bluetooth/Tests/MonitorTests", swiftSettings: plain),
         tests("Exploration", ["Conformance", "Cases", "Simulation", "Timing", "Packets"]),
         tests("Simulation", ["BenchTesting", "BluetoothCrypto", "Capture", "Transport", "Timing", "Misbehaviour", "Packets"]),
         tests("Capture", ["Transport", "Timing", "Packets"]),

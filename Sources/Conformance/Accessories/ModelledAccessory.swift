@@ -8,6 +8,7 @@ final class ModelledAccessory: Accessory {
     private let loop: RunLoop
     private let model: AccessoryModel
     private let conduct: AccessoryConduct
+    var responseDelay = Microseconds.zero
     private var handles: [BluetoothUUID: UInt16] = [:]
     private var tasks: [Activity<Void>] = []
     private var values: [UInt16: [UInt8]] = [:]
@@ -25,6 +26,7 @@ final class ModelledAccessory: Accessory {
         host.database.choices = conduct.server
         host.pairingSettings = conduct.pairing
         for service in model.services { publish(service) }
+        host.database.decides = { [unowned self] access, _ in isLate(access) ? .later : .proceed }
         if let spsm = model.channel { host.listen(spsm) { [self] channel in tasks.append(loop.start { await Self.echo(channel) }) } }
         listener = host.newConnections.add { [self] link in
             for (handle, value) in values { host.database[handle] = value }
@@ -52,6 +54,9 @@ final class ModelledAccessory: Accessory {
             definition.configurationPermissions = entry.configurationPermissions
             if let accepts = entry.accepts { definition.onWrite = { _, value in accepts(value.octets) } }
             definition.minimumKeySize = entry.keySize
+            definition.onRead = { [unowned self] access in
+                isLate(access) ? .later : .value(host.database[access.handle] ?? [])
+            }
             let reactions = model.reactions.filter { $0.stimulus.characteristic == entry.uuid }
             if !reactions.isEmpty {
                 definition.onWrite = { [unowned self] access, value in
@@ -73,6 +78,13 @@ final class ModelledAccessory: Accessory {
             handles[found.uuid] = handles[found.uuid] ?? found.value
             if entry.properties.contains(.read) { values[found.value] = entry.value }
         }
+    }
+
+    /// True if the response to a request has to wait; it follows by itself.
+    private func isLate(_ access: AttributeAccess) -> Bool {
+        guard responseDelay > .zero, !access.isRepeated, !access.isCommand, let link = access.connection else { return false }
+        loop.schedule(after: responseDelay) { if link.isConnected { link.values.answer() } }
+        return true
     }
 
     private func react(_ reaction: AccessoryModel.Reaction, on link: Connection?) {

@@ -61,6 +61,12 @@ public final class ServedAccessory {
         accessory = ModelledAccessory(host, AccessoryModel(description), conduct: AccessoryConduct([]))
     }
 
+    /// The time before each response to a read or write of a described value.
+    public var responseDelay: Microseconds {
+        get { (accessory as? ModelledAccessory)?.responseDelay ?? .zero }
+        set { (accessory as? ModelledAccessory)?.responseDelay = newValue }
+    }
+
     public func start() async { await accessory.start() }
     public func stop() async { await accessory.stop() }
 }

@@ -1,0 +1,114 @@
+import CoreBluetooth
+import CoreBluetoothAccessories
+import Foundation
+import Monitor
+import Testing
+
+/// The app and the monitor of `device.yaml` on one simulated air, in virtual time.
+@Suite struct MonitorTests {
+    let bench: CBBench
+    let phone: CBPhone
+    let accessory: CBAccessory
+    let app: HeartRateMonitor
+
+    init() throws {
+        bench = CBBench(seed: 1)
+        phone = bench.phone("phone")
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../device.yaml")
+        accessory = try CBAccessory(file.path(), on: bench)
+        app = phone.use { HeartRateMonitor() }
+    }
+
+    /// Runs until the app shows values.
+    private func running() -> Bool {
+        let count = app.rates.count
+        return bench.run(within: 30) { [app] in app.phase == .running && app.rates.count > count }
+    }
+
+    private func becomes(_ phase: HeartRateMonitor.Phase, within seconds: TimeInterval) -> Bool {
+        bench.run(within: seconds) { [app] in app.phase == phase }
+    }
+
+    /// True if the reset ends with this result.
+    private func isReset(_ result: Bool, within seconds: TimeInterval) -> Bool {
+        bench.run(within: seconds) { [app] in app.isReset == result }
+    }
+
+    @Test func itFindsTheMonitorAndShowsItsValues() {
+        #expect(running())
+        #expect(app.rates == [72])
+        #expect(bench.run(within: 5) { app.location == 1 })
+    }
+
+    @Test func valuesGoOn() {
+        #expect(running())
+        bench.run(for: 60)
+        #expect(app.rates.count > 50 && Set(app.rates) == [72])
+    }
+
+    @Test func aLostLinkIsRestored() {
+        #expect(running())
+        bench.setPacketErrorRate(1)
+        #expect(becomes(.connecting, within: 10))
+        bench.run(for: 120)
+        bench.setPacketErrorRate(0)
+        #expect(running())
+        #expect(app.connections == 2)
+    }
+
+    @Test func aNoisyPlaceIsNoReasonToFail() {
+        bench.setPacketErrorRate(0.2)
+        #expect(running())
+        bench.run(for: 60)
+        #expect(app.rates.count > 40)
+    }
+
+    @Test func theMonitorEndsTheConnection() {
+        #expect(running())
+        accessory.disconnect()
+        #expect(bench.run(within: 5) { app.phase != .running })
+        #expect(running())
+    }
+
+    @Test func aSlowMonitorIsWaitedFor() {
+        accessory.responseDelay = 8
+        #expect(running())
+        app.resetEnergy()
+        bench.run(for: 7)
+        #expect(app.isReset == nil)
+        #expect(isReset(true, within: 20))
+    }
+
+    @Test func aResetPairs() {
+        #expect(running())
+        app.resetEnergy()
+        #expect(isReset(true, within: 10))
+    }
+
+    @Test func aMonitorThatWasResetIsNamed() {
+        #expect(running())
+        app.resetEnergy()
+        #expect(isReset(true, within: 10))
+        accessory.forgetBonds()
+        accessory.disconnect()
+        #expect(becomes(.failed("forget the monitor in the settings"), within: 10))
+    }
+
+    @Test func anAppThatIsLaunchedAgainNeedsNoScan() {
+        #expect(running())
+        let identifier = app.identifier
+        app.stop()
+        bench.run(for: 2)
+        let again = phone.use { HeartRateMonitor(identifier: identifier) }
+        #expect(bench.run(within: 10) { again.phase == .running })
+        #expect(again.identifier == identifier)
+    }
+
+    @Test(arguments: [CBManagerAuthorization.denied, .restricted]) func withoutPermissionItSaysSo(permission: CBManagerAuthorization) {
+        #expect(running())
+        phone.authorization = permission
+        #expect(becomes(.failed("no permission"), within: 5))
+        phone.authorization = .allowedAlways
+        #expect(running())
+    }
+}
