@@ -18,6 +18,8 @@ final class HostContext {
     var keys = KeyStore()
     /// Services by SPSM.
     var services: [UInt16: ChannelService] = [:]
+    /// Services by SPSM, for channels over BR/EDR.
+    var classicCreditServices: [UInt16: ChannelService] = [:]
     /// Enhanced ATT bearers that peers may open; nil for none.
     var enhancedBearers: EnhancedBearerSettings?
     /// Services by PSM.

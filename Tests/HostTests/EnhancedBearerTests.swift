@@ -102,6 +102,21 @@ import Timing
         }
     }
 
+    /// The response and a disconnection request arrive together: the channel has ended before it is a bearer.
+    @Test func aBearerThatEndsAtOnceIsNone() throws {
+        try run { link in
+            var identifier: UInt8 = 0
+            link.far.channel(CID.leSignaling).handler = { identifier = $0.u8(at: 1) }
+            let opening = link.hosts.loop.start { try await link.near.openEnhancedBearers(1).count }
+            try await settle(link)
+            let signaling = link.near.channel(CID.leSignaling)
+            let response = octets("18") + [identifier] + octets("0a00 4000 4000 0500 0000 4000")
+            for pdu in [response, octets("06 09 0400 4000 4000")] { #expect(signaling.receive(pdu.span.bytes)) }
+            #expect(try await opening.value() == 0)
+            #expect(link.near.enhancedBearers.isEmpty && link.near.channels.endpoints == 0)
+        }
+    }
+
     @Test func bearersNeedEncryption() throws {
         try run(pairs: false) { link in
             #expect(await failure { _ = try await link.near.openEnhancedBearers(1) } == .misuse(.notEncrypted))

@@ -66,6 +66,29 @@ enum OpenEcho: NamedAction {
     }
 }
 
+/// Serves channels in enhanced credit-based flow control mode over BR/EDR. Core Vol 3, Part A, 4.25.
+enum OfferEnhancedEcho: NamedAction {
+    static let name = "offer enhanced echo"
+    static let about = "the host serves enhanced credit-based channels over BR/EDR that return each SDU"
+    static let spsm = TypedArgument.number("spsm", 1...0xFF, default: 0x80, "of the service")
+    static let mtu = TypedArgument.number("mtu", 64...0xFFFF, default: 200, "longest accepted SDU, octets")
+    static let mps = TypedArgument.number("mps", 64...0xFFFD, default: 64, "longest accepted K-frame payload, octets")
+    static let credits = TypedArgument.number("credits", 1...0xFFFF, default: 5, "K-frames that the peer may send at first")
+    static var arguments: [ActionArgument] { [spsm, mtu, mps, credits].map(\.declaration) }
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        let settings = CreditBasedChannelSettings(
+            mtu: UInt16(clamping: try context(mtu)), mps: UInt16(clamping: try context(mps)),
+            initialCredits: UInt16(clamping: try context(credits)))
+        try context.driver().host.listen(UInt16(clamping: try context(spsm)), settings, over: .brEDR) { channel, link in
+            let loop = link.secured.host.loop
+            channel.onReceive = { [unowned channel] sdu in _ = loop.start { [channel] in try? await channel.send(sdu) } }
+        }
+        return CaseRecord()
+    }
+}
+
 /// Answers requests for L2CAP features on an HCI without a host, so that the peer can use the features. Core Vol 3, Part A, 4.12.
 enum TellFeatures: NamedAction {
     static let name = "tell L2CAP features"

@@ -47,7 +47,7 @@ enum NamedActions {
         TimeAdvertising.self, WatchFastAdvertising.self, JudgeParameters.self, RefuseParameters.self,
         Advertise.self, SpoilMIC.self, Encrypt.self, LookAtSecurity.self, ForgetBonds.self,
         SendInstead.self, ComputeDatabaseHash.self, PowerCycleDevice.self, MakeOutOfBandData.self, DrawRandomNumbers.self,
-        BeConnectable.self, OfferEcho.self,
+        BeConnectable.self, OfferEcho.self, OfferEnhancedEcho.self,
         OpenEcho.self,
         TellFeatures.self, SendLMP.self,
         ConnectClassic.self, SecureClassic.self, PairClassic.self, PowerCycle.self, LookAtKeys.self, ClaimKeys.self,

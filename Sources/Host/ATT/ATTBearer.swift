@@ -63,6 +63,8 @@ final class ATTBearer {
     private(set) var isOpen = true
     /// The client's view of the server; an Enhanced ATT bearer shares that of the link's first bearer.
     let remote: RemoteServer
+    /// The channel of an Enhanced ATT bearer.
+    var creditBased: CreditBasedChannel? { channel as? CreditBasedChannel }
     /// The channel is in enhanced credit-based flow control mode. Core Vol 3, Part F, 3.2.11.
     let isEnhanced: Bool
 
@@ -190,7 +192,10 @@ final class ATTBearer {
         guard isUsable else { return .disconnected }
         guard !hasFailed else { return .timedOut }
         guard value.byteCount + 3 <= mtu else { return .tooLong }
-        guard isWritable else { return .full }
+        guard isWritable else {
+            channel.announceRoom()
+            return .full
+        }
         transmit(opcode: opcode, attribute: attribute, value)
         return .sent
     }

@@ -62,10 +62,10 @@ final class EnhancedBearers {
         return room < count ? .acceptFirst(room, settings.channel) : .accept(settings.channel)
     }
 
-    /// Makes a bearer of an open channel.
+    /// Makes a bearer of a channel; nil if the channel has ended meanwhile.
     @discardableResult
     func adopt(_ channel: CreditBasedChannel) -> ATTBearer? {
-        guard let first = connection?.bearer else { return nil }
+        guard let first = connection?.bearer, channel.isOpen else { return nil }
         let bearer = ATTBearer(over: channel, client: first.client, context: first.context, remote: first.remote)
         if first.context.quirks.bearers.ignoresOwnMTU { bearer.setMTU(channel.peerMTU) }
         bearers.append(bearer)

@@ -37,7 +37,8 @@ public enum PeerLink {
         }
     }
 
-    var acl: ACLLink {
+    /// The connection, as far as it is the same on both transports.
+    public var acl: ACLLink {
         switch self {
         case .le(let connection): connection
         case .classic(let connection): connection

@@ -1,4 +1,5 @@
 import Packets
+import Timing
 
 /// An Enhanced ATT bearer of a connection, for procedures and values on this one only. Core Vol 3, Part F, 3.2.11.
 public struct EnhancedBearer {
@@ -6,6 +7,12 @@ public struct EnhancedBearer {
 
     public var isOpen: Bool { bearer.isUsable }
     public var mtu: Int { bearer.mtu }
+    /// The longest payload of a K-frame that the peer accepts.
+    public var peerMPS: Int { bearer.creditBased?.peerMPS ?? 0 }
+    /// True if every PDU handed to the bearer has gone to the link.
+    public var isIdle: Bool { bearer.creditBased?.queuedSDUs == 0 }
+    /// Called when a value or write command can be sent again after `SendResult.full`.
+    public var writable: Listeners<() -> Void> { bearer.creditBased?.writable ?? Listeners() }
     /// A client whose procedures run on this bearer.
     public var gatt: GATTClient { GATTClient(bearer) }
     /// Sends notifications and indications on this bearer.
@@ -60,9 +67,7 @@ extension Connection {
     func refusal(below level: LinkSecurity, keySize: Int) -> CreditBasedConnectionResult? {
         var settings = CreditBasedChannelSettings()
         (settings.minimumSecurity, settings.minimumKeySize) = (level, keySize)
-        let service = ChannelService(settings: settings) { _, _ in }
-        let decision = service.decision(security: security, keySize: encryptionKeySize, hasKey: context.keys[peer] != nil)
-        return if case .refuse(let result) = decision { result } else { nil }
+        return settings.refusal(security: security, keySize: encryptionKeySize, hasKey: context.keys[peer] != nil)
     }
 }
 

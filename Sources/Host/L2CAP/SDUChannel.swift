@@ -15,12 +15,18 @@ protocol SDUChannel: AnyObject {
 
     /// Waits for room on the link and in the peer's window or credits.
     func waitForRoom() async throws
+    /// Reports room once, after `isWritable` was false; a channel that always reports it has nothing to do.
+    func announceRoom()
     /// Sends an SDU whatever the length of the queue, for what another flow control bounds.
     func transmit(_ sdu: [UInt8])
     /// Gives each SDU to a handler, as it comes. The span is valid during the call.
     func deliver(to handler: @escaping (RawSpan) -> Void)
     /// Ends the channel without waiting for the peer; a fixed channel stays.
     func disconnect()
+}
+
+extension SDUChannel {
+    func announceRoom() {}
 }
 
 /// The SDUs that a channel has received and nobody has taken yet.

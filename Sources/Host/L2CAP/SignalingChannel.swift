@@ -2,7 +2,7 @@ import Packets
 import Timing
 
 /// The LE signalling channel of a connection. Core Vol 3, Part A, 4.
-final class SignalingChannel {
+final class SignalingChannel: CreditBasedLink {
     /// The longest response time-out (RTX). Core Vol 3, Part A, 6.2.1.
     static let responseTimeOut = Microseconds.seconds(30)
 
@@ -12,7 +12,6 @@ final class SignalingChannel {
     var grants: (ConnectionParameterRequest) -> Bool = { $0.isLegal }
     /// Applies accepted parameters after the response has been sent.
     var apply: (ConnectionParameterRequest) -> Void = { _ in }
-    /// The credit-based channels; if nil, requests for them are refused as an unsupported service.
     unowned var channels: CreditBasedChannels?
     private var machine = LESignaling()
     private var timer: Timer?
@@ -38,10 +37,8 @@ final class SignalingChannel {
         }
     }
 
-    /// Calls a function of the credit-based channels and performs the resulting actions.
     func withChannels(_ body: (inout CreditBasedSignaling) -> [CreditBasedSignaling.Action]) { perform(machine.withChannels(body)) }
 
-    /// The number of credit-based channels, with those that await a response.
     var channelCount: Int { machine.channels.endpoints.count }
 
     private func perform(_ actions: [LESignaling.Action]) {

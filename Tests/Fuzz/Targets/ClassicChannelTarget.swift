@@ -20,6 +20,11 @@ extension FuzzTarget {
                     let leave = Frames.Frame(action: .init(end: 0, kind: 2), packet: [1, 0])
                     return Frames(settings: setting * 8, [begin, pass, pass, again, pass, leave, pass]).octets()
                 }
+                + (UInt8(4)..<8).map { what in
+                    let change = Frames.Frame(action: .init(end: 1, kind: 2), packet: [what, 100])
+                    let enhance = Frames.Frame(action: .init(end: 0, kind: 2), packet: [5, 0])
+                    return Frames([enhance, pass, change, pass, enhance, pass]).octets()
+                }
         },
         run: { input in
             let frames = Frames(input)
@@ -34,7 +39,10 @@ private struct ClassicTable {
     private let wanted: [ClassicChannelSettings]
     private var mail: [(to: Int, pdu: [UInt8])] = []
     private var alive: [Set<UInt16>] = [[], []]
+    /// Open channels in enhanced credit-based mode.
+    private var open: [Set<UInt16>] = [[], []]
     private var now = Microseconds.zero
+    private static let enhanced = CreditBasedChannelSettings(mtu: 100, mps: 64, initialCredits: 4)
 
     /// - Parameter choice: for each end the mode, whether it insists on it, and its capabilities.
     init(_ choice: UInt8) {
@@ -79,6 +87,13 @@ private struct ClassicTable {
         case 1: try perform(ends[end].disconnect(cid, at: now), end)
         case 2: try perform(ends[end].reconfigure(cid, at: now), end)
         case 3: mail.removeAll()
+        case 4, 5:
+            let count = (what.first ?? 0) == 4 ? 1 : 3
+            try perform(
+                ends[end].withCreditBased { [now] in $0.connect(spsm: 0x80, Self.enhanced, kind: .enhanced, count: count, at: now).actions
+                }, end)
+        case 6: try perform(ends[end].withCreditBased { [now] in $0.disconnect(cid, at: now) }, end)
+        case 7: try perform(ends[end].withCreditBased { [now] in $0.reconfigure([cid], mtu: 100 + cid, mps: cid, at: now) }, end)
         default:
             now = max(now, ends[end].deadline ?? now)
             try perform(ends[end].expire(at: now), end)
@@ -98,6 +113,13 @@ private struct ClassicTable {
                 try promise(alive[end].contains(terms.localCID), "a channel opens that is not there")
                 try promise(terms.sendMTU >= 48 && terms.remoteCID >= 0x40, "terms that no channel has: \(terms)")
             case .fixedChannels: try promise(ends[end].fixedChannelsRequest == nil, "fixed channels are told while they are asked for")
+            case .creditBased(.requested(let identifier, _, _)):
+                try perform(ends[end].withCreditBased { $0.decide(identifier, .accept(Self.enhanced)) }, end)
+            case .creditBased(.opened(let terms)):
+                try promise(terms.sendMTU >= 64 && terms.sendMPS >= 64 && terms.remoteCID >= 0x40, "terms that no channel has: \(terms)")
+                try promise(open[end].insert(terms.localCID).inserted && !alive[end].contains(terms.localCID), "a CID of two channels")
+            case .creditBased(.closed(let cid, _)): open[end].remove(cid)
+            case .creditBased: break
             case .closed(let cid, _): try promise(alive[end].remove(cid) != nil, "channel \(cid) ends twice")
             }
         }

@@ -39,11 +39,7 @@ import Timing
         ("a short disconnection", "06 02 0200 4000", "01 02 0200 0000"),
         ("credits", "16 02 0400 5000 0100", nil), ("no credits at all", "16 02 0400 5000 0000", nil),
         ("credits for no channel", "16 02 0400 4000 0100", nil),
-        ("a longer MTU", "19 02 0600 0002 4000 5000", "1a 02 0200 0000"),
-        ("a shorter MTU", "19 02 0600 6300 4000 5000", "1a 02 0200 0100"),
-        ("a shorter MPS of one channel", "19 02 0600 0002 4000 5000", "1a 02 0200 0000"),
-        ("an MPS that no channel has", "19 02 0600 0002 3f00 5000", "1a 02 0200 0400"),
-        ("a channel that is not there", "19 02 0600 0002 4000 5100", "1a 02 0200 0300"),
+        ("reconfiguration of a channel in LE mode", "19 02 0600 0002 4000 5000", "1a 02 0200 0300"),
         ("responses nobody waits for", "15 02 0a00 4100 6400 1e00 0300 0000", nil),
     ]
 
@@ -68,6 +64,29 @@ import Timing
         }
         #expect(take("14 01 0a00 8000 5000 6400 6400 0300") == [.send(octets("15 01 0a00 4000 6400 1e00 0300 0000"))])
         #expect(take(command) == (answer.map { [.send(octets($0))] } ?? []))
+    }
+
+    /// Reconfiguration requests for a channel in enhanced mode with the CID 0x0050, MTU 100 and MPS 100, and one more with 0x0051.
+    static let changes: [(name: String, command: String, result: UInt8)] = [
+        ("a longer MTU", "19 02 0600 0002 6400 5000", 0), ("the same MTU and MPS", "19 02 0600 6400 6400 5000", 0),
+        ("the largest", "19 02 0600 ffff fdff 5000", 0), ("a shorter MTU", "19 02 0600 6300 6400 5000", 1),
+        ("a shorter MPS of one channel", "19 02 0600 0002 4000 5000", 0), ("a shorter MPS of two", "19 02 0800 0002 4000 5000 5100", 2),
+        ("a longer MPS of two", "19 02 0800 0002 c800 5000 5100", 0), ("a channel that is not there", "19 02 0600 0002 6400 5200", 3),
+        ("one of two that is not there", "19 02 0800 0002 6400 5000 5200", 3),
+        ("the same channel twice", "19 02 0800 0002 6400 5000 5000", 3),
+        ("an MTU of 63", "19 02 0600 3f00 6400 5000", 4), ("an MPS of 63", "19 02 0600 0002 3f00 5000", 4),
+        ("an MPS of 65534", "19 02 0600 0002 feff 5000", 4), ("no channel", "19 02 0400 0002 6400", 4),
+    ]
+
+    @Test(arguments: changes) func reconfiguration(name: String, command: String, result: UInt8) {
+        var signaling = LESignaling()
+        let settings = CreditBasedChannelSettings(mtu: 100, mps: 64, initialCredits: 3)
+        _ = signaling.received(octets("17 01 0c00 8000 6400 6400 0300 5000 5100"), asCentral: true, at: .zero)
+        let opened = signaling.withChannels { $0.decide(1, .accept(settings)) }
+        #expect(opened.first == .send(octets("18 01 0c00 6400 4000 0300 0000 4000 4100")))
+        let actions = signaling.received(octets(command), asCentral: true, at: .zero)
+        #expect(actions.first == .send(octets("1a 02 0200 ") + [result, 0]))
+        #expect((actions.count > 1) == (result == 0))
     }
 
     /// Handling of responses to a local request.

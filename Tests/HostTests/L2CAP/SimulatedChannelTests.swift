@@ -99,6 +99,70 @@ import Timing
         }
     }
 
+    /// Answers of a service to requests of one channel and of three, by what it admits.
+    @Test(
+        arguments: [
+            (ChannelAdmission.accept(first: 0), CreditBasedConnectionResult.refusedNoResources),
+            (.notAuthorized, .refusedInsufficientAuthorization),
+        ])
+    func aServiceRefuses(_ admission: ChannelAdmission, _ result: CreditBasedConnectionResult) throws {
+        try SimulatedHosts.run { hosts in
+            var counts: [Int] = []
+            let admits = { (_: PeerLink, count: Int) -> ChannelAdmission in
+                counts.append(count)
+                return admission
+            }
+            hosts.peripheral.listen(0x80, over: .le, admits: admits) { _, _ in Issue.record("a channel was opened") }
+            let link = try await hosts.link().central
+            let refusal = HostError.peer(.channel(.creditBasedRefused(result)))
+            await #expect(throws: refusal) { _ = try await link.openChannel(0x80) }
+            await #expect(throws: refusal) { _ = try await link.openChannels(0x80, count: 3) }
+            #expect(counts == [1, 3])
+        }
+    }
+
+    @Test func aServiceTakesAsManyChannelsAsItHasRoomFor() throws {
+        try SimulatedHosts.run { hosts in
+            var far: [CreditBasedChannel] = []
+            hosts.peripheral.listen(
+                0x80, over: .le, admits: { _, _ in .accept(first: 2 - far.count) },
+                openedBy: {
+                    far.append($0)
+                    _ = $1
+                })
+            let link = try await hosts.link().central
+            let near = try await link.openChannels(0x80, count: 3)
+            #expect(near.count == 2 && far.map(\.remoteCID) == near.map(\.localCID))
+            try await near[1].send([1, 2, 3])
+            #expect(try await far[1].receive(within: .seconds(1)) == [1, 2, 3])
+            await #expect(throws: HostError.peer(.channel(.creditBasedRefused(.refusedNoResources)))) {
+                _ = try await link.openChannel(0x80)
+            }
+        }
+    }
+
+    /// A channel opens once the link has the level and the key size that the service demands. Core Vol 3, Part C, 10.3.1.
+    @Test(arguments: [(LinkSecurity.encrypted, 0), (.encrypted, 16), (.authenticated, 0), (.secureConnections, 16)])
+    func aServiceDemandsSecurity(_ level: LinkSecurity, _ keySize: Int) throws {
+        try SimulatedHosts.run { hosts in
+            var settings = CreditBasedChannelSettings()
+            (settings.minimumSecurity, settings.minimumKeySize) = (level, keySize)
+            hosts.peripheral.listen(0x80, settings) { _ in }
+            let link = try await hosts.link().central
+            await #expect(throws: HostError.peer(.channel(.creditBasedRefused(.refusedInsufficientAuthentication)))) {
+                _ = try await link.openChannel(0x80)
+            }
+            var pairing = PairingSettings()
+            (pairing.ioCapability, pairing.asksForMITM) = (.displayYesNo, true)
+            for host in [hosts.central, hosts.peripheral] {
+                (host.pairingSettings, host.pairingDialogue) = (pairing, .unattended(accepts: true))
+            }
+            try await link.secure(to: level)
+            let channel = try await link.openChannel(0x80)
+            #expect(link.security >= level && channel.isOpen)
+        }
+    }
+
     @Test func fiveChannelsOpenAtOnceAndAreReconfigured() throws {
         try SimulatedHosts.run { hosts in
             let settings = CreditBasedChannelSettings(mtu: 100, mps: 64, initialCredits: 4)

@@ -25,12 +25,14 @@ public final class ClassicConnection: ACLLink {
     /// Called for events that were not requested locally.
     public let events = Listeners<(ClassicConnectionEvent) -> Void>()
     let channels: ClassicChannels
+    let creditBased: CreditBasedChannels
     let security: ClassicSecurity
     /// Protocols and profiles of this host on the channels.
     private(set) lazy var layers = ClassicLayers(self)
     let keyDerivation: KeyDerivationChannel
     /// Channel requests of the peer, held until the encryption of the link is known.
     private var undecided: [(cid: UInt16, psm: UInt16)] = []
+    private var undecidedCreditBased: [(identifier: UInt8, spsm: UInt16, count: Int)] = []
 
     init(_ handle: ConnectionHandle, peer: BDADDR, isInitiator: Bool, host: Host, slot: Int) {
         address = peer
@@ -38,6 +40,7 @@ public final class ClassicConnection: ACLLink {
         isCentral = isInitiator
         let multiplexer = L2CAPMultiplexer(handle: handle, slot: slot, context: host.context)
         channels = ClassicChannels(on: multiplexer, loop: host.loop)
+        creditBased = CreditBasedChannels(channels, multiplexer, loop: host.loop)
         security = ClassicSecurity(handle, of: peer, host: host)
         keyDerivation = KeyDerivationChannel(on: multiplexer.channel(CID.bredrSMP), host: host)
         super.init(multiplexer, host: host)
@@ -45,6 +48,8 @@ public final class ClassicConnection: ACLLink {
         keyDerivation.connection = self
         security.settled = { [unowned self] in settled() }
         channels.admits = { [unowned self] in admit($0, $1) }
+        channels.admitsCreditBased = { [unowned self] in admitCreditBased($0, $1, count: $2) }
+        creditBased.arrived = { [unowned self] in host.context.classicCreditServices[$0.spsm]?.opened($0, .classic(self)) }
         channels.arrived = { [unowned self] in host.context.classicServices[$0.terms.psm]?.opened($0, self) }
     }
 
@@ -105,6 +110,32 @@ public final class ClassicConnection: ACLLink {
         return try await channels.open(psm, settings)
     }
 
+    /// Opens up to five channels in enhanced credit-based flow control mode with one request, after raising the link to the required security
+    /// level. Core Vol 3, Part A, 4.25; Part C, 5.2.2.1.
+    ///
+    /// - Returns: the accepted channels; at least one.
+    /// - Throws: `HostError.peer(.channel)` with the refusal, or the error of the security procedure or connection.
+    public func openChannels(
+        _ spsm: UInt16, count: Int = 1, _ settings: CreditBasedChannelSettings = CreditBasedChannelSettings(),
+        level: SecurityMode4Level = .unauthenticated
+    ) async throws -> [CreditBasedChannel] {
+        if isConnected { try await security.secure(to: level) }
+        return try await creditBased.open(spsm, settings, .enhanced, count: count)
+    }
+
+    /// Decides on a request for credit-based channels.
+    private func admitCreditBased(_ identifier: UInt8, _ spsm: UInt16, count: Int) -> CreditBasedSignaling.Decision? {
+        guard var service = host.context.classicCreditServices[spsm] else { return .refuse(.refusedSPSMNotSupported) }
+        service.settings.minimumSecurity = max(.encrypted, service.settings.minimumSecurity)
+        if linkSecurity < service.settings.minimumSecurity, security.machine.isMeasuring {
+            undecidedCreditBased.append((identifier, spsm, count))
+            return nil
+        }
+        return service.decision(
+            on: .classic(self), security: linkSecurity, keySize: encryptionKeySize, hasKey: host.keys.linkKey(of: address) != nil,
+            count: count)
+    }
+
     /// Decides on a channel request. The peer must raise the security level before its request. Core Vol 3, Part C, 5.2.2.2.
     private func admit(_ cid: UInt16, _ psm: UInt16) -> ClassicSignaling.Decision? {
         guard let service = host.context.classicServices[psm] else { return .refuse(.refusedPSMNotSupported) }
@@ -127,6 +158,11 @@ public final class ClassicConnection: ACLLink {
         for (cid, psm) in waiting {
             if let decision = admit(cid, psm) { channels.decide(cid, decision) }
         }
+        let requests = undecidedCreditBased
+        undecidedCreditBased.removeAll()
+        for (identifier, spsm, count) in requests {
+            if let decision = admitCreditBased(identifier, spsm, count: count) { channels.decideCreditBased(identifier, decision) }
+        }
     }
 
     // MARK: Events
@@ -135,6 +171,7 @@ public final class ClassicConnection: ACLLink {
 
     override func closeLayers(_ error: HostError) {
         channels.ended(error)
+        creditBased.ended(error)
         security.ended(error)
         layers.ended(error)
         keyDerivation.ended(error)

@@ -2,10 +2,15 @@ import L2CAP
 import Packets
 import Timing
 
-/// The connection-oriented channels of a BR/EDR link: the signalling channel, and the data of open channels. Core Vol 3, Part A, 2.1.
-final class ClassicChannels {
+/// The dynamic channels of a BR/EDR link: the signalling channel, and the data of connection-oriented channels. Core Vol 3, Part A, 2.1.
+final class ClassicChannels: CreditBasedLink {
     /// Decides whether a channel requested by the peer is accepted; `decide` completes a pending or nil decision.
     var admits: (_ cid: UInt16, _ psm: UInt16) -> ClassicSignaling.Decision? = { _, _ in .refuse(.refusedPSMNotSupported) }
+    /// Decides about credit-based channels requested by the peer; `decideCreditBased` completes a nil decision.
+    var admitsCreditBased: (_ identifier: UInt8, _ spsm: UInt16, _ count: Int) -> CreditBasedSignaling.Decision? = { _, _, _ in
+        .refuse(.refusedSPSMNotSupported)
+    }
+    unowned var channels: CreditBasedChannels?
     /// Receives each channel that the peer has opened.
     var arrived: (ClassicDataChannel) -> Void = { _ in }
     private let multiplexer: L2CAPMultiplexer
@@ -13,7 +18,7 @@ final class ClassicChannels {
     private let loop: RunLoop
     private var machine: ClassicSignaling
     private var timer: Timer?
-    private var channels: [UInt16: ClassicDataChannel] = [:]
+    private var dataChannels: [UInt16: ClassicDataChannel] = [:]
     /// The channels that this side has requested.
     private var opening: [UInt16: Promise<ClassicDataChannel>] = [:]
     private var failure: HostError?
@@ -60,6 +65,19 @@ final class ClassicChannels {
     /// Completes a pending decision.
     func decide(_ cid: UInt16, _ decision: ClassicSignaling.Decision) { perform(machine.decide(cid, decision, at: loop.now)) }
 
+    // MARK: Credit-based channels
+
+    var channelCount: Int { machine.creditBased.endpoints.count }
+
+    func withChannels(_ body: (inout CreditBasedSignaling) -> [CreditBasedSignaling.Action]) { perform(machine.withCreditBased(body)) }
+
+    /// Completes a pending decision about credit-based channels.
+    func decideCreditBased(_ identifier: UInt8, _ decision: CreditBasedSignaling.Decision) {
+        withChannels { $0.decide(identifier, decision) }
+    }
+
+    // MARK: End
+
     func disconnect(_ cid: UInt16) { perform(machine.disconnect(cid, at: loop.now)) }
 
     func ended(_ error: HostError) {
@@ -69,9 +87,9 @@ final class ClassicChannels {
         _ = machine.linkEnded()
         fixed?.fail(error)
         for (_, promise) in opening.sorted(by: { $0.key < $1.key }) { promise.fail(error) }
-        for (_, channel) in channels.sorted(by: { $0.key < $1.key }) { channel.ended(error) }
+        for (_, channel) in dataChannels.sorted(by: { $0.key < $1.key }) { channel.ended(error) }
         opening.removeAll()
-        channels.removeAll()
+        dataChannels.removeAll()
     }
 
     // MARK: Actions
@@ -84,9 +102,12 @@ final class ClassicChannels {
                 if let decision = admits(cid, psm) { perform(machine.decide(cid, decision, at: loop.now)) }
             case .opened(let terms): opened(terms)
             case .fixedChannels(let mask): fixed?.fulfil(mask)
+            case .creditBased(.requested(let identifier, let spsm, let count)):
+                if let decision = admitsCreditBased(identifier, spsm, count) { decideCreditBased(identifier, decision) }
+            case .creditBased(let event): channels?.happened(event)
             case .closed(let cid, let end):
                 opening.removeValue(forKey: cid)?.fail(HostError.peer(.channel(end)))
-                channels.removeValue(forKey: cid)?.ended(.peer(.channel(end)))
+                dataChannels.removeValue(forKey: cid)?.ended(.peer(.channel(end)))
             }
         }
         watch()
@@ -94,9 +115,9 @@ final class ClassicChannels {
 
     /// Opens the channel, or applies new terms to a reconfigured one, which keeps its data.
     private func opened(_ terms: ChannelTerms) {
-        if let channel = channels[terms.localCID] { return channel.reconfigured(terms) }
+        if let channel = dataChannels[terms.localCID] { return channel.reconfigured(terms) }
         let channel = ClassicDataChannel(terms, on: multiplexer.channel(terms.localCID, to: terms.remoteCID), of: self, loop: loop)
-        channels[terms.localCID] = channel
+        dataChannels[terms.localCID] = channel
         if let promise = opening.removeValue(forKey: terms.localCID) { promise.fulfil(channel) } else { arrived(channel) }
     }
 

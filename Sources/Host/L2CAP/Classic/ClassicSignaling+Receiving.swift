@@ -17,8 +17,23 @@ extension ClassicSignaling {
         return actions
     }
 
-    private mutating func received(_ command: SignalingCommand, at now: Microseconds) -> [Action] {
+    /// True if a command is for the channels in credit-based mode.
+    private func isOfCreditBased(_ command: SignalingCommand) -> Bool {
         switch command.code {
+        case L2CAPSignaling.CreditBasedConnectionReq.opcode, L2CAPSignaling.CreditBasedConnectionRsp.opcode,
+            L2CAPSignaling.FlowControlCreditInd.opcode, L2CAPSignaling.CreditBasedReconfigureReq.opcode,
+            L2CAPSignaling.CreditBasedReconfigureRsp.opcode:
+            settings.features.contains(.enhancedCreditBased)
+        case L2CAPSignaling.DisconnectionReq.opcode:
+            command.read(L2CAPSignaling.DisconnectionReq.self).map { creditBased.index(of: $0.destinationCID) != nil } ?? false
+        case L2CAPSignaling.DisconnectionRsp.opcode, L2CAPSignaling.CommandRejectRsp.opcode: creditBased.awaits(command.identifier)
+        default: false
+        }
+    }
+
+    private mutating func received(_ command: SignalingCommand, at now: Microseconds) -> [Action] {
+        guard !isOfCreditBased(command) else { return withCreditBased { $0.received(command, at: now) ?? [] } }
+        return switch command.code {
         case L2CAPSignaling.CommandRejectRsp.opcode: rejected(command, at: now)
         case L2CAPSignaling.ConnectionReq.opcode: connectionRequested(command)
         case L2CAPSignaling.ConnectionRsp.opcode: connectionAnswered(command, at: now)
@@ -49,6 +64,7 @@ extension ClassicSignaling {
             if other.state == .awaitDecision(identifier: command.identifier), other.psm == request.psm { return [] }
             return refuse(.refusedSourceCIDAlreadyAllocated)
         }
+        guard !isTaken(request.sourceCID) else { return refuse(.refusedSourceCIDAlreadyAllocated) }
         // The least significant octet of a PSM is odd, the next one is even. Core Vol 3, Part A, 4.2.
         guard request.psm & 0x0101 == 1 else { return refuse(.refusedPSMNotSupported) }
         guard let cid = freeCID else { return refuse(.refusedNoResources) }
@@ -68,8 +84,7 @@ extension ClassicSignaling {
             channels[index].responseDeadline = now + settings.extendedResponseTimeOut
             return []
         case .successful:
-            let isTaken = channels.contains { $0.remoteCID == response.destinationCID }
-            guard CID.dynamic.contains(response.destinationCID), !isTaken else { return drop(index, .violated) }
+            guard CID.dynamic.contains(response.destinationCID), !isTaken(response.destinationCID) else { return drop(index, .violated) }
             channels[index].remoteCID = response.destinationCID
             channels[index].settle()
             channels[index].state = .configuration

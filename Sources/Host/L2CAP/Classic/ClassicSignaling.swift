@@ -14,6 +14,7 @@ struct ClassicSignaling {
         case closed(cid: UInt16, ChannelEnd)
         /// The peer's fixed channels, one bit each; 0 if the peer does not report them.
         case fixedChannels(UInt64)
+        case creditBased(CreditBasedSignaling.Action)
     }
 
     /// The answer to the peer's request for a channel.
@@ -25,7 +26,9 @@ struct ClassicSignaling {
     }
 
     struct Settings: Equatable {
-        var features: ExtendedFeatures = [.enhancedRetransmission, .streaming, .fcsOption, .fixedChannels, .extendedWindowSize]
+        var features: ExtendedFeatures = [
+            .enhancedRetransmission, .streaming, .fcsOption, .fixedChannels, .extendedWindowSize, .enhancedCreditBased,
+        ]
         /// One bit for each fixed channel: signalling and security manager. Core Vol 3, Part A, 4.13.
         var fixedChannels: UInt64 = 1 << 1 | 1 << 7
         /// The longest signalling PDU that this side accepts; at least 48. Core Vol 3, Part A, 4.
@@ -49,6 +52,8 @@ struct ClassicSignaling {
     let settings: Settings
     /// The channels in the order in which they were requested.
     var channels: [ClassicChannel] = []
+    /// Channels in enhanced credit-based flow control mode. Core Vol 3, Part A, 4.25 to 4.28.
+    private(set) var creditBased = CreditBasedSignaling(cids: CID.dynamic)
     var peerFeatures = PeerFeatures.unknown
     /// The outstanding request for the peer's fixed channels.
     var fixedChannelsRequest: (identifier: UInt8, deadline: Microseconds)?
@@ -61,6 +66,7 @@ struct ClassicSignaling {
         var deadlines = channels.compactMap(\.deadline)
         if case .awaitResponse(_, let deadline) = peerFeatures { deadlines.append(deadline) }
         if let fixedChannelsRequest { deadlines.append(fixedChannelsRequest.deadline) }
+        if let deadline = creditBased.deadline { deadlines.append(deadline) }
         return deadlines.min()
     }
 
@@ -112,12 +118,13 @@ struct ClassicSignaling {
         return propose(index, at: now)
     }
 
-    /// Ends all channels because the link has ended.
+    /// Ends all channels because the link has ended; the owner of the credit-based ones ends them itself.
     mutating func linkEnded(_ end: ChannelEnd = .timedOut) -> [Action] {
         let ended = channels.filter { $0.state != .awaitDisconnectionResponse }
         channels.removeAll()
         peerFeatures = .unknown
         fixedChannelsRequest = nil
+        creditBased = CreditBasedSignaling(cids: CID.dynamic)
         return ended.map { .closed(cid: $0.localCID, end) }
     }
 
@@ -127,6 +134,7 @@ struct ClassicSignaling {
         var actions: [Action] = []
         if case .awaitResponse(_, let deadline) = peerFeatures, deadline <= now { actions += learned([], at: now) }
         if let request = fixedChannelsRequest, request.deadline <= now { actions += learnedFixedChannels(0) }
+        actions += withCreditBased { $0.expire(at: now) }
         for cid in channels.filter({ $0.deadline.map { $0 <= now } ?? false }).map(\.localCID) {
             guard let index = index(of: cid) else { continue }
             switch channels[index].state {
@@ -145,7 +153,7 @@ struct ClassicSignaling {
 
     var freeCID: UInt16? {
         guard channels.count < settings.mostChannels else { return nil }
-        let used = Set(channels.map(\.localCID))
+        let used = Set(channels.map(\.localCID) + creditBased.endpoints.map(\.localCID))
         return CID.dynamic.first { !used.contains($0) }
     }
 
@@ -183,6 +191,20 @@ struct ClassicSignaling {
                 destinationCID: channels[index].remoteCID, sourceCID: channels[index].localCID)
             return [send(command, for: index, at: now), .closed(cid: channels[index].localCID, end)]
         }
+    }
+
+    /// True if the peer has a channel with this CID.
+    func isTaken(_ remoteCID: UInt16) -> Bool {
+        channels.contains { $0.remoteCID == remoteCID } || creditBased.endpoints.contains { $0.remoteCID == remoteCID }
+    }
+
+    /// Calls a function of the credit-based channels, which have the same identifiers and CIDs, and returns the resulting actions.
+    mutating func withCreditBased(_ body: (inout CreditBasedSignaling) -> [CreditBasedSignaling.Action]) -> [Action] {
+        creditBased.identifiers = identifiers
+        creditBased.others = (Set(channels.map(\.localCID)), Set(channels.map(\.remoteCID)))
+        let actions = body(&creditBased)
+        identifiers = creditBased.identifiers
+        return actions.map { if case .send(let pdu) = $0 { .send(pdu) } else { .creditBased($0) } }
     }
 
     // MARK: Configuration

@@ -32,7 +32,7 @@ public final class CreditBasedChannel {
     var onReconfigured: () -> Void = {}
 
     private let channel: L2CAPChannel
-    private let signaling: SignalingChannel
+    private let signaling: any CreditBasedLink
     private let loop: RunLoop
     private var flow: CreditBasedFlow
     private let inbox: SDUInbox
@@ -44,7 +44,7 @@ public final class CreditBasedChannel {
     private var owesRoom = false
     private var closing: Timer?
 
-    init(_ terms: CreditBasedTerms, on channel: L2CAPChannel, signaling: SignalingChannel, loop: RunLoop) {
+    init(_ terms: CreditBasedTerms, on channel: L2CAPChannel, signaling: any CreditBasedLink, loop: RunLoop) {
         spsm = terms.spsm
         (localCID, remoteCID) = (terms.localCID, terms.remoteCID)
         self.channel = channel
@@ -109,8 +109,7 @@ public final class CreditBasedChannel {
         } while position ?? 0 < sdu.byteCount && isOpen && channel.isWritable
         isPumping = false
         if isOpen, let position, position < sdu.byteCount { flow.keep(sdu, after: position) }
-        // Another owner was refused while the frames were handed down.
-        if owesRoom { loop.schedule(after: .zero) { [weak self] in self?.pump() } }
+        tellRoomLater()
         return .sent
     }
 
@@ -128,10 +127,16 @@ public final class CreditBasedChannel {
     func transmit(_ sdu: [UInt8]) {
         guard isOpen else { return }
         flow.send(sdu)
-        pump()
+        sendFrames()
+        tellRoomLater()
     }
 
-    private func pump() {
+    /// Reports room to an owner that was refused, but not from within the call of another one that sends.
+    private func tellRoomLater() {
+        if owesRoom { loop.schedule(after: .zero) { [weak self] in self?.pump() } }
+    }
+
+    private func sendFrames() {
         guard !isPumping else { return }
         isPumping = true
         while isOpen, flow.queuedSDUs > 0, channel.isWritable, let frame = flow.nextFrame() {
@@ -141,7 +146,12 @@ public final class CreditBasedChannel {
         guard isOpen, flow.queuedSDUs == 0 else { return }
         sent?.fulfil(())
         sent = nil
-        guard owesRoom, flow.credits > 0, channel.isWritable else { return }
+    }
+
+    private func pump() {
+        guard !isPumping else { return }
+        sendFrames()
+        guard owesRoom, isOpen, flow.queuedSDUs == 0, flow.credits > 0, channel.isWritable else { return }
         owesRoom = false
         writable.tell { $0() }
     }
@@ -258,5 +268,6 @@ extension CreditBasedChannel: SDUChannel {
     var mtu: Int? { min(flow.sendMTU, Int(flow.settings.mtu)) }
     var isWritable: Bool { isOpen && flow.queuedSDUs == 0 && channel.isWritable }
     var basic: L2CAPChannel? { nil }
+    func announceRoom() { owesRoom = true }
     func deliver(to handler: @escaping (RawSpan) -> Void) { onSDU = handler }
 }

@@ -1,6 +1,16 @@
 import Packets
 import Timing
 
+/// The signalling of a link, of either transport, as its credit-based channels use it.
+protocol CreditBasedLink: AnyObject {
+    /// The channels whose requests and events are reported; if nil, requests are refused as an unsupported service.
+    var channels: CreditBasedChannels? { get set }
+    /// The number of credit-based channels, with those that await a response.
+    var channelCount: Int { get }
+    /// Calls a function of the credit-based channels and performs the resulting actions.
+    func withChannels(_ body: (inout CreditBasedSignaling) -> [CreditBasedSignaling.Action])
+}
+
 /// The credit-based channels of a connection. Core Vol 3, Part A, 10.
 final class CreditBasedChannels {
     /// The handler of a channel that the peer has opened.
@@ -11,7 +21,7 @@ final class CreditBasedChannels {
         .refuse(.refusedSPSMNotSupported)
     }
     var arrived: Arrival = { _ in }
-    private let signaling: SignalingChannel
+    private let signaling: any CreditBasedLink
     private let multiplexer: L2CAPMultiplexer
     private let loop: RunLoop
     private var channels: [UInt16: CreditBasedChannel] = [:]
@@ -24,7 +34,7 @@ final class CreditBasedChannels {
     /// The number of channels that the signalling knows, with those that await the end.
     var endpoints: Int { signaling.channelCount }
 
-    init(_ signaling: SignalingChannel, _ multiplexer: L2CAPMultiplexer, loop: RunLoop) {
+    init(_ signaling: any CreditBasedLink, _ multiplexer: L2CAPMultiplexer, loop: RunLoop) {
         self.signaling = signaling
         self.multiplexer = multiplexer
         self.loop = loop

@@ -57,8 +57,7 @@ extension CreditBasedSignaling {
         }
         for source in sources {
             let refusal: CreditBasedConnectionResult? =
-                !CID.leDynamic.contains(source)
-                ? .refusedInvalidSourceCID : endpoints.contains { $0.remoteCID == source } ? .refusedSourceCIDAlreadyAllocated : nil
+                !cids.contains(source) ? .refusedInvalidSourceCID : isTaken(source) ? .refusedSourceCIDAlreadyAllocated : nil
             guard refusal == nil, let cid = freeCIDs(1).first else {
                 if request.result == .successful { request.result = refusal ?? .refusedNoResources }
                 request.channels.append(nil)
@@ -67,7 +66,7 @@ extension CreditBasedSignaling {
             request.channels.append(cid)
             endpoints.append(
                 Endpoint(
-                    localCID: cid, remoteCID: source, spsm: spsm, state: .awaitDecision(identifier: request.identifier),
+                    localCID: cid, remoteCID: source, spsm: spsm, kind: request.kind, state: .awaitDecision(identifier: request.identifier),
                     settings: CreditBasedChannelSettings()))
         }
         let count = request.channels.count { $0 != nil }
@@ -120,7 +119,7 @@ extension CreditBasedSignaling {
     ) -> [Action] {
         // A CID that another channel has ends that channel, too. Core Vol 3, Part A, 4.26.
         let before = endpoints.first { $0.remoteCID == destination && destination != 0 }
-        guard CID.leDynamic.contains(destination), before == nil, kind.isLegal(mtu: mtu, mps: mps) else {
+        guard cids.contains(destination), before == nil, !others.remote.contains(destination), kind.isLegal(mtu: mtu, mps: mps) else {
             let ended = [endpoints.remove(at: index)] + [before].compactMap(\.self)
             endpoints.removeAll { $0.localCID == before?.localCID }
             return ended.filter { $0.state != .awaitDisconnectionResponse }.map {
@@ -176,7 +175,9 @@ extension CreditBasedSignaling {
 
     private mutating func reconfigurationRequested(_ command: SignalingCommand) -> [Action] {
         guard let request = command.read(L2CAPSignaling.CreditBasedReconfigureReq.self) else { return reject(command) }
-        let indices = request.destinationCID.compactMap { cid in endpoints.firstIndex { $0.remoteCID == cid && $0.state == .open } }
+        let indices = request.destinationCID.compactMap { cid in
+            endpoints.firstIndex { $0.remoteCID == cid && $0.state == .open && $0.kind == .enhanced }
+        }
         let result = judge(request, indices)
         let reply = Action.send(L2CAPSignaling.CreditBasedReconfigureRsp(result: result).bytes(identifier: command.identifier))
         guard result == .successful else { return [reply] }

@@ -38,6 +38,7 @@ struct CreditBasedSignaling {
         /// 0 while it is unknown.
         var remoteCID: UInt16
         let spsm: UInt16
+        let kind: CreditBasedKind
         var state: State
         var settings: CreditBasedChannelSettings
         /// The largest SDU and K-frame payload that the peer accepts.
@@ -62,14 +63,22 @@ struct CreditBasedSignaling {
     }
 
     static let mostAtOnce = 5
+    /// As many as an LE link has CIDs.
+    static let mostChannels = CID.leDynamic.count
     /// RTX and ERTX. Core Vol 3, Part A, 6.2.
     static let responseTimeOut = Microseconds.seconds(30)
     static let extendedResponseTimeOut = Microseconds.seconds(120)
 
+    /// CIDs of the link: up to 0x007F on LE. Core Vol 3, Part A, 2.1.
+    let cids: ClosedRange<UInt16>
+    /// CIDs of this side and of the peer in other modes, on BR/EDR.
+    var others: (local: Set<UInt16>, remote: Set<UInt16>) = ([], [])
     var endpoints: [Endpoint] = []
     var requests: [Request] = []
     var reconfiguration: (identifier: UInt8, deadline: Microseconds)?
     var identifiers = SignalingIdentifiers()
+
+    init(cids: ClosedRange<UInt16> = CID.leDynamic) { self.cids = cids }
 
     /// The time at which to call `expire`.
     var deadline: Microseconds? { (endpoints.map(\.deadline) + [reconfiguration?.deadline]).compactMap(\.self).min() }
@@ -88,7 +97,7 @@ struct CreditBasedSignaling {
         for cid in cids {
             endpoints.append(
                 Endpoint(
-                    localCID: cid, remoteCID: 0, spsm: spsm, state: .awaitConnectionResponse(kind), settings: settings,
+                    localCID: cid, remoteCID: 0, spsm: spsm, kind: kind, state: .awaitConnectionResponse(kind), settings: settings,
                     request: identifier, deadline: now + Self.responseTimeOut))
         }
         let command: any L2CAPSignalingPDU =
@@ -205,13 +214,22 @@ struct CreditBasedSignaling {
 
     // MARK: Channels
 
+    /// True if a request with this identifier awaits its response.
+    func awaits(_ identifier: UInt8) -> Bool {
+        reconfiguration?.identifier == identifier || endpoints.contains { $0.request == identifier }
+    }
+
     func index(of cid: UInt16) -> Int? { endpoints.firstIndex { $0.localCID == cid } }
 
     /// Returns the requested number of free CIDs, or fewer if there are not enough.
     func freeCIDs(_ count: Int) -> [UInt16] {
-        let used = Set(endpoints.map(\.localCID))
-        return Array(CID.leDynamic.lazy.filter { !used.contains($0) }.prefix(max(0, count)))
+        let used = others.local.union(endpoints.map(\.localCID))
+        let room = min(count, Self.mostChannels - endpoints.count)
+        return Array(cids.lazy.filter { !used.contains($0) }.prefix(max(0, room)))
     }
+
+    /// True if the peer has a channel with this CID.
+    func isTaken(_ remoteCID: UInt16) -> Bool { others.remote.contains(remoteCID) || endpoints.contains { $0.remoteCID == remoteCID } }
 }
 
 extension CreditBasedSignaling.Endpoint {

@@ -19,27 +19,68 @@ extension Host {
         _ spsm: UInt16, _ settings: CreditBasedChannelSettings = CreditBasedChannelSettings(),
         openedOn opened: @escaping (CreditBasedChannel, Connection) -> Void
     ) {
-        context.services[spsm] = ChannelService(settings: settings, opened: opened)
+        listen(spsm, settings, over: .le) { channel, link in
+            if case .le(let connection) = link { opened(channel, connection) }
+        }
+    }
+
+    /// Accepts credit-based channels to a service over a transport. Over BR/EDR they are in enhanced credit-based flow control mode, and the
+    /// link is always encrypted. Core Vol 3, Part A, 4.25; Part C, 5.2.2.
+    ///
+    /// - Parameter admits: decides about a number of channels that a peer with the necessary security requests; by default all are accepted.
+    public func listen(
+        _ spsm: UInt16, _ settings: CreditBasedChannelSettings = CreditBasedChannelSettings(), over transport: PeerTransport,
+        admits: @escaping (PeerLink, _ count: Int) -> ChannelAdmission = { .accept(first: $1) },
+        openedBy opened: @escaping (CreditBasedChannel, PeerLink) -> Void
+    ) {
+        let service = ChannelService(settings: settings, admits: admits, opened: opened)
+        switch transport {
+        case .le: context.services[spsm] = service
+        case .brEDR: context.classicCreditServices[spsm] = service
+        }
     }
 
     /// Refuses new channels to a service; open channels remain.
-    public func stopListening(_ spsm: UInt16) { context.services[spsm] = nil }
+    public func stopListening(_ spsm: UInt16) {
+        context.services[spsm] = nil
+        context.classicCreditServices[spsm] = nil
+    }
+}
+
+/// A service's answer to a request for channels that has the necessary security. Core Vol 3, Part A, 4.23 and 4.26.
+public enum ChannelAdmission: Sendable, Hashable {
+    /// Accepts the first channels of the request, and refuses the others for want of resources.
+    case accept(first: Int)
+    /// The peer is not authorized. Core Vol 3, Part C, 10.5.
+    case notAuthorized
 }
 
 /// A service that accepts credit-based channels.
 struct ChannelService {
     var settings: CreditBasedChannelSettings
-    var opened: (CreditBasedChannel, Connection) -> Void
+    var admits: (PeerLink, _ count: Int) -> ChannelAdmission
+    var opened: (CreditBasedChannel, PeerLink) -> Void
 
-    /// Returns the answer to a request on a link with this security. Core Vol 3, Part A, 4.23; Vol 3, Part C, 10.3.1.
+    /// Returns the answer to a request on a link with this security. Core Vol 3, Part A, 4.23 and 4.26; Part C, 10.3.1 and 10.5.
     ///
     /// - Parameter hasKey: true if the link can be encrypted without pairing.
-    func decision(security: LinkSecurity, keySize: Int, hasKey: Bool) -> CreditBasedSignaling.Decision {
-        if security < settings.minimumSecurity {
-            return .refuse(security == .none && hasKey ? .refusedInsufficientEncryption : .refusedInsufficientAuthentication)
+    func decision(on link: PeerLink, security: LinkSecurity, keySize: Int, hasKey: Bool, count: Int) -> CreditBasedSignaling.Decision {
+        if let refusal = settings.refusal(security: security, keySize: keySize, hasKey: hasKey) { return .refuse(refusal) }
+        switch admits(link, count) {
+        case .notAuthorized: return .refuse(.refusedInsufficientAuthorization)
+        case .accept(let first) where first >= count: return .accept(settings)
+        case .accept(let first): return first > 0 ? .acceptFirst(first, settings) : .refuse(.refusedNoResources)
         }
-        if security > .none, keySize < settings.minimumKeySize { return .refuse(.refusedEncryptionKeySizeTooShort) }
-        return .accept(settings)
+    }
+}
+
+extension CreditBasedChannelSettings {
+    /// The reason for refusing a channel on a link with this security; nil if there is none. Core Vol 3, Part C, 10.3.1.
+    func refusal(security: LinkSecurity, keySize: Int, hasKey: Bool) -> CreditBasedConnectionResult? {
+        if security < minimumSecurity {
+            return security == .none && hasKey ? .refusedInsufficientEncryption : .refusedInsufficientAuthentication
+        }
+        return security > .none && keySize < minimumKeySize ? .refusedEncryptionKeySizeTooShort : nil
     }
 }
 
@@ -78,12 +119,12 @@ extension Connection {
                 return spsm == PSM.eatt ? enhanced.decide(kind, count: count) : .refuse(.refusedSPSMNotSupported)
             }
             service.settings = context.quirks.channels.applied(to: service.settings)
-            let hasKey = context.keys[peer] != nil
-            return service.decision(security: security, keySize: encryptionKeySize, hasKey: hasKey)
+            return service.decision(
+                on: .le(self), security: security, keySize: encryptionKeySize, hasKey: context.keys[peer] != nil, count: count)
         }
         channels.arrived = { [unowned self] channel in
             if let service = context.services[channel.spsm] {
-                service.opened(channel, self)
+                service.opened(channel, .le(self))
             } else if channel.spsm == PSM.eatt {
                 enhanced.adopt(channel)
             }
