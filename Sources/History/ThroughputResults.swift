@@ -18,11 +18,12 @@ public struct ThroughputResults: Sendable, Decodable {
         public var failure: String?
         /// Goodput of each repetition; nil if the row was measured once.
         public var repetitions: Repetitions?
-        /// For `ping`.
+        /// For `ping` and `request`.
         public var roundTrips: RoundTrips?
-        /// For L2CAP channels on LE.
+        /// For L2CAP channels on LE, and Enhanced ATT bearers.
         public var mps: Int?
         public var channels: Int?
+        public var bearers: Int?
         /// For concurrent flows: the link number and the number of links; no link number for the sum.
         public var link: Int?
         public var links: Int?
@@ -42,7 +43,7 @@ public struct ThroughputResults: Sendable, Decodable {
         }
 
         private enum CodingKeys: String, CodingKey {
-            case over, direction, phy, mtu, limit, explanation, failure, repetitions, link, links, window, mps, channels
+            case over, direction, phy, mtu, limit, explanation, failure, repetitions, link, links, window, mps, channels, bearers
             case machineDelay = "machine_delay_ms"
             case isBothWays = "both_ways"
             case dataLength = "data_length"
@@ -86,8 +87,9 @@ extension ThroughputResults.Row {
         let time = interval.map { " \(Self.short($0)) ms" } ?? ""
         let ways = (isEncrypted == true ? " encrypted" : "") + (isBothWays == true ? " both ways" : "")
         let frames = mps.map { " mps \($0)" + (channels.map { $0 > 1 ? " x \($0)" : "" } ?? "") } ?? ""
+        let width = bearers.map { " bearers \($0)" } ?? ""
         let place = links.map { links in link.map { " link \($0)/\(links)" } ?? " sum of \(links)" } ?? ""
-        return "\(over) \(direction) \(phy) \(dataLength)/\(mtu)\(frames)\(time)\(ways)\(place)"
+        return "\(over) \(direction) \(phy) \(dataLength)/\(mtu)\(frames)\(width)\(time)\(ways)\(place)"
     }
 
     /// The percentage of the measurement in which the machine did not serve the bench.

@@ -7,6 +7,7 @@ Rules of the model (Core Vol 6, Part A 2 and 3; Part B 2.1, 2.2, 4.5.1, 4.5.6 an
 * One side sends notifications (or write commands) without end; the other answers every packet with an empty one.
 * Or it sends SDUs of an L2CAP channel (Part A of Vol 3, 3.4.3): two octets of length and the SDU are cut into K-frames of at most MPS
   octets. Several channels take turns K-frame by K-frame and begin together. Credits are never short and take no air.
+* Or it sends write requests on Enhanced ATT bearers, which the other answers (`pack_requests`).
 * An ATT packet or K-frame is cut into link layer fragments of the effective number of octets, also bounded by the effective time.
 * An exchange is data, T_IFS, empty packet, T_IFS. Exchanges follow one another from the anchor point on; the first always
   happens, a further one starts only if it ends by the next anchor point.
@@ -28,6 +29,7 @@ MTUS = (23, 247)
 T_IFS_US = 150
 L2CAP_HEADER = 4
 ATT_HEADER = 3
+ATT_RESPONSE = 1
 SDU_LENGTH = 2
 MIC = 4
 DEFAULT_OCTETS = 27
@@ -176,6 +178,55 @@ def pack_channels(phy, data_length, mps, sdu, interval_ms, channels=1, encrypted
         round(delivered * channels / cycle, 6), round(exchanges / cycle, 6),
         round(float(Fraction(delivered * bits * 1000, cycle * interval_us)), 3), round(float(Fraction(bits * 1000, sum(exchange_us))), 3), cycle,
     )
+
+
+def pack_requests(phy, data_length, mps, mtu, interval_ms, bearers, encrypted=True):
+    """Round trips of write requests of full length on Enhanced ATT bearers, and their goodput: (per event, kbit/s).
+
+    Each bearer has one request on its way (Vol 3, Part F, 3.3.2): the next follows the response. Hosts answer at once, but no host answers
+    within T_IFS: the packet that follows a received one, and its MD bit, were settled before. An event ends when the last packets of both
+    sides had MD = 0 (Part B, 4.5.6), or when no exchange fits any more.
+    """
+    mic = MIC if encrypted else 0
+    interval_us = round(interval_ms * 1000)
+    time_us = effective_time_us(phy, interval_us, LARGEST_TIME_US[phy])
+    octets = min(data_length, longest_payload(phy, time_us, mic))
+    frames = k_frames(mtu, mps)
+    assert len(frames) == 1, "with several K-frames the order of the bearers' frames is unknown"
+    train = [(n, False) for n in fragments(frames[0], octets)]
+    train[-1] = (train[-1][0], True)
+    answer = L2CAP_HEADER + SDU_LENGTH + ATT_RESPONSE
+
+    requests, answers = train * bearers, 0
+    seen, totals = {}, [0]
+    while (state := (tuple(requests), answers)) not in seen:
+        seen[state] = len(totals) - 1
+        clock = trips = 0
+        late = []
+        while True:
+            request = requests[0] if requests else (0, False)
+            reply = answer if answers else 0
+            exchange_us = air_time_us(phy, request[0], mic if request[0] else 0) + air_time_us(phy, reply, mic if reply else 0) + 2 * T_IFS_US
+            if clock and clock + exchange_us > interval_us:
+                break
+            clock += exchange_us
+            requests = requests[1:]
+            more = bool(requests)
+            # What the response before has caused comes after the packet that followed it.
+            requests, late = requests + late, []
+            answers -= 1 if reply else 0
+            more = more or answers > 0
+            answers += request[1]
+            if reply:
+                trips += 1
+                late = train
+            if not more:
+                break
+        requests += late
+        totals.append(totals[-1] + trips)
+    events = len(totals) - 1 - seen[state]
+    rate = Fraction(totals[-1] - totals[seen[state]], events)
+    return float(rate), float(rate * (mtu - ATT_HEADER) * 8000 / interval_us)
 
 
 def table(phys=PHYS, data_lengths=DATA_LENGTHS, mtus=MTUS, intervals_ms=INTERVALS_MS, encrypted=False):

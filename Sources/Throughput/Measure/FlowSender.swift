@@ -32,13 +32,36 @@ final class FlowSender: FlowSource {
     /// Reason why the flow ended by itself.
     private(set) var failure: SendResult?
 
-    /// - Parameter count: nil to send until `stop`.
-    init(_ link: Connection, length: Int, count: UInt32? = nil, output: @escaping Output) {
+    /// - Parameters:
+    ///   - count: nil to send until `stop`.
+    ///   - writable: reports room after `full`; nil for that of the fixed channel.
+    init(
+        _ link: Connection, length: Int, count: UInt32? = nil, writable: Listeners<() -> Void>? = nil, output: @escaping Output
+    ) {
         self.link = link
-        (channel, writable) = (nil, link.writable)
+        (channel, self.writable) = (nil, writable ?? link.writable)
         self.length = max(FlowPacket.shortest, length)
         self.output = output
         remaining = count
+    }
+
+    /// A flow on Enhanced ATT bearers, which take its packets in turn.
+    convenience init(
+        _ link: Connection, over bearers: [EnhancedBearer], length: Int, count: UInt32? = nil,
+        output: @escaping (EnhancedBearer, RawSpan) -> SendResult
+    ) {
+        let room = Listeners<() -> Void>()
+        for bearer in bearers { bearer.writable.add { room.tell { $0() } } }
+        var turn = 0
+        self.init(link, length: length, count: count, writable: room) { packet in
+            for _ in bearers {
+                let bearer = bearers[turn]
+                turn = (turn + 1) % bearers.count
+                let result = output(bearer, packet)
+                guard result == .full else { return result }
+            }
+            return .full
+        }
     }
 
     /// A flow of SDUs on a channel.

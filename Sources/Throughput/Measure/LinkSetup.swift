@@ -13,6 +13,8 @@ struct LinkSetup {
     /// The tester's ends of the L2CAP channels, and the receiver of their SDUs.
     let channels: [CreditBasedChannel]
     let channelReceiver: FlowReceiver
+    /// The client's ends of the Enhanced ATT bearers of the flow.
+    let bearers: [EnhancedBearer]
     let parameters: LinkParameters
     /// Link parameters of the flow in the opposite direction, if there is one.
     private let turnedParameters: LinkParameters?
@@ -37,8 +39,10 @@ struct LinkSetup {
                 client = try await ThroughputClient(discoveringOn: clientLink)
             }
             (channels, channelReceiver) = try await Self.openChannels(bench, tester, request)
-            parameters = await Self.parameters(bench, tester, subject, request, channels.first)
-            turnedParameters = request.isBothWays ? await Self.parameters(bench, tester, subject, request.turned, channels.first) : nil
+            bearers = try await Self.openBearers(bench, clientLink, request)
+            let load = { [channels, bearers] in Self.load(bench, $0, channels.first, bearers.first) }
+            parameters = Self.parameters(tester, subject, request, load(request))
+            turnedParameters = request.isBothWays ? Self.parameters(tester, subject, request.turned, load(request.turned)) : nil
         } catch {
             await bench.loop.cleanUp(within: Host.procedureTimeOut) { [tester] in try await tester.disconnect() }
             throw error
@@ -46,7 +50,7 @@ struct LinkSetup {
     }
 
     /// Link layer payloads sent in the opposite direction instead of empty packets.
-    var replies: [Int] { turnedParameters.map { $0.fragments(valueOctets: $0.valueOctets) } ?? [] }
+    var replies: [Int] { turnedParameters.map { $0.fragments(valueOctets: $0.valueOctets) } ?? responses }
 
     /// The same link for the flow in the opposite direction; nil if there is none.
     var turned: LinkSetup? {
@@ -56,7 +60,7 @@ struct LinkSetup {
 
     private init(_ setup: LinkSetup, _ request: ThroughputRow.Request, _ parameters: LinkParameters) {
         (tester, subject, client) = (setup.tester, setup.subject, setup.client)
-        (channels, channelReceiver) = (setup.channels, setup.channelReceiver)
+        (channels, channelReceiver, bearers) = (setup.channels, setup.channelReceiver, setup.bearers)
         (self.request, self.parameters, turnedParameters) = (request, parameters, setup.parameters)
     }
 
@@ -157,9 +161,8 @@ struct LinkSetup {
     }
 
     private static func parameters(
-        _ bench: ThroughputBench, _ tester: Connection, _ subject: Connection?, _ request: ThroughputRow.Request,
-        _ channel: CreditBasedChannel?
-    ) async -> LinkParameters {
+        _ tester: Connection, _ subject: Connection?, _ request: ThroughputRow.Request, _ load: ChannelLoad?
+    ) -> LinkParameters {
         let isFromSubject = isFromSubject(request)
         let sender = isFromSubject ? subject : tester
         let length = tester.dataLength
@@ -180,24 +183,67 @@ struct LinkSetup {
         link.isFromCentral = !isFromSubject
         link.isEncrypted = tester.security != .none
         if let sender { link.aclLength = sender.host.controller.leDataLength }
-        if let channel, let wanted = request.channel {
-            // The receiver of the data sets the limits.
-            link.channels = ChannelLoad(
-                count: wanted.count, sdu: isFromSubject ? request.mtu : min(request.mtu, channel.peerMTU),
-                mps: isFromSubject ? wanted.mps : channel.peerMPS)
-            link.channels?.isInStep = bench.subject != nil && wanted.credits == ChannelRequest.mostCredits
-        }
+        if load?.header ?? 0 > 0, let load { link.mtu = load.sdu }
+        link.channels = load
         return link
     }
 }
 
+// MARK: Channels
+
 extension LinkSetup {
+    /// The SDUs on a row's channels or Enhanced ATT bearers. The receiver of the data sets the limits.
+    fileprivate static func load(
+        _ bench: ThroughputBench, _ request: ThroughputRow.Request, _ channel: CreditBasedChannel?, _ bearer: EnhancedBearer?
+    ) -> ChannelLoad? {
+        guard let wanted = request.channel else { return nil }
+        let isFromSubject = isFromSubject(request)
+        if let bearer {
+            var load = ChannelLoad(
+                count: wanted.count, sdu: bearer.mtu, mps: isFromSubject ? wanted.mps : bearer.peerMPS, header: LinkParameters.attHeader)
+            load.isInStep = false
+            return load
+        }
+        guard let channel else { return nil }
+        var load = ChannelLoad(
+            count: wanted.count, sdu: isFromSubject ? request.mtu : min(request.mtu, channel.peerMTU),
+            mps: isFromSubject ? wanted.mps : channel.peerMPS)
+        load.isInStep = bench.subject != nil && wanted.credits == ChannelRequest.mostCredits
+        return load
+    }
+
+    /// Link layer payloads of the responses on Enhanced ATT bearers, each in the exchange of a request's first packet.
+    private var responses: [Int] {
+        guard request.over == .request, let channels = parameters.channels else { return [] }
+        let packets = parameters.fragments(valueOctets: parameters.valueOctets).count / channels.count
+        return [LinkParameters.l2capHeader + ChannelLoad.lengthOctets + 1] + [Int](repeating: 0, count: packets - 1)
+    }
+
+    /// Opens the Enhanced ATT bearers of a row to the server, which has the row's settings if it runs in this process.
+    fileprivate static func openBearers(
+        _ bench: ThroughputBench, _ client: Connection, _ request: ThroughputRow.Request
+    ) async throws -> [EnhancedBearer] {
+        guard let count = request.bearers, let wanted = request.channel else { return [] }
+        var settings = EnhancedBearerSettings()
+        settings.channel = CreditBasedChannelSettings(
+            mtu: UInt16(clamping: request.mtu), mps: UInt16(clamping: wanted.mps), initialCredits: UInt16(clamping: wanted.credits))
+        (isServedBySubject(request) ? bench.subjectServer : bench.testerServer)?.offer(settings)
+        let bearers = try await client.enableEnhancedBearers(count, settings)
+        guard bearers.count == count else {
+            throw MeasurementFailure(
+                bearers.isEmpty
+                    ? "the server has no Enhanced ATT bearers (Server Supported Features)"
+                    : "the server accepts \(bearers.count) of \(count) Enhanced ATT bearers")
+        }
+        return bearers
+    }
+
     /// Opens the channels of a row to the subject, whose service has the row's settings if it runs in this process.
     fileprivate static func openChannels(
         _ bench: ThroughputBench, _ tester: Connection, _ request: ThroughputRow.Request
     ) async throws -> ([CreditBasedChannel], FlowReceiver) {
         let (receiver, loop) = (FlowReceiver(), bench.loop)
-        guard let wanted = request.channel else { return ([], receiver) }
+        guard request.over == .channel, let wanted = request.channel else { return ([], receiver) }
         let settings = CreditBasedChannelSettings(
             mtu: UInt16(clamping: max(ChannelRequest.leastMPS, request.mtu)), mps: UInt16(clamping: wanted.mps),
             initialCredits: UInt16(clamping: wanted.credits))

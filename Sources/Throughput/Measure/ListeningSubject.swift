@@ -21,7 +21,7 @@ public final class ListeningSubject {
             try simulation.addController(settings.subject, on: transport)
         }
         bench = ThroughputBench(
-            loop: loop, tester: try .simulated("tester", settings.tester, in: simulation, seed: settings.seed, capture: capture, on: loop),
+            loop: loop, tester: try .simulated("tester", settings.tester, in: simulation, settings, capture: capture, on: loop),
             subject: nil)
     }
 

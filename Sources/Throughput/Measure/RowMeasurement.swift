@@ -63,10 +63,10 @@ struct RowMeasurement {
         guard setup.tester.isConnected else { throw MeasurementFailure("the link was lost") }
         let explanation = Explanation(
             goodput: row.goodput, link: setup.parameters, ceiling: ceiling, limited: limited, counters: row.counters, supply: row.supply,
-            isAcknowledged: [.request, .ping].contains(setup.request.over), replies: setup.replies)
+            acknowledged: [.request, .ping].contains(setup.request.over) ? max(1, setup.bearers.count) : 0, replies: setup.replies)
         row.missing = explanation.missing
         row.limit = explanation.limit
-        if !row.tally.isClean { row.failure = Self.complaint(row.tally) }
+        if !row.isWhole { row.failure = Self.complaint(row.tally) }
     }
 
     static func complaint(_ tally: FlowTally) -> String {
@@ -103,7 +103,7 @@ struct RowMeasurement {
     }
 
     private func commands(_ row: inout ThroughputRow, _ span: Microseconds) async throws {
-        try await send(&row, span, setup.client.writer(length: valueOctets))
+        try await send(&row, span, setup.client.writer(length: valueOctets, over: setup.bearers))
     }
 
     /// Sends from this side until the count is over.
@@ -118,23 +118,35 @@ struct RowMeasurement {
         }
         row.supply = sender.supply
         sender.stop()
-        try await settle { setup.channels.allSatisfy { $0.queuedSDUs == 0 || !$0.isOpen } }
+        try await settle {
+            setup.channels.allSatisfy { $0.queuedSDUs == 0 || !$0.isOpen } && setup.bearers.allSatisfy { $0.isIdle || !$0.isOpen }
+        }
         try await drained(setup.client.link)
         try await verify(sent: sender.sent)
     }
 
+    /// Write Requests, one at a time on the fixed channel or on each Enhanced ATT bearer.
     private func requests(_ row: inout ThroughputRow, _ span: Microseconds) async throws {
         try await setup.client.command(.reset)
-        var sent: UInt32 = 0
-        let begin = bench.loop.now + settling
+        let (loop, sink, length) = (bench.loop, setup.client.sink, valueOctets)
+        let begin = loop.now + settling
         let end = begin + span
         receiver.count(after: begin, until: end)
-        while bench.loop.now <= end {
-            try await setup.client.link.gatt.write(setup.client.sink, FlowPacket.make(sequence: sent, count: valueOctets))
-            sent += 1
+        let clients = setup.bearers.isEmpty ? [setup.client.link.gatt] : setup.bearers.map(\.gatt)
+        let flow = RequestFlow()
+        let running = clients.map { client in
+            loop.start {
+                while loop.now <= end {
+                    let asked = loop.now
+                    try await client.write(sink, FlowPacket.make(sequence: flow.next(), count: length))
+                    if asked > begin, loop.now <= end { flow.times.record(loop.now - asked) }
+                }
+            }
         }
+        for activity in running { try await activity.value() }
         take(&row, begin, end)
-        try await verify(sent: sent)
+        row.roundTrips = flow.times.figures
+        try await verify(sent: flow.sent)
     }
 
     private func roundTrips(_ row: inout ThroughputRow, _ span: Microseconds) async throws {
@@ -199,10 +211,21 @@ struct RowMeasurement {
         row.octets = row.packets * valueOctets
     }
 
+    /// Sequence numbers and round trips of all requests of a row.
+    private final class RequestFlow {
+        private(set) var sent: UInt32 = 0
+        var times = RoundTripRecorder()
+
+        func next() -> UInt32 {
+            defer { sent += 1 }
+            return sent
+        }
+    }
+
     private func completed(_ sender: any FlowSource) -> Int {
         let link = setup.client.link
         let acl = max(27, setup.parameters.aclLength ?? 27)
-        let pdus = setup.parameters.channels.map { $0.payloads(ofSDU: valueOctets).map { $0 + 4 } } ?? [valueOctets + 7]
+        let pdus = setup.parameters.channels.map { $0.payloads(ofValue: valueOctets).map { $0 + 4 } } ?? [valueOctets + 7]
         let perPacket = pdus.reduce(0) { $0 + ($1 + acl - 1) / acl }
         return Int(sender.sent) - (link.queuedFragments + link.fragmentsInController + perPacket - 1) / perPacket
     }
@@ -235,7 +258,8 @@ struct RowMeasurement {
     private func verify(sent: UInt32) async throws {
         let counters = try await setup.client.readCounters()
         guard isForeignServer else { return receiver.close(sent: sent) }
-        guard counters.received == sent, counters.lost == 0, counters.duplicated == 0, counters.reordered == 0, counters.corrupted == 0
+        guard counters.received == sent, counters.lost == 0, counters.duplicated == 0, counters.corrupted == 0,
+            counters.reordered == 0 || setup.bearers.count > 1
         else {
             throw MeasurementFailure(
                 "of \(sent) packets the subject received \(counters.received): lost \(counters.lost), duplicated \(counters.duplicated), "

@@ -127,14 +127,15 @@ public final class ThroughputBench {
 extension ThroughputBench.End {
     /// A host on a simulated controller whose counters can be read.
     static func simulated(
-        _ name: String, _ configuration: ControllerConfiguration, in simulation: Simulation, seed: UInt64, capture: CaptureLog?,
-        on loop: RunLoop
+        _ name: String, _ configuration: ControllerConfiguration, in simulation: Simulation, _ settings: VirtualPair.Settings,
+        capture: CaptureLog?, on loop: RunLoop
     ) throws -> Self {
         let (identifier, pipe) = try simulation.addController(configuration)
         let transport = try pipe.captured(into: capture, as: name, on: loop)
         // With the same seed, two hosts would have the same keys in virtual time and reject each other's.
-        var random = RandomSource(seed: seed, label: name)
-        let host = Host(loop: loop, transport: transport, database: GATTDatabase(deviceName: name), seed: random.next())
+        var random = RandomSource(seed: settings.seed, label: name)
+        let database = GATTDatabase(deviceName: name, hasEnhancedBearers: settings.hasEnhancedBearers)
+        let host = Host(loop: loop, transport: transport, database: database, seed: random.next())
         return Self(host: host) { handle in simulation.statistics(of: handle, on: identifier).map(LinkCounters.init) }
     }
 }

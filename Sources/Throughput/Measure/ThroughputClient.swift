@@ -57,9 +57,12 @@ struct ThroughputClient {
         return counters
     }
 
-    /// A flow of write commands.
-    func writer(length: Int) -> FlowSender {
+    /// A flow of write commands, on the fixed channel or on Enhanced ATT bearers.
+    func writer(length: Int, over bearers: [EnhancedBearer] = []) -> FlowSender {
         let (link, sink) = (link, sink)
+        guard bearers.isEmpty else {
+            return FlowSender(link, over: bearers, length: length) { $0.gatt.tryWriteCommand(sink, $1) }
+        }
         return FlowSender(link, length: length) { link.gatt.tryWriteCommand(sink, $0) }
     }
 }

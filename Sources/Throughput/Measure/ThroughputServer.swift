@@ -45,6 +45,9 @@ final class ThroughputServer {
         host.listen(ThroughputService.spsm, settings, openedOn: { [unowned self] in opened($0, on: $1) })
     }
 
+    /// Accepts Enhanced ATT bearers with these settings from now on.
+    func offer(_ settings: EnhancedBearerSettings) { host.offerEnhancedBearers(settings) }
+
     private func opened(_ channel: CreditBasedChannel, on link: Connection) {
         let (flow, sink, loop) = (channels.count, channelSink, loop)
         channels.append(channel)
@@ -73,7 +76,7 @@ final class ThroughputServer {
             switch try ThroughputService.Command(octets: octets) {
             case .start(let length, let count):
                 guard let link, link.configuration(of: source) & 1 != 0 else { throw .notSubscribed }
-                start(on: link, length: length == 0 ? link.mtu - 3 : Int(length), count: count == 0 ? nil : count)
+                start(on: link, length: length == 0 ? .max : Int(length), count: count == 0 ? nil : count)
             case .startChannels(let length, let count):
                 guard let channelLink, channels.contains(where: \.isOpen) else { throw .noChannel }
                 channelSender?.stop()
@@ -97,8 +100,17 @@ final class ThroughputServer {
     private func start(on link: Connection, length: Int, count: UInt32?) {
         sender?.stop()
         let source = source
-        let sender = FlowSender(link, length: min(length, link.mtu - 3), count: count) { [unowned link] in link.tryNotify(source, $0) }
+        let sender = Self.notifier(on: link, source, length: length, count: count)
         self.sender = sender
         sender.start()
+    }
+
+    /// A flow of notifications, on the Enhanced ATT bearers if there are any.
+    private static func notifier(on link: Connection, _ source: UInt16, length: Int, count: UInt32?) -> FlowSender {
+        let bearers = link.enhancedBearers
+        guard let mtu = bearers.map(\.mtu).min() else {
+            return FlowSender(link, length: min(length, link.mtu - 3), count: count) { [unowned link] in link.tryNotify(source, $0) }
+        }
+        return FlowSender(link, over: bearers, length: min(length, mtu - 3), count: count) { $0.values.tryNotify(source, $1) }
     }
 }

@@ -15,6 +15,8 @@ public final class VirtualPair {
         public var packetErrorRate = 0.0
         /// Number of subjects, each on its own link.
         public var links = 1
+        /// The servers support Enhanced ATT bearers.
+        public var hasEnhancedBearers = false
         public init() {}
     }
 
@@ -29,14 +31,14 @@ public final class VirtualPair {
         self.simulation = simulation
         bench = ThroughputBench(
             loop: loop,
-            tester: try .simulated("tester", settings.tester, in: simulation, seed: settings.seed, capture: capture, on: loop),
-            subject: try .simulated("subject", settings.subject, in: simulation, seed: settings.seed, capture: capture, on: loop))
+            tester: try .simulated("tester", settings.tester, in: simulation, settings, capture: capture, on: loop),
+            subject: try .simulated("subject", settings.subject, in: simulation, settings, capture: capture, on: loop))
         for number in 1..<max(1, settings.links) {
             var other = settings.subject
             other.address = DeviceAddress(value: settings.subject.address.value + UInt64(number))
             bench.add(
                 subject: try .simulated(
-                    "subject-\(number + 1)", other, in: simulation, seed: settings.seed, capture: capture, on: loop))
+                    "subject-\(number + 1)", other, in: simulation, settings, capture: capture, on: loop))
         }
         if settings.packetErrorRate > 0 { simulation.setPacketErrorRate(settings.packetErrorRate) }
         bench.limits = Self.limits(settings)

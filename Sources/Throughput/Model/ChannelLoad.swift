@@ -10,14 +10,23 @@ public struct ChannelLoad: Sendable, Hashable {
     /// the order of K-frames with different lengths is unknown.
     public var isInStep = true
 
-    public init(count: Int = 1, sdu: Int, mps: Int) {
-        (self.count, self.sdu, self.mps) = (count, sdu, mps)
+    /// Octets of each SDU before the value: the ATT header on Enhanced ATT bearers.
+    public var header = 0
+
+    public init(count: Int = 1, sdu: Int, mps: Int, header: Int = 0) {
+        (self.count, self.sdu, self.mps, self.header) = (count, sdu, mps, header)
     }
 
     static let lengthOctets = 2
 
     /// True if the pattern of link layer packets is known.
     var isRegular: Bool { isInStep || count == 1 || payloads(ofSDU: sdu).count == 1 }
+
+    /// Octets of the value in an SDU of full length.
+    var valueOctets: Int { sdu - header }
+
+    /// Payloads of the K-frames of an SDU with a value, in order.
+    public func payloads(ofValue octets: Int) -> [Int] { payloads(ofSDU: octets + header) }
 
     /// Payloads of an SDU's K-frames, in order.
     public func payloads(ofSDU octets: Int) -> [Int] {

@@ -41,7 +41,7 @@ public struct LinkParameters: Sendable, Hashable {
     /// Link layer payloads of an ATT packet with `valueOctets` octets of value, in order; of an SDU of each channel, if there are channels.
     public func fragments(valueOctets: Int) -> [Int] {
         guard let channels else { return fragments(ofPDU: Self.l2capHeader + Self.attHeader + valueOctets) }
-        return channels.payloads(ofSDU: valueOctets).flatMap { payload in
+        return channels.payloads(ofValue: valueOctets).flatMap { payload in
             (0..<channels.count).flatMap { _ in fragments(ofPDU: Self.l2capHeader + payload) }
         }
     }
@@ -68,5 +68,5 @@ public struct LinkParameters: Sendable, Hashable {
     static let l2capHeader = 4
     static let attHeader = 3
     /// Value length of the longest notification or write command, or the SDU length of the channels.
-    public var valueOctets: Int { channels?.sdu ?? mtu - Self.attHeader }
+    public var valueOctets: Int { channels?.valueOctets ?? mtu - Self.attHeader }
 }

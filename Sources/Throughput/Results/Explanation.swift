@@ -10,9 +10,10 @@ struct Explanation {
     /// Share of the ceiling at which it counts as reached.
     static let reached = 0.99
 
+    /// - Parameter operations: number of concurrent operations that wait for an answer; 0 for packets without one.
     init(
         goodput: Double, link: LinkParameters, ceiling: Ceiling, limited: Ceiling, counters: LinkCounters?, supply: SupplyCounters?,
-        isAcknowledged: Bool = false, replies: [Int] = []
+        acknowledged operations: Int = 0, replies: [Int] = []
     ) {
         let full = Self.unshrunk(link, replies)
         addFraming(link, full, replies)
@@ -28,8 +29,11 @@ struct Explanation {
             "at most \(Self.figure(limited.exchangesPerEvent)) exchanges in an event")
         let explained = missing.filter { !Self.ofCeiling.contains($0.cause) }.reduce(0) { $0 + $1.kbps }
         let rest = ceiling.perInterval - goodput - explained
-        let cause = isAcknowledged ? Limit.acknowledgement : Self.idleCause(counters, supply, exchanges: limited.exchangesPerEvent)
-        let text = counters == nil ? Self.dongleText(cause, supply, exchanges: limited.exchangesPerEvent) : cause.text
+        let cause = operations > 0 ? Limit.acknowledgement : Self.idleCause(counters, supply, exchanges: limited.exchangesPerEvent)
+        let text =
+            operations > 1
+            ? "\(operations) operations at once, each waits for its answer"
+            : counters == nil ? Self.dongleText(cause, supply, exchanges: limited.exchangesPerEvent) : cause.text
         if rest > ceiling.perInterval * 0.001 { add(cause, rest, text) }
         limit = verdict(goodput: goodput, full: full, ceiling: ceiling)
     }
@@ -139,7 +143,7 @@ extension ThroughputRow {
             text += missing.map { "\(Explanation.figure($0.kbps)) \($0.cause.rawValue) (\($0.text))" }.joined(separator: ", ")
         }
         if let fairness = place?.fairness { text += "; fairness \(Explanation.figure(fairness)), where 1 is the same for all" }
-        if !tally.isClean {
+        if !isWhole {
             text += "; lost \(tally.lost), duplicated \(tally.duplicated), reordered \(tally.reordered), corrupted \(tally.corrupted)"
         }
         return text

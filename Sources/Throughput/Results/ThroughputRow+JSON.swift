@@ -5,7 +5,7 @@ import Packets
 extension ThroughputRow: Encodable {
     private enum Key: String, CodingKey {
         case over, direction, phy, mtu, encrypted, percent, retransmissions, limit, actual, window, received, missing, explanation, failure
-        case repetitions, bins, links, link, sum, fairness, mps, channels, credits
+        case repetitions, bins, links, link, sum, fairness, mps, channels, bearers, credits
         case isBothWays = "both_ways"
         case evenShare = "even_share_kbps"
         case roundTrips = "round_trip_us"
@@ -119,8 +119,11 @@ extension ThroughputRow: Encodable {
         try values.encode(request.mtu, forKey: .mtu)
         try values.encode(request.packets == nil ? request.interval.milliseconds : nil, forKey: .interval)
         try values.encodeIfPresent(request.channel?.mps, forKey: .mps)
-        try values.encodeIfPresent(request.channel?.count, forKey: .channels)
-        try values.encodeIfPresent(request.channel?.credits, forKey: .credits)
+        try values.encodeIfPresent(request.bearers, forKey: .bearers)
+        if request.over == .channel {
+            try values.encodeIfPresent(request.channel?.count, forKey: .channels)
+            try values.encodeIfPresent(request.channel?.credits, forKey: .credits)
+        }
         try values.encode(isEncrypted, forKey: .encrypted)
         try values.encode(Self.rounded(goodput), forKey: .goodput)
         try values.encode(Self.rounded(ceiling?.perInterval ?? 0), forKey: .ceiling)

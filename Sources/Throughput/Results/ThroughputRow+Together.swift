@@ -81,7 +81,8 @@ extension ThroughputRow {
 
     private var channelWords: [String] {
         guard let channel = request.channel else { return [] }
-        return ["MPS \(channel.mps)"] + (channel.count > 1 ? ["\(channel.count) channels"] : [])
+        let words = request.bearers.map { [$0 == 1 ? "1 bearer" : "\($0) bearers"] }
+        return ["MPS \(channel.mps)"] + (words ?? (channel.count > 1 ? ["\(channel.count) channels"] : []))
     }
 
     /// Description of a flow among concurrent flows or on channels; nil for a single flow.

@@ -37,6 +37,9 @@ public enum FlowDirection: String, Sendable, Hashable, CaseIterable, Codable {
 /// Requested parameters of L2CAP channels. Core Vol 3, Part A, 4.22.
 public struct ChannelRequest: Sendable, Hashable {
     static let leastMPS = 23
+    /// Least MTU and MPS in enhanced credit-based flow control mode. Core Vol 3, Part A, 4.25.
+    static let leastMPSOfBearers = 64
+    static let mostBearers = 5
     public static let mostCredits = 65_535
 
     /// Maximum payload of a K-frame.
@@ -60,7 +63,7 @@ public struct ThroughputRow: Sendable, Hashable {
         public var isEncrypted = false
         /// A concurrent flow runs in the opposite direction on the same link.
         public var isBothWays = false
-        /// Channels of a flow over L2CAP on LE; `mtu` is then the SDU length.
+        /// Channels of a flow over L2CAP on LE, or of Enhanced ATT bearers. With L2CAP, `mtu` is the SDU length.
         public var channel: ChannelRequest?
         /// Longest packet type of a BR/EDR flow; `mtu` is then the SDU length.
         public var packets: BREDRPacketType?
@@ -97,6 +100,22 @@ public struct ThroughputRow: Sendable, Hashable {
                 interval: interval)
             channel = ChannelRequest(mps: mps, count: count, credits: credits)
         }
+
+        /// A flow of ATT packets.
+        ///
+        /// - Parameter bearers: number of Enhanced ATT bearers on an encrypted link, with an ATT packet in each K-frame; nil for the fixed
+        ///   channel.
+        public init(
+            over: FlowKind, bearers: Int?, direction: FlowDirection, phy: LinkPHY, dataLength: Int, mtu: Int, interval: Microseconds
+        ) {
+            self.init(over: over, direction: direction, phy: phy, dataLength: dataLength, mtu: mtu, interval: interval)
+            guard let bearers else { return }
+            channel = ChannelRequest(mps: mtu + ChannelLoad.lengthOctets, count: bearers)
+            isEncrypted = true
+        }
+
+        /// Number of Enhanced ATT bearers; nil for a flow on the fixed channel or on L2CAP channels.
+        public var bearers: Int? { over == .channel ? nil : channel?.count }
 
         /// A BR/EDR flow.
         ///
@@ -159,7 +178,7 @@ public struct ThroughputRow: Sendable, Hashable {
     public static let binWidth = Microseconds.milliseconds(100)
     /// The first events of the count, if the air was observed.
     public var timeline: EventTimeline?
-    /// Results of `ping`.
+    /// Results of `ping` and `request`.
     public var roundTrips: RoundTrips?
     /// Queue statistics of the sending host, if it runs in this process.
     public var supply: SupplyCounters?
@@ -203,10 +222,12 @@ public struct ThroughputRow: Sendable, Hashable {
         return row
     }
 
+    /// True if every packet arrived once and intact. Bearers do not keep an order among each other. Core Vol 3, Part F, 3.2.11.
+    var isWhole: Bool { tally.isWhole(inOrder: request.bearers ?? 1 == 1) }
+
     /// Link layer packets with new data per event.
     public var packetsPerEvent: Double {
         guard events > 0, let ceiling else { return 0 }
         return Double(packets * ceiling.fragmentsPerPacket) / Double(events)
     }
-
 }

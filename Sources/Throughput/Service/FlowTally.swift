@@ -20,7 +20,10 @@ public struct FlowTally: Sendable, Hashable {
     public init() {}
 
     /// True if every packet arrived once, in order and intact.
-    public var isClean: Bool { lost == 0 && duplicated == 0 && reordered == 0 && corrupted == 0 }
+    public var isClean: Bool { isWhole(inOrder: true) }
+
+    /// True if every packet arrived once and intact, and in order if the flow has one.
+    func isWhole(inOrder: Bool) -> Bool { lost == 0 && duplicated == 0 && corrupted == 0 && (reordered == 0 || !inOrder) }
 
     /// Counts a packet. True if it is new.
     @discardableResult

@@ -19,6 +19,8 @@ public struct SweepPlan: Sendable, Hashable {
     public var mpss: [Int?] = [nil]
     public var channels = 1
     public var credits = ChannelRequest.mostCredits
+    /// Numbers of Enhanced ATT bearers for ATT flows; nil for the fixed channel.
+    public var bearers: [Int?] = [nil]
     /// True to run a concurrent BR/EDR flow with the first packet type beside each LE row.
     public var isShared = false
     /// Number of subjects, each with a concurrent link.
@@ -39,11 +41,14 @@ public struct SweepPlan: Sendable, Hashable {
                         for mtu in mtus {
                             for interval in intervals {
                                 for isEncrypted in encryption {
-                                    var row = ThroughputRow.Request(
-                                        over: over, direction: direction, phy: phy, dataLength: length, mtu: mtu, interval: interval)
-                                    row.isEncrypted = isEncrypted
-                                    row.isBothWays = isBothWays
-                                    rows.append(row)
+                                    for count in bearers {
+                                        var row = ThroughputRow.Request(
+                                            over: over, bearers: count, direction: direction, phy: phy, dataLength: length, mtu: mtu,
+                                            interval: interval)
+                                        if isEncrypted { row.isEncrypted = true }
+                                        row.isBothWays = isBothWays
+                                        rows.append(row)
+                                    }
                                 }
                             }
                         }
@@ -114,6 +119,7 @@ public struct SweepPlan: Sendable, Hashable {
         for (name, isEmpty) in [
             ("--over", over.isEmpty), ("--phy", phys.isEmpty), ("--data-length", dataLengths.isEmpty), ("--mtu", mtus.isEmpty),
             ("--interval", intervals.isEmpty), ("--packets", packets.isEmpty), ("--sdu", sdus.isEmpty), ("--mps", mpss.isEmpty),
+            ("--bearers", bearers.isEmpty),
         ] where isEmpty {
             throw SweepError(text: "\(name) names nothing")
         }
@@ -130,8 +136,21 @@ public struct SweepPlan: Sendable, Hashable {
         for interval in intervals where !(7_500...4_000_000).contains(interval.rawValue) || interval.rawValue % 1_250 != 0 {
             throw SweepError(text: "--interval \(interval.milliseconds) is not a multiple of 1.25 ms in 7.5...4000")
         }
+        try checkBearers()
         try checkTogether()
         if !(seconds > 0 && seconds <= 86_400) { throw SweepError(text: "--seconds \(seconds): more than 0, and at most 86400") }
+    }
+
+    private func checkBearers() throws(SweepError) {
+        for case let count? in bearers {
+            guard (1...ChannelRequest.mostBearers).contains(count) else { throw SweepError(text: "--bearers \(count) is not in 1...5") }
+            if let over = over.first(where: { ![.notify, .write, .request].contains($0) }) {
+                throw SweepError(text: "--bearers is for --over notify, write and request, not \(over.rawValue)")
+            }
+            for mtu in mtus where mtu < ChannelRequest.leastMPSOfBearers {
+                throw SweepError(text: "--mtu \(mtu) is not in 64...517, as Enhanced ATT bearers need")
+            }
+        }
     }
 
     private func checkTogether() throws(SweepError) {

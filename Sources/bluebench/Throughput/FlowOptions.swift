@@ -34,6 +34,11 @@ struct FlowOptions: ParsableArguments {
         help: ArgumentHelp("Channels: credits that the receiver gives first, and renews when half are used.", valueName: "n"),
         transform: Arguments.whole(1...65_535))
     var credits = 65_535
+    @Option(
+        help: ArgumentHelp(
+            "Numbers of Enhanced ATT bearers, 1 to 5, for notify, write and request on encrypted links. Default: the fixed channel.",
+            valueName: "numbers"))
+    var bearers: String?
     @Flag(help: "Measure each row over LE together with a flow over BR/EDR on the same radios.") var beside = false
     @Option(
         help: ArgumentHelp("Number of links at once, each to a simulated DUT; rows for each and for their sum.", valueName: "n"),
@@ -51,7 +56,7 @@ struct FlowOptions: ParsableArguments {
     /// The first option that selects a flow other than a product's own, or further links.
     static var givenBesidePeer: String? {
         let isChannel = Arguments.given("--psm")
-        return ["--over", "--direction", "--beside", "--links", "--both", "--ladder"].first {
+        return ["--over", "--direction", "--bearers", "--beside", "--links", "--both", "--ladder"].first {
             Arguments.given($0) && !(isChannel && $0 == "--direction")
         }
     }
@@ -79,6 +84,7 @@ struct FlowOptions: ParsableArguments {
         plan.packets = try Self.packetTypes(packets)
         plan.sdus = try sdu.map { try Self.numbers($0, "--sdu") } ?? [nil]
         plan.mpss = try mps.map { try Self.numbers($0, "--mps") } ?? [nil]
+        plan.bearers = try bearers.map { try Self.numbers($0, "--bearers") } ?? [nil]
         (plan.channels, plan.credits) = (channels, credits)
         plan.encryption = [encrypted]
         plan.isShared = beside

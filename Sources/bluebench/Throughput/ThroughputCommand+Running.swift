@@ -77,7 +77,9 @@ extension ThroughputCommand {
     private func end(_ role: String, on device: DeviceSelector, _ loop: RunLoop, _ captures: Captures) throws -> ThroughputBench.End {
         let pipe = try firmware.open(device, on: loop)
         let transport = try pipe.captured(into: captures.packets, as: role, on: loop)
-        let host = Host(loop: loop, transport: transport, database: GATTDatabase(deviceName: "bluebench"), seed: simulated.seed)
+        let host = Host(
+            loop: loop, transport: transport, database: GATTDatabase(deviceName: "bluebench", hasEnhancedBearers: flows.bearers != nil),
+            seed: simulated.seed)
         try firmware.tell(host, about: pipe)
         return ThroughputBench.End(host: host)
     }

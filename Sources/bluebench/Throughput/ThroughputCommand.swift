@@ -37,6 +37,7 @@ struct ThroughputCommand: ParsableCommand {
         if let from { return try explainCapture(from) }
         let plan = try makePlan()
         var settings = try makeSettings()
+        settings.hasEnhancedBearers = flows.bearers != nil
         if plan.needsBREDR { (settings.tester.profile, settings.subject.profile) = (.dual, .dual) }
         let ends = try BenchEnds(
             tester: devices.tester, subject: product.peer == nil ? devices.subject : BenchEnds.overTheAir, port: devices.subjectPort)
@@ -95,8 +96,8 @@ struct ThroughputCommand: ParsableCommand {
         guard ends.areVirtual || files.air == nil else {
             throw CommandFailure(.usage, "--air needs two virtual devices: no dongle logs its air")
         }
-        guard ends.areVirtual && flows.encrypted || files.keylog == nil else {
-            throw CommandFailure(.usage, "--keylog needs two virtual devices and --encrypted: it would hold nothing")
+        guard ends.areVirtual && (flows.encrypted || flows.bearers != nil) || files.keylog == nil else {
+            throw CommandFailure(.usage, "--keylog needs two virtual devices and --encrypted or --bearers: it would hold nothing")
         }
         try checkTogether(ends)
         var paths = OutputPaths()
