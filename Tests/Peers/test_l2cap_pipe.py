@@ -58,7 +58,14 @@ class Pipe:
 def listening(port, *arguments, **streams):
     """A listening pipe and the option that names it."""
     with Pipe(port, "--listen", *arguments, **streams) as pipe:
-        yield pipe, ("--peer", pipe.wait_for(r"advertising as ([0-9A-F:]+)").group(1))
+        yield pipe, ("--peer", pipe.wait_for(r"(?:advertising|connectable over BR/EDR) as ([0-9A-F:]+)").group(1))
+
+
+def exchange(caller, listener):
+    for one, other in ((caller, listener), (listener, caller)):
+        one.process.stdin.write(b"hello\n")
+        one.process.stdin.flush()
+        assert other.process.stdout.readline() == b"hello\n"
 
 
 @pytest.mark.parametrize("options", [(), ("--channels", 3), ("--enhanced", 2), ("--mtu", 100, "--mps", 40, "--credits", 2)], ids=str)
@@ -79,10 +86,7 @@ def test_a_file_goes_through(tmp_path, options):
 def test_both_directions_and_the_published_spsm():
     with dongles() as (near, far), listening(far, "--published", "--spsm", 0x91) as (listener, peer):
         with Pipe(near, *peer, "--published", "--keep-open", "--progress") as caller:
-            for one, other in ((caller, listener), (listener, caller)):
-                one.process.stdin.write(b"hello\n")
-                one.process.stdin.flush()
-                assert other.process.stdout.readline() == b"hello\n"
+            exchange(caller, listener)
             assert "SPSM 0x91" in listener.text.replace("0x0091", "0x91")
             caller.wait_for(r"kbit/s")
             # The end of the listener's input closes the channel; the caller, who keeps it open, learns it.
@@ -116,13 +120,89 @@ def test_ctrl_c_closes_the_channel():
 
 def test_a_refused_channel_is_told():
     with dongles() as (near, far), listening(far) as (_, peer), Pipe(near, *peer, "--spsm", 0x99) as sender:
-        assert "refused" in sender.wait(expected=1)
+        text = sender.wait(expected=1)
+        assert "refused" in text and "--published" in text
+
+
+PASSKEY = ("--pair", "--passkey", "012345")
+
+
+@pytest.mark.parametrize(("demand", "given", "level"), [
+    (("--security", "encrypted", "--pair"), ("--pair",), "encrypted"),
+    (("--security", "authenticated", *PASSKEY), ("--security", "authenticated", *PASSKEY), "secure_connections"),
+    (("--security", "secure-connections", "--min-key-size", "16", *PASSKEY), PASSKEY, "secure_connections"),
+], ids=str)
+def test_a_channel_that_demands_security(tmp_path, demand, given, level):
+    """Without a bond the channel is refused with a word about it; after the pairing it opens, and later the bond is enough."""
+    bonds = [("--bonds", tmp_path / name) for name in ("near", "far")]
+    with dongles() as (near, far), listening(far, *demand, *bonds[1], "--keep-open") as (listener, peer):
+        with Pipe(near, *peer, "--bonds", "none") as stranger:
+            text = stranger.wait(expected=1)
+            assert "Refused_Insufficient_Authentication" in text and "--pair" in text
+        with Pipe(near, *peer, *given, *bonds[0], "--keep-open") as caller:
+            caller.wait_for(f"encrypted: level {level}, a key of 16 octets")
+            exchange(caller, listener)
+            caller.process.send_signal(signal.SIGINT)
+            caller.wait()
+        listener.wait()
+        with listening(far, *demand, *bonds[1]) as (again, peer), Pipe(near, *peer, *bonds[0]) as caller:
+            caller.wait_for(f"encrypted: level {level}")
+            exchange(caller, again)
+
+
+def test_a_bond_of_a_lower_level_is_not_enough(tmp_path):
+    bonds = [("--bonds", tmp_path / name) for name in ("near", "far")]
+    with dongles() as (near, far):
+        with listening(far, "--pair", *bonds[1]) as (_, peer), Pipe(near, *peer, "--pair", *bonds[0]) as caller:
+            caller.wait_for(": open, ")
+        with listening(far, "--security", "authenticated", *bonds[1]) as (_, peer):
+            with Pipe(near, *peer, *bonds[0]) as caller:
+                text = caller.wait(expected=1)
+                assert "Refused_Insufficient_Authentication" in text and "--security authenticated" in text
+            with Pipe(near, *peer, "--security", "authenticated", *bonds[0]) as caller:
+                assert "has a lower level: --pair" in caller.wait(expected=1)
+            with Pipe(near, *peer, "--security", "encrypted", "--bonds", "none") as caller:
+                assert "there is no bond with" in caller.wait(expected=1)
+
+
+def test_only_allowed_devices_and_no_more_channels_than_the_pipe_takes():
+    with dongles() as (near, far):
+        with listening(far, "--allow", "C0:B1:BE:00:00:99/random") as (listener, peer), Pipe(near, *peer) as caller:
+            text = caller.wait(expected=1)
+            assert "Refused_Insufficient_Authorization" in text and "--allow" in text
+            listener.wait_for("was refused: --allow does not name it")
+        with listening(far, "--channels", 2) as (listener, peer), Pipe(near, *peer, "--channels", 3) as caller:
+            text = caller.wait(expected=1)
+            assert "Refused_No_Resources" in text and "as many channels as it takes" in text
+            listener.wait_for("a further channel was refused: the pipe takes 2 channels")
+
+
+@pytest.mark.parametrize("options", [(), ("--enhanced", 3)], ids=str)
+def test_a_pipe_over_bredr(tmp_path, options):
+    copy = tmp_path / "copy"
+    bonds = [("--transport", "bredr", "--bonds", tmp_path / name) for name in ("near", "far")]
+    with dongles(2, "--profile", "dual") as (near, far), copy.open("wb") as output:
+        with listening(far, "--pair", *options, *bonds[1], input=subprocess.DEVNULL, output=output) as (listener, peer):
+            with Pipe(near, *peer, "--transport", "bredr", "--bonds", "none") as stranger:
+                assert "there is no bond with" in stranger.wait(expected=1)
+            with Pipe(near, *peer, "--pair", *options, *bonds[0]) as sender:
+                sender.process.stdin.write(OCTETS)
+                sender.process.stdin.close()
+                text = sender.wait()
+                assert "encrypted: level encrypted, a key of 16 octets" in text
+            listener.wait()
+    assert copy.read_bytes() == OCTETS
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
     (["--listen", "--peer", "x"], "--listen waits"), (["--tcp-listen", "0"], "needs --peer"), (["--tcp", "127.0.0.1:80"], "needs --listen"),
     (["--listen", "--tcp", "192.0.2.1:80"], "a port of this machine"), (["--send", "00"], "needs --peer"),
     (["--peer", "x", "--tcp-listen", "0", "--channels", "2"], "one channel of its own"),
+    (["--peer", "x", "--allow", "C0:B1:BE:00:00:01"], "--allow is for --listen"),
+    (["--peer", "x", "--min-key-size", "16"], "--min-key-size is for --listen"), (["--listen", "--passkey", "1"], "--passkey is for --pair"),
+    (["--security", "encrypted"], "--security needs --peer or --listen"), (["--transport", "bredr"], "needs --peer or --listen"),
+    (["--listen", "--transport", "bredr", "--published"], "--published is about channels over LE"),
+    (["--listen", "--transport", "bredr", "--pair", "--passkey", "1"], "a new one in each pairing"),
 ])
 def test_wrong_options_are_refused(arguments, words):
     result = subprocess.run([bluebench(), "l2cap", "tcp:127.0.0.1:1", *arguments], capture_output=True, text=True, timeout=TIMEOUT)

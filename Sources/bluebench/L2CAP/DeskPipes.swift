@@ -95,7 +95,7 @@ final class DeskPipes {
     // MARK: Run
 
     /// Runs the pipes until the last one has ended, the link is lost, or Ctrl-C, which closes the channels.
-    func run(until link: Connection?, _ begin: () -> Void) async throws {
+    func run(until link: ACLLink?, _ begin: () -> Void) async throws {
         begin()
         tick()
         let lost = link.map { link in
@@ -121,7 +121,7 @@ final class DeskPipes {
     }
 
     /// Waits until the peer has acknowledged everything, as far as it does.
-    func drain(_ link: Connection) async {
+    func drain(_ link: ACLLink) async {
         await loop.cleanUp(within: Self.drainTime) { [loop] in
             while link.hasUnsent { try await loop.sleep(for: .milliseconds(5)) }
         }
@@ -148,7 +148,7 @@ final class DeskPipes {
     }
 }
 
-extension Connection {
+extension ACLLink {
     /// True if the peer has not acknowledged everything that was sent.
     fileprivate var hasUnsent: Bool { isConnected && queuedFragments + fragmentsInController > 0 }
 }

@@ -11,12 +11,15 @@ struct L2CAPCommand: ParsableCommand {
             --peer opens a channel, and --listen accepts one: the standard input goes to the peer, and what comes from it to the standard output. \
             With --tcp-listen, each TCP connection to this machine gets a channel to --peer; with --tcp, each channel that a peer opens to --listen \
             gets a TCP connection. --send sends single SDUs and prints the SDUs that return. Without any of these, every SDU is echoed. The end of \
-            the input or Ctrl-C closes the channel. Exit code 1 when the peer refuses or breaks off. Page: docs/guide/l2cap.md.
+            the input or Ctrl-C closes the channel. Exit code 1 when the peer refuses or breaks off. \
+            A link with a bonded peer is encrypted first. Page: docs/guide/l2cap.md.
             """)
 
     @Argument(help: .device) var device: String
     @Option(help: "Peer: its address, C0:B1:BE:00:00:01/random, its name, or the UUID of a service that it advertises.") var peer: String?
     @Flag(help: "Advertise and accept channels.") var listen = false
+    @Option(help: "Transport: le or bredr. Over BR/EDR channels are enhanced ones, on an encrypted link.") var transport = TransportOption
+        .le
     @Option(help: "SPSM of the service, 1 to 255.", transform: Arguments.whole(1...255)) var spsm: UInt16 = 128
     @Flag(help: "With --peer: use the SPSM that the peer publishes. With --listen: publish it in a characteristic.") var published = false
     @Option(help: ArgumentHelp("SDU to send. Repeatable.", valueName: "hex")) var send: [String] = []
@@ -49,6 +52,7 @@ struct L2CAPCommand: ParsableCommand {
         help: "With --send and for the echo: timeout in seconds. For pipes: time to wait for the peer to open a channel.",
         transform: Arguments.seconds)
     var seconds: Double?
+    @OptionGroup(title: "Security") var protection: ChannelSecurity
     @OptionGroup var firmware: FirmwareOptions
 
     func validate() throws {
@@ -60,12 +64,22 @@ struct L2CAPCommand: ParsableCommand {
             throw ValidationError("a TCP connection has one channel of its own: --channels and --enhanced would change nothing")
         }
         if enhanced != nil, channels > 1 { throw ValidationError("--channels and --enhanced are two numbers of channels") }
+        try protection.check(isListening: listen, hasPeer: peer != nil, transport)
+        try checkTransport()
         if published, peer == nil, !listen { throw ValidationError("--published needs --peer or --listen") }
+    }
+
+    private func checkTransport() throws {
+        guard transport == .bredr else { return }
+        if let option = ["--interval", "--phy", "--published"].first(where: Arguments.given) {
+            throw ValidationError("\(option) is about channels over LE")
+        }
+        if !listen, peer == nil { throw ValidationError("the echo is over LE: --transport bredr needs --peer or --listen") }
     }
 
     func run() throws {
         let command = self
-        let selector = try peer.map { try TransportOption.le.peer($0) }
+        let selector = try peer.map { try transport.peer($0) }
         let phys = try phy.map(Arguments.phys)
         let sdus = try send.map {
             guard let octets = Hex.parse($0) else { throw CommandFailure(.usage, "--send \($0) is no octets in hexadecimal") }
@@ -75,9 +89,15 @@ struct L2CAPCommand: ParsableCommand {
         if published, listen {
             database.add(ServiceDefinition(L2CAPService.uuid, characteristics: [.publishing(spsm)]))
         }
-        let prepare: (Host) -> Void = { $0.addressChoice = .drawn }
+        let allowed = try protection.allowed(over: transport)
+        let bonds = peer == nil && !listen ? nil : try protection.bonds()
+        let prepare: (Host) -> Void = {
+            command.protection.prepare($0, bonds, isCentral: command.peer != nil, isPublic: command.transport == .bredr)
+        }
         try HostSession.run(on: device, firmware: firmware, database: database, prepare: prepare) { host in
-            guard let selector else { return try await command.listen ? command.accept(host) : command.echo(host) }
+            if command.transport == .bredr { try PublicAddress.check(host, chosen: bonds?.keys.identityAddress) }
+            if command.protection.pair { host.keys.identityAddress = host.address }
+            guard let selector else { return try await command.listen ? command.accept(host, allowed) : command.echo(host) }
             let address = try await selector.found(by: host)
             if sdus.isEmpty {
                 try await command.connect(host, to: address, phys)
@@ -89,102 +109,15 @@ struct L2CAPCommand: ParsableCommand {
 
     private var isPipe: Bool { listen || peer != nil && send.isEmpty }
 
-    private var settings: CreditBasedChannelSettings {
+    var settings: CreditBasedChannelSettings {
         CreditBasedChannelSettings(mtu: mtu ?? (isPipe ? 1_974 : 512), mps: mps, initialCredits: credits ?? (isPipe ? 64 : 10))
-    }
-
-    // MARK: Pipes
-
-    private func connect(_ host: Host, to address: DeviceAddress, _ phys: PHYs?) async throws {
-        var connecting = ConnectSettings()
-        connecting.parameters = ConnectionParameterRequest(interval: UInt16(clamping: Int(interval / 1.25)))
-        let link = try await host.connectAnswered(to: address, connecting)
-        if let phys { _ = try await link.updatePHY(tx: phys, rx: phys) }
-        if host.controller.leFeatures.contains(.leDataPacketLengthExtension) { _ = try await link.updateDataLength(txOctets: 251) }
-        let target = published ? try await publishedSPSM(link) : spsm
-        let pipes = DeskPipes(host, keepsOpen: keepOpen, showsProgress: progress)
-        if let tcpListen {
-            let listener = try LoopbackListener(port: tcpListen, on: host.loop)
-            Console.complain("listening on 127.0.0.1:\(listener.port), SPSM \(Hex.number(target))")
-            let settings = settings
-            try await pipes.run(until: link) { pipes.serve(listener) { try await link.openChannel(target, settings) } }
-        } else {
-            let opened = try await open(target, on: link)
-            try await pipes.run(until: link) { pipes.add(opened, desk: .standard(on: host.loop), isLast: true) }
-        }
-        // After Ctrl-C the link ends as the host leaves.
-        guard !Task.isCancelled else { return }
-        await pipes.drain(link)
-        try await link.disconnect()
-        try pipes.check()
-    }
-
-    private func open(_ target: UInt16, on link: Connection) async throws -> [CreditBasedChannel] {
-        if let enhanced { return try await link.openChannels(target, count: enhanced, settings) }
-        var opened: [CreditBasedChannel] = []
-        for _ in 0..<channels { opened.append(try await link.openChannel(target, settings)) }
-        return opened
-    }
-
-    private func publishedSPSM(_ link: Connection) async throws -> UInt16 {
-        guard let found = try await link.gatt.publishedSPSMs().first else {
-            throw CommandFailure(.fail, "the peer publishes no SPSM (characteristic \(BluetoothUUID.publishedSPSM))")
-        }
-        return found
-    }
-
-    private func accept(_ host: Host) async throws {
-        let pipes = DeskPipes(host, keepsOpen: keepOpen, showsProgress: progress)
-        let wanted = enhanced ?? channels
-        let first = Promise<Void>(on: host.loop)
-        var waiting: [CreditBasedChannel] = []
-        var links: [Connection] = []
-        host.listen(spsm, settings) { [tcp] channel, link in
-            links.removeAll { !$0.isConnected || $0 === link }
-            links.append(link)
-            if let tcp {
-                first.fulfil(())
-                pipes.add([channel], connectingTo: tcp)
-            } else if first.isSettled {
-                Console.complain("a further channel was closed: the pipe has its \(Console.count(wanted, "channel"))")
-                channel.disconnect()
-            } else {
-                waiting.append(channel)
-                guard waiting.count == wanted else { return }
-                first.fulfil(())
-                pipes.add(waiting, desk: .standard(on: host.loop), isLast: true)
-            }
-        }
-        let data = AdvertisingData([.flags(.generalDiscoverable)])
-        var set = try await host.advertise(AdvertisingSettings(data: data))
-        Console.complain("advertising as \(host.address), SPSM \(Hex.number(spsm))")
-        // A peer may connect only to look; a bridge serves one after the other.
-        let again = host.loop.start {
-            while true {
-                let link = try await host.nextIncomingConnection(within: .seconds(86_400 * 365))
-                _ = try await link.ended(within: .seconds(86_400 * 365))
-                set = try await host.advertise(AdvertisingSettings(data: data))
-            }
-        }
-        defer { again.cancel() }
-        do {
-            if let seconds { try await first.value(until: host.loop.now + .seconds(seconds)) } else { try await first.value() }
-        } catch is TimeOut {
-            throw CommandFailure(.fail, "no peer opened \(wanted > 1 ? "\(wanted) channels" : "a channel") within \(seconds ?? 0) s")
-        } catch is CancellationError {
-            return
-        }
-        _ = set
-        try await pipes.run(until: nil) {}
-        for link in links { await pipes.drain(link) }
-        try pipes.check()
     }
 
     // MARK: Single SDUs
 
     private func exchange(_ sdus: [[UInt8]], with address: DeviceAddress, _ host: Host) async throws {
-        let link = try await host.connectAnswered(to: address)
-        for channel in try await open(published ? try await publishedSPSM(link) : spsm, on: link) {
+        let link = try await connected(host, to: address)
+        for channel in try await open(try await target(link), on: link) {
             Console.line(Self.title(channel) + ": open, \(channel.peerMTU) octets, \(channel.credits) credits")
             for sdu in sdus {
                 try await channel.send(sdu)
