@@ -1,3 +1,5 @@
+import Packets
+
 /// An entry point for untrusted input.
 struct FuzzTarget: Sendable {
     typealias LayerOfAction = @Sendable (Frames.Action) -> Layer?
@@ -14,7 +16,8 @@ struct FuzzTarget: Sendable {
     var isFramed: Bool { layer != nil }
 
     static let all = [
-        codec, h4, commands, events, channels, classicChannels, retransmission, credits, data, attributes, pairing, linkLayer, linkManager,
+        codec, h4, commands, events, channels, classicChannels, retransmission, credits, enhancedBearers, data, attributes, pairing,
+        linkLayer, linkManager,
         captures, rules, usbip, cases, bonds, serviceDiscovery, serialPorts, streaming, remoteControl, handsFree,
     ]
 }

@@ -26,7 +26,7 @@ final class BareLink {
             let slot = scheduler.open(handle: BareLink.handle.rawValue, pool: 0)
             multiplexer = L2CAPMultiplexer(handle: BareLink.handle, slot: slot, context: context)
             scheduler.onWritable = { [unowned multiplexer] in multiplexer.becameWritable(lane: $1) }
-            let client = context.server.session(of: PeerIdentity(RawWorld.address(1 - index)), record: nil)
+            let client = context.server.session(of: PeerIdentity(RawWorld.address(1 - index)))
             bearer = ATTBearer(over: multiplexer.channel(CID.att), client: client, context: context)
             signaling = SignalingChannel(on: multiplexer.channel(CID.leSignaling), isCentral: index == 0, loop: loop)
         }
