@@ -82,22 +82,27 @@ extension BTPServer {
 
     fileprivate func listen(_ command: BTPCommands.L2CAPListen) throws {
         var settings = CreditBasedChannelSettings(mtu: command.mtu)
+        var isAuthorized = true
         switch command.response {
         case 0: break
+        case 2: (settings.minimumSecurity, isAuthorized) = (.encrypted, false)
         case 1: settings.minimumSecurity = .authenticated
         case 3: (settings.minimumSecurity, settings.minimumKeySize) = (.encrypted, 16)
         case 4: settings.minimumSecurity = .encrypted
         case 5: settings.minimumSecurity = .secureConnections
         default: throw BTPError.fail
         }
-        let arrived: (CreditBasedChannel, Connection) -> Void = { [weak self] channel, link in
-            guard let self else { return }
+        let arrived: (CreditBasedChannel, PeerLink) -> Void = { [weak self] channel, link in
+            guard let self, case .le(let link) = link else { return }
             guard let id = try? l2cap.add(.init(psm: channel.spsm, channel: channel, link: link, own: settings)) else {
                 return channel.disconnect()
             }
             opened(id, channel)
         }
-        host.listen(command.psm, settings, openedOn: arrived)
+        let admits = { [isAuthorized] (_: PeerLink, count: Int) -> ChannelAdmission in
+            isAuthorized ? .accept(first: count) : .notAuthorized
+        }
+        host.listen(command.psm, settings, over: .le, admits: admits, openedBy: arrived)
     }
 
     private func opened(_ id: UInt8, _ channel: CreditBasedChannel) {
