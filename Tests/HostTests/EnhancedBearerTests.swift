@@ -111,7 +111,10 @@ import Timing
             try await settle(link)
             let signaling = link.near.channel(CID.leSignaling)
             let response = octets("18") + [identifier] + octets("0a00 4000 4000 0500 0000 4000")
-            for pdu in [response, octets("06 09 0400 4000 4000")] { #expect(signaling.receive(pdu.span.bytes)) }
+            for pdu in [response, octets("06 09 0400 4000 4000")] {
+                let isTaken = signaling.receive(pdu.span.bytes)
+                #expect(isTaken)
+            }
             #expect(try await opening.value() == 0)
             #expect(link.near.enhancedBearers.isEmpty && link.near.channels.endpoints == 0)
         }

@@ -26,6 +26,8 @@ final class FlowSender: FlowSource {
     /// Number of packets left to send; nil for no limit.
     private var remaining: UInt32?
     private(set) var isRunning = false
+    /// A packet on one bearer may report room on another, which the loop in `pump` finds by itself.
+    private var isPumping = false
     /// Number of packets queued; also the next sequence number.
     private(set) var sent: UInt32 = 0
     private(set) var supply = SupplyCounters()
@@ -87,7 +89,9 @@ final class FlowSender: FlowSource {
     }
 
     private func pump() {
-        guard isRunning else { return }
+        guard isRunning, !isPumping else { return }
+        isPumping = true
+        defer { isPumping = false }
         sample()
         while remaining != 0 {
             if !isPrepared {
