@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from support import ROOT, bluebench, run_bench
+from test_outputs import limited
 from test_wireshark import tshark
 
 SESSION = ROOT / "Fixtures/h4/gatt-session--bumble-over-usb.pcapng"
@@ -155,6 +156,12 @@ def test_an_exported_text_is_what_show_prints(tmp_path):
         assert path.read_bytes().decode() == subprocess.run(
             [bluebench(), "show", str(SESSION), *options], capture_output=True, check=True).stdout.decode()
     assert "name a capture" in run_bench("show", SESSION, "--export", tmp_path / "all.doc", expected=2).stderr
+
+
+@pytest.mark.parametrize("ending", ["txt", "pcapng"])
+def test_an_export_that_does_not_fit_is_told(tmp_path, ending):
+    result = limited(64, "show", SESSION, "--export", tmp_path / f"all.{ending}")
+    assert result.returncode == 3 and "cannot write" in result.stderr and "File too large" in result.stderr
 
 
 def test_show_ends_with_its_reader():

@@ -124,8 +124,23 @@ final class ObservationLog {
         defer { waiters.removeAll { $0.id == id } }
         do {
             return observations[try await found.value(until: deadline)]
-        } catch is TimeOut {
+        } catch {
+            // The observation can come after the end of the wait and before this task continues.
+            if case .success(let index)? = found.result {
+                if error is TimeOut, observations[index].time <= deadline { return observations[index] }
+                release(index)
+            }
+            guard error is TimeOut else { throw error }
             return nil
+        }
+    }
+
+    /// Leaves an observation to another wait, or to a later one.
+    private func release(_ index: Int) {
+        if let other = waiters.firstIndex(where: { $0.wants(observations[index]) }) {
+            waiters.remove(at: other).found.fulfil(index)
+        } else {
+            observations[index].isTaken = false
         }
     }
 }

@@ -126,6 +126,8 @@ extension PacketCondition {
             let key = command.map { layer.name + " " + $0 } ?? layer.name
             if let known = predicates[key] { return known }
             var known = Vocabulary.diagnosis.pdus[layer.name]?.fields ?? []
+            // Cases know no headers of data packets, whose connection handle is written as in commands.
+            if layer.layer == .hciData { known = fields.compactMap { $0 == Self.handle.name ? Self.handle : nil } }
             if let command { known += Vocabulary.diagnosis.pdus[command]?.returns ?? [] }
             let (list, problems) = read(layer.name, known)
             let result = problems.isEmpty ? list : nil
@@ -149,6 +151,8 @@ extension PacketCondition {
             case .octets, .address, .list, .rows, .record, .any: true
             }
         }
+
+        private static let handle = Vocabulary.Field("Connection_Handle", .number(0...0x0FFF))
 
         /// The names of all fields.
         private static let known = Set(

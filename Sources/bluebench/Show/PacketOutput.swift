@@ -1,6 +1,7 @@
 import Capture
 import Foundation
 import Packets
+import Transport
 
 /// The output of `bluebench show`: lines for the standard output or a file, or a capture.
 struct PacketOutput {
@@ -123,12 +124,16 @@ struct PacketOutput {
 private struct LineOutput {
     var text = TextBuffer()
     private var start = 0
-    private var file: FileHandle?
+    private let path: String
+    private let file: FileHandle?
+    /// The first error number of the file.
+    private var failure: Int32 = 0
 
     private static let largestPiece = 1 << 16
 
     init(_ path: String?) throws {
-        if let path { file = FileHandle(fileDescriptor: try OutputFile(path, isSecret: true).begin(), closeOnDealloc: true) }
+        self.path = path ?? "-"
+        file = try path.map { FileHandle(fileDescriptor: try OutputFile($0, isSecret: true).begin(), closeOnDealloc: true) }
     }
 
     var isReaderGone: Bool { file == nil && Console.isOutputGone }
@@ -157,12 +162,17 @@ private struct LineOutput {
 
     mutating func finish() throws {
         flush()
-        do { try file?.close() } catch { throw CommandFailure(.bench, "cannot write the file: \(error.localizedDescription)") }
+        if failure != 0 { throw CommandFailure(.bench, "cannot write \(path): \(systemText(failure))") }
+        do { try file?.close() } catch { throw CommandFailure(.bench, "cannot write \(path): \(error.localizedDescription)") }
     }
 
     mutating func flush() {
         guard !text.utf8.isEmpty else { return }
-        if let file { try? file.write(contentsOf: text.utf8) } else { Console.write(utf8: text.utf8) }
+        if let file {
+            if failure == 0 { failure = writeAll(text.utf8[...], to: file.fileDescriptor) }
+        } else {
+            Console.write(utf8: text.utf8)
+        }
         text.cut(to: 0)
         start = 0
     }
