@@ -14,6 +14,8 @@ enum BenchProcess {
     private static let longestErrors = 1 << 14
     /// Milliseconds between two looks at the client.
     private static let step: Int32 = 50
+    /// The time in which a command ends after SIGTERM.
+    private static let timeToLeave = Duration.seconds(5)
 
     static func run(_ words: [String], timeout: Int, unless cancelled: () -> Bool) throws(MCPMistake) -> Outcome {
         guard let program = Bundle.main.executableURL else { throw MCPMistake(text: "the program does not know its own path") }
@@ -28,17 +30,22 @@ enum BenchProcess {
             PipeReader(output.fileHandleForReading, longest: longestOutput),
             PipeReader(errors.fileHandleForReading, longest: longestErrors),
         ]
-        let end = ContinuousClock.now + .seconds(timeout)
+        var end = ContinuousClock.now + .seconds(timeout)
         var reason: String?
         var isCancelled = false
+        // Also after a signal: the process may wait for its output to be read.
         while readers.contains(where: { !$0.isAtEnd }) {
             PipeReader.wait(&readers, milliseconds: step)
-            if cancelled() { (reason, isCancelled) = ("cancelled", true) }
-            if reason == nil, ContinuousClock.now > end { reason = "no end within \(timeout) s" }
             if reason != nil {
-                process.terminate()
+                guard ContinuousClock.now > end else { continue }
+                kill(process.processIdentifier, SIGKILL)
                 break
             }
+            if cancelled() { (reason, isCancelled) = ("cancelled", true) }
+            if reason == nil, ContinuousClock.now > end { reason = "no end within \(timeout) s" }
+            guard reason != nil else { continue }
+            process.terminate()
+            end = ContinuousClock.now + timeToLeave
         }
         process.waitUntilExit()
         if let reason { throw MCPMistake(text: reason, isCancelled: isCancelled) }
