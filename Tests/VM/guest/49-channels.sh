@@ -30,5 +30,6 @@ for mode in le enhanced; do
     wait_for held_by_kernel $first
     mgmt advertising on
 done
-mgmt power off
+mgmt advertising off; mgmt connectable off; mgmt power off
+echo N >/sys/module/bluetooth/parameters/enable_ecred
 exit $failed
