@@ -35,7 +35,7 @@ struct CaptureCommand: ParsableCommand {
     var seconds: Int?
     @Flag(help: "Print no packets.") var quiet = false
     @OptionGroup(title: "Selection") var selected: SelectionOptions
-    @OptionGroup(title: "Lines") var form: LiveFormOptions
+    @OptionGroup(title: "Lines") var form: LineFormOptions
     @OptionGroup(title: "Dongles on USB") var firmware: FirmwareOptions
 
     func validate() throws {
@@ -127,24 +127,4 @@ struct CaptureCommand: ParsableCommand {
         case .failed(_, let reason): Console.complain(reason)
         }
     }
-}
-
-/// The form of live lines.
-struct LiveFormOptions: ParsableArguments {
-    @Flag(help: "Print a JSON object for each packet, one in a line.") var json = false
-    @Flag(help: "Print comma-separated values with a header line.") var csv = false
-    @Option(
-        help: ArgumentHelp("Cut lines to n columns; 0 for whole lines. Default: the width of the terminal.", valueName: "n"),
-        transform: Arguments.whole(0...100_000))
-    var width: Int?
-    @Flag(help: "Show handles without the names of devices, services and characteristics.") var noNames = false
-    @Flag(help: "Leave out addresses, names, keys and long values.") var hide = false
-
-    func validate() throws {
-        if json, csv { throw ValidationError("--json and --csv exclude each other") }
-        if hide, json || csv { throw ValidationError("--hide is for lines of text: not with --json or --csv") }
-    }
-
-    var names: Bool { !noNames && !hide }
-    var form: ShowFormOptions.Form { json ? .json : csv ? .csv : .lines }
 }

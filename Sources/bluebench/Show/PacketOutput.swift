@@ -28,11 +28,11 @@ struct PacketOutput {
     /// - Throws: a usage error if the file cannot be written.
     init(_ options: ShowFormOptions) throws {
         form = options.form
-        (isTree, isHiding) = (options.tree, options.hide)
+        (isTree, isHiding) = (options.tree, options.lines.hide)
         let isCapture = options.export != nil && options.exportedForm == nil
         copy = try isCapture ? options.export.map { try CaptureCopy($0, isSecret: true) } : nil
         lines = try LineOutput(isCapture ? nil : options.export)
-        width = form != .lines ? nil : Self.width(options.width, isFile: options.export != nil)
+        width = form != .lines ? nil : Self.width(options.lines.width, isFile: options.export != nil)
         writeHeader()
     }
 

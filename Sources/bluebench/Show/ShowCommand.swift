@@ -37,18 +37,18 @@ struct ShowCommand: ParsableCommand {
 
     func run() throws {
         // Marks are read before the packets.
-        let marks = try form.marks.map { try PacketMarks(file, rules: $0, showsSecrets: !form.hide) }
+        let marks = try form.marks.map { try PacketMarks(file, rules: $0, showsSecrets: !form.lines.hide) }
         let reader: CaptureReader
         do { reader = try CaptureReader(path: file == "-" ? "/dev/stdin" : file) } catch { throw CommandFailure(.usage, "\(error)") }
         // Each access of an option looks its value up.
         let limit = limit ?? .max
         var keys = try decryption()
-        let selection = try PacketSelection(selected, isHiding: form.hide)
+        let selection = try PacketSelection(selected, isHiding: form.lines.hide)
         var paths = OutputPaths()
         try paths.add([("--decrypted", decrypted), ("--export", form.export)])
         let copy = try decrypted.map { try CaptureCopy($0, format: .pcapng, isSecret: true) }
         var output = try PacketOutput(form)
-        var decoder = PacketDecoder(names: form.names)
+        var decoder = PacketDecoder(names: form.lines.names)
         var start: CaptureTime?
         var shown = 0
         var contents = Contents()

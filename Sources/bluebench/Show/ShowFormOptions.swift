@@ -4,14 +4,7 @@ import Foundation
 /// The form in which packets are shown.
 struct ShowFormOptions: ParsableArguments {
     @Flag(help: "Show the layers and fields of each packet with their octet ranges.") var tree = false
-    @Flag(help: "Print a JSON object for each packet, one in a line.") var json = false
-    @Flag(help: "Print comma-separated values with a header line.") var csv = false
-    @Option(
-        help: ArgumentHelp("Cut lines to n columns; 0 for whole lines. Default: the width of the terminal.", valueName: "n"),
-        transform: Arguments.whole(0...100_000))
-    var width: Int?
-    @Flag(help: "Show handles without the names of devices, services and characteristics.") var noNames = false
-    @Flag(help: "Leave out addresses, names, keys and long values.") var hide = false
+    @OptionGroup var lines: LineFormOptions
     @Flag(help: "Under each packet, show the rules of `explain` that it matches.") var mark = false
     @Flag(help: "Only packets that a rule of `explain` matches, with the rules.") var onlyMarked = false
     @Option(
@@ -28,24 +21,21 @@ struct ShowFormOptions: ParsableArguments {
     enum Form { case lines, json, csv }
 
     func validate() throws {
-        if [tree, json, csv].count(where: { $0 }) > 1 { throw ValidationError("--tree, --json and --csv exclude each other") }
-        if hide, tree || json || csv || !(exportedForm == .lines || export == nil) {
+        if tree, lines.json || lines.csv { throw ValidationError("--tree, --json and --csv exclude each other") }
+        if lines.hide, tree || !(exportedForm == .lines || export == nil) {
             throw ValidationError("--hide is for lines of text: not with --tree, --json, --csv or the export of a capture")
         }
         if !rules.isEmpty, marks == nil { throw ValidationError("--rules needs --mark or --only-marked") }
         guard let export else { return }
-        if json || csv { throw ValidationError("--export chooses the form by the file name: \(export)") }
+        if lines.json || lines.csv { throw ValidationError("--export chooses the form by the file name: \(export)") }
         if exportedForm == nil, tree { throw ValidationError("--tree needs a text file: \(export) is a capture") }
         if exportedForm == nil, marks != nil, !onlyMarked { throw ValidationError("--mark needs a text file: \(export) is a capture") }
     }
 
-    /// Names of devices are among what is hidden.
-    var names: Bool { !noNames && !hide }
-
     /// Additional rules for marks; nil if there are no marks.
     var marks: [String]? { mark || onlyMarked ? rules : nil }
 
-    var form: Form { exportedForm ?? (json ? .json : csv ? .csv : .lines) }
+    var form: Form { exportedForm ?? lines.form }
 
     /// The text form of the exported file; nil for a capture or without one.
     var exportedForm: Form? {
