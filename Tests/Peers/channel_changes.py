@@ -230,6 +230,8 @@ legal("other-source-answered", "Core Vol 3, Part A, 4.6", disconnect=lambda self
     (self.closed(link, link.channels[body[0]]), self.answer(link, DISCONNECTED, identifier, body))[1]))
 legal("invalid-for-both", "Core Vol 3, Part A, 4.26", enhanced_parameter_fault=lambda self, *rest: T.enhanced_parameter_fault(self, *rest) and UNACCEPTABLE)
 legal("small-parameters-accepted", "Core Vol 3, Part A, 4.22", parameter_fault=lambda *_: 0)
+legal("enhanced-beyond-accepted", "Core Vol 3, Part A, 4.25", enhanced_parameter_fault=lambda self, mtu, mps, credits: (
+    T.enhanced_parameter_fault(self, mtu, min(mps, 65533), 1)))
 legal("small-clients-refused", "Core Vol 3, Part A, 4.23", parameter_fault=lambda self, mtu, mps: UNACCEPTABLE if mps < 48 else 0)
 legal("no-reconfiguration", "Core Vol 3, Part A, 4.1", reconfigure=lambda self, link, identifier, body: self.reject(link, identifier, 0))
 legal("cids-from-the-top", "Core Vol 3, Part A, 2.1", free_cid=lambda self, link: next(cid for cid in range(0x7F, 0x3F, -1) if cid not in link.channels))
