@@ -44,6 +44,7 @@ $(STATIC): Makefile
 		'Libs: -L$(CURDIR)/$(STATIC) -lusb-1.0 -l:libudev.so.1' "Cflags: $$(pkg-config --cflags libusb-1.0)" >$@/libusb-1.0.pc
 
 dist: setup $(STATIC) ## build/dist: an archive, a Debian package, a Python wheel and a container, tried in an empty Debian 12 and a new environment
+	.ci/setup debootstrap lintian skopeo
 	PKG_CONFIG_PATH=$(CURDIR)/$(STATIC) $(DISTRIBUTE) $(BESIDE) --product bluebench
 	PKG_CONFIG_PATH=$(CURDIR)/$(STATIC) $(DISTRIBUTE) --product generate-manual
 	.ci/dist --try
