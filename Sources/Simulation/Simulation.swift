@@ -9,6 +9,9 @@ public final class Simulation {
     let seed: UInt64
     var ports: [ControllerID: ControllerPort] = [:]
     var neighbours: [Neighbour] = []
+    /// Receives the address of the controller and the opcode, for each command that a controller does not know. Concerns controllers that
+    /// are added afterwards.
+    public var onUnknownCommand: ((DeviceAddress, UInt16) -> Void)?
 
     /// - Parameter seed: determines every random choice.
     public init(loop: RunLoop, seed: UInt64) {

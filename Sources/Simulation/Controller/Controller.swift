@@ -31,6 +31,8 @@ final class Controller {
     private var lastHandle: UInt16 = 0
     /// Rules that change sent packets and received commands.
     let rewriter: PacketRewriter
+    /// Receives the opcode of each command that the controller does not know.
+    var onUnknownCommand: ((UInt16) -> Void)?
     private let pipe: any HCITransport
     private var isOff = false
     private var completionTimer: AirTimer!
@@ -136,6 +138,7 @@ final class Controller {
             return emit(HCIEvents.LoopbackCommand(hciCommandPacket: Array(packet.bytes.prefix(255))))
         }
         guard let row = rows[opcode] else {
+            onUnknownCommand?(opcode)
             return pass(HCIPacket(statusOpcode: opcode, .unknownHCICommand, credits: commandCredits))
         }
         isAnswering = true

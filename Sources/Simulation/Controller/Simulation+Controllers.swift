@@ -12,6 +12,7 @@ extension Simulation {
         let radio = air.makeRadio()
         let identifier = ControllerID(rawValue: radio.identifier)
         let controller = Controller(identifier, configuration: configuration, radio: radio, seed: seed, pipe: end)
+        controller.onUnknownCommand = onUnknownCommand.map { tell in { tell(configuration.address, $0) } }
         controller.reset()
         let port = ControllerPort(controller) { [weak self] in self?.forget(identifier) }
         ports[identifier] = port

@@ -111,13 +111,13 @@ struct DongleCommand: ParsableCommand {
         }
         do {
             let conduct = try kind.conduct(boot)
-            let backend = toldOfClassic(
-                try conduct.makeBackend(simulation, configurations: configurations, capture: log, seed: seed, on: loop))
+            let backend = try conduct.makeBackend(simulation, configurations: configurations, capture: log, seed: seed, on: loop)
             let addresses = configurations.map { configuration in
                 var configuration = configuration
                 conduct.apply(to: &configuration)
                 return configuration.address
             }
+            noticeClassicCommands(simulation, addresses)
             if let usbip { return [try offerUSB(backend, addresses, conduct, port: usbip, loop)] }
             if let usbfs { return [try offerFolder(backend, addresses, conduct, usbfs, loop)] }
             if sharing.virtualTime { return [try offerVirtualTime(backend, addresses, ended, loop)] }
@@ -150,13 +150,20 @@ struct DongleCommand: ParsableCommand {
         return { server.stop() }
     }
 
-    /// Adds a notice about BR/EDR commands, for hosts that fail because the default profile is LE only.
-    private func toldOfClassic(_ backend: any DongleBackend) -> any DongleBackend {
-        guard profile == .le, kind.chip == nil, !Arguments.given("--profile") else { return backend }
-        return ClassicNotice(backend) { index, command in
+    /// OGF of LE commands; those of other standard commands are below. Core Vol 4, Part E, 5.4.1.
+    private static let leGroup: UInt16 = 0x08
+
+    /// Reports the first BR/EDR command of each controller's host, for hosts that fail because the default profile is LE only.
+    private func noticeClassicCommands(_ simulation: Simulation, _ addresses: [DeviceAddress]) {
+        guard profile == .le, kind.chip == nil, !Arguments.given("--profile") else { return }
+        var told: Set<DeviceAddress> = []
+        simulation.onUnknownCommand = { own, opcode in
+            guard opcode >> 10 < Self.leGroup, let command = PDUCatalog.command(opcode: opcode)?.name, told.insert(own).inserted else {
+                return
+            }
             Console.complain(
-                "controller \(index) has LE alone and does not know \(command), which its host asked for; --profile dual gives it BR/EDR, too"
-            )
+                "controller \(addresses.firstIndex(of: own) ?? 0) has LE alone and does not know \(command), which its host asked for; "
+                    + "--profile dual gives it BR/EDR, too")
         }
     }
 
