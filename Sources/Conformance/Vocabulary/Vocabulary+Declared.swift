@@ -10,9 +10,9 @@ extension Vocabulary {
     /// - Parameter covers: the public test-case ids that are accepted; nil for all.
     public static func declared(covers: Set<String>?) -> Vocabulary {
         var pdus: [PDU] = []
-        for declaration in PDUCatalog.all {
+        let layers = Set<Layer>.answered.union(Set<Layer>.observed).subtracting([.hciData])
+        for declaration in PDUCatalog.all where layers.contains(declaration.layer) {
             let layer = declaration.layer
-            guard layer != .hciData, Set<Layer>.answered.union(Set<Layer>.observed).contains(layer) else { continue }
             let isData = Set<Layer>.data.contains(layer)
             var fields = fields(declaration.fields, isCommand: layer == .hciCommands)
             if Set<Layer>.onConnections.contains(layer) { fields.append(Field("Connection_Handle", .number(0...0x0EFF))) }
