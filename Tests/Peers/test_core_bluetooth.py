@@ -1,6 +1,8 @@
 """A program with `import CoreBluetooth` on a device that BLUEBENCH_DEVICE names, in wall time."""
 
 import os
+import re
+import shlex
 import subprocess
 
 import pytest
@@ -21,10 +23,19 @@ def watch(program, **environment):
     return subprocess.run([program], env=own | environment, capture_output=True, text=True, timeout=TIMEOUT * 3)
 
 
-def test_a_program_reads_a_device_over_tcp(program):
-    with dongles(2) as (mine, other), Process(bluebench(), "advertise", f"tcp:127.0.0.1:{other}", "--as", "heart-rate") as accessory:
-        accessory.wait_for(r"advertising")
-        done = watch(program, BLUEBENCH_DEVICE=f"tcp:127.0.0.1:{mine}")
+def lines_of_the_readme(ports):
+    """The three command lines under the README's heading, with these ports in place of the two there."""
+    [block] = re.findall(r"## Run an app's Bluetooth on Linux\n(?:.+\n)+\n((?:    .*\n)+)", (ROOT / "README.md").read_text())
+    return [shlex.split(re.sub(r":640([12])", lambda found: f":{ports[int(found[1]) - 1]}", line)) for line in block.splitlines()]
+
+
+def test_the_lines_of_the_readme_run_an_app_on_a_device_over_tcp(program):
+    with dongles(2) as ports:
+        dongle, advertise, app = lines_of_the_readme(ports)
+        assert dongle == ["bluebench", "dongle", "--tcp", "6401", "--count", "2"] and app[1].endswith("/watch-heart-rate")
+        with Process(bluebench(), *advertise[1:]) as accessory:
+            accessory.wait_for(r"advertising")
+            done = watch(program, **dict([app[0].split("=")]))
     assert done.returncode == 0, done.stdout + done.stderr
     values = [int(line.split()[0]) for line in done.stdout.splitlines()]
     assert len(values) == 5 and values == list(range(values[0], values[0] + 5))
