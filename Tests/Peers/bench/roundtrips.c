@@ -1,13 +1,16 @@
 // Round trips of HCI_Read_BD_ADDR over TCP, from one blocking raw socket.
 //
 //   roundtrips echo                  a plain blocking server for one client: answers every command with Command Complete; prints its port
+//   roundtrips epoll                 the same, but it waits with epoll, as a server of several clients has to
 //   roundtrips ROUNDS TRIPS PORT...  a client of several servers, which take turns: prints a line for each round, with each one's microseconds per trip
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,7 +44,7 @@ static int exactly(int socket, unsigned char *into, size_t count) {
     return 1;
 }
 
-static void echo(void) {
+static int first_client(void) {
     int server = socket(AF_INET, SOCK_STREAM, 0);
     struct sockaddr_in address = loopback(0);
     socklen_t length = sizeof address;
@@ -52,11 +55,26 @@ static void echo(void) {
     int client = accept(server, NULL, NULL);
     if (client < 0) fail("accept");
     without_delay(client);
+    return client;
+}
+
+static int answered(int client, const unsigned char *got) {
+    memcpy(answer + 4, got + 1, 2);
+    return write(client, answer, sizeof answer) == sizeof answer;
+}
+
+static void echo(void) {
+    int client = first_client();
     unsigned char got[sizeof command];
-    while (exactly(client, got, sizeof got)) {
-        memcpy(answer + 4, got + 1, 2);
-        if (write(client, answer, sizeof answer) != sizeof answer) break;
-    }
+    while (exactly(client, got, sizeof got) && answered(client, got)) {}
+}
+
+static void echo_with_epoll(void) {
+    int client = first_client(), epoll = epoll_create1(0);
+    struct epoll_event interest = {.events = EPOLLIN | EPOLLET}, ready;
+    if (fcntl(client, F_SETFL, O_NONBLOCK) != 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, client, &interest) != 0) fail("epoll");
+    unsigned char got[sizeof command];
+    while (epoll_wait(epoll, &ready, 1, -1) == 1 && exactly(client, got, sizeof got) && answered(client, got)) {}
 }
 
 // Reads whole events until one completes `opcode`.
@@ -99,6 +117,10 @@ static double microseconds_per_trip(int controller, int trips) {
 int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], "echo") == 0) {
         echo();
+        return 0;
+    }
+    if (argc == 2 && strcmp(argv[1], "epoll") == 0) {
+        echo_with_epoll();
         return 0;
     }
     enum { most = 8 };
