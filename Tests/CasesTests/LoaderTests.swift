@@ -146,6 +146,18 @@ struct LoaderTests {
         ("subject: accessory\nsteps:\n  - {use: advertise}", "procedure advertise acts as the subject"),
         ("steps:\n  - {check: $x, is: 1, states: s}\n  - {send: Reset, as: tester, saveAs: x}", "'x' is not saved yet here"),
         (
+            "steps:\n  - {send: Reset, as: tester, saveAs: x}\n  - {check: $x.Status, is: Success, states: s}",
+            "$x.Status is a number, which never equals 'Success'"
+        ),
+        (
+            "steps:\n  - {send: Reset, as: tester, saveAs: x}\n  - {check: $x.Status, is: {anyOf: [0, Unspecified_Error]}, states: s}",
+            "$x.Status is a number, which never equals 'Unspecified_Error'"
+        ),
+        (
+            "steps:\n  - {send: Reset, as: tester, saveAs: x}\n  - {check: $x, is: {Status: {not: Success}}, states: s}",
+            "$x.Status is a number, which never equals 'Success'"
+        ),
+        (
             "steps:\n  - {attempts: 2, steps: [{wait: 1 s}], between: [{check: $x, is: 1}]}\n  - {send: Reset, as: tester, saveAs: x}",
             "'x' is not saved yet here"
         ),

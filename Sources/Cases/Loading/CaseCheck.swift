@@ -104,28 +104,30 @@ package struct CaseCheck {
         for (name, position) in marked where !usedMarks.contains(name) { report(position, "the name '\(name)' is never used") }
     }
 
-    /// Checks that a reference names a value that was saved before and is suitable for the field.
-    private mutating func visit(_ reference: Reference, as field: Vocabulary.Field?, _ state: State) {
+    /// Checks that a reference names a value that was saved before and is suitable for the field; returns the shape of the value.
+    @discardableResult private mutating func visit(_ reference: Reference, as field: Vocabulary.Field?, _ state: State) -> ValueShape {
         used.insert(reference.name)
         guard var shape = state.given[reference.name] else {
-            if saved.contains(where: { $0.name == reference.name }) {
-                return report(reference.position, "'\(reference.name)' is not saved yet here, or not on every way to it")
-            }
             let known = state.given.keys + saved.map(\.name)
-            return report(
-                reference.position, "nothing is saved as '\(reference.name)'" + Suggestion.text(for: reference.name, among: known))
+            report(
+                reference.position,
+                saved.contains { $0.name == reference.name }
+                    ? "'\(reference.name)' is not saved yet here, or not on every way to it"
+                    : "nothing is saved as '\(reference.name)'" + Suggestion.text(for: reference.name, among: known))
+            return .any
         }
         for part in reference.path {
             switch shape.part(part, of: reference) {
             case .success(let inner): shape = inner
             case .failure(let problem):
                 problems.append(problem)
-                return
+                return .any
             }
         }
         if let field, !shape.suits(field.kind) {
             report(reference.position, "\(reference) is \(shape.words), which \(field.name) cannot be")
         }
+        return shape
     }
 
     mutating func visit(_ operand: Operand, as field: Vocabulary.Field?, _ state: State) {
@@ -199,6 +201,10 @@ package struct CaseCheck {
             visit(measurement.during, step, state)
             result = .number(.min ... .max)
         case .air(let air): result = visit(air, step, state)
+        case .check(.reference(let reference), let predicate):
+            checkWords(predicate, about: visit(reference, as: nil, state), "\(reference)", at: reference.position)
+            visit(predicate, state)
+            result = .any
         case .check(let operand, let predicate):
             visit(operand, as: nil, state)
             visit(predicate, state)
