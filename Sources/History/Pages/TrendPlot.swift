@@ -1,9 +1,13 @@
 import Foundation
 
 /// One trend as a plot for `plot.mustache`: points, levels with their noise, and numbered marks at level changes.
+///
+/// The y axis is scaled by the levels, so that one bad night does not flatten a change of level: points far from every level are arrows at the edge.
 struct TrendPlot {
     private static let (width, height) = (360.0, 150.0)
     private static let (left, right, top, bottom) = (44.0, 6.0, 16.0, 22.0)
+    /// Distance from the levels that is always shown, as a part of the highest level.
+    private static let nearby = 0.02
 
     let trend: Trend
     private let low: Double
@@ -11,8 +15,11 @@ struct TrendPlot {
 
     init(_ trend: Trend) {
         self.trend = trend
-        let values = trend.series.points.compactMap(\.value) + trend.levels.flatMap { [$0.median - $0.band, $0.median + $0.band] }
-        let (least, most) = (values.min() ?? 0, values.max() ?? 1)
+        let levels = trend.levels.flatMap { [$0.median - $0.band, $0.median + $0.band] }
+        let (bottom, top) = (levels.min() ?? 0, levels.max() ?? 1)
+        let reach = max(top - bottom, abs(top) * Self.nearby)
+        let near = trend.series.points.compactMap(\.value).filter { (bottom - reach...top + reach).contains($0) }
+        let (least, most) = (min(bottom, near.min() ?? bottom), max(top, near.max() ?? top))
         let room = max((most - least) * 0.08, abs(most) * 0.002, 0.001)
         (low, high) = (least - room, most + room)
     }
@@ -34,7 +41,7 @@ struct TrendPlot {
     }
 
     private func y(_ value: Double) -> Double {
-        Self.height - Self.bottom - (value - low) / (high - low) * (Self.height - Self.top - Self.bottom)
+        Self.height - Self.bottom - (min(max(value, low), high) - low) / (high - low) * (Self.height - Self.top - Self.bottom)
     }
 
     private func number(_ value: Double) -> String { String(format: "%.1f", value) }
@@ -81,8 +88,14 @@ struct TrendPlot {
                 let path = "M\(number(x(index) - 3)) \(Self.height - Self.bottom - 6)l6 6m0 -6l-6 6"
                 return ["failed": true, "path": path, "title": title]
             }
+            if !(low...high).contains(value) {
+                let step = value < low ? -5 : 5
+                return [
+                    "beyond": true, "path": "M\(number(x(index) - 4)) \(number(y(value) + Double(step)))h8l-4 \(-step)z", "title": title,
+                ]
+            }
             let radius = trend.series.points.count > 80 ? 1.4 : 2.2
-            return ["failed": false, "x": number(x(index)), "y": number(y(value)), "radius": radius, "title": title]
+            return ["shown": true, "x": number(x(index)), "y": number(y(value)), "radius": radius, "title": title]
         }
     }
 
