@@ -40,6 +40,10 @@ extension UpperTesterQuirks {
         .flag(
             "host-asks-for-security", .upperTester, \.asksForSecurity, allowedBy: "Core Vol 3, Part H, 2.4.6: a peripheral may ask",
             "sends a Security Request on each new connection as a peripheral"),
+        .flag(
+            "host-broadcasts-privately", .upperTester, \.broadcastsPrivately,
+            allowedBy: "Core Vol 3, Part C, 10.7.1: a private address in non-connectable mode",
+            "advertises under a non-resolvable private address while it is not connectable"),
     ]
 
     private static let pairingQuirks: [Quirk<Self>] = [

@@ -31,6 +31,8 @@ public struct UpperTesterQuirks: Sendable {
     public var exchangesMTU = false
     public var asksForParameters = false
     public var asksForSecurity = false
+    /// Advertises under a non-resolvable private address while it is not connectable.
+    public var broadcastsPrivately = false
     // Pairing
     /// The IO capability, which the tester then cannot change.
     public var ioCapability: IOCapability?
@@ -40,6 +42,9 @@ public struct UpperTesterQuirks: Sendable {
     public var mostKeySize = 16
 
     public init() {}
+
+    /// A non-resolvable private address. Core Vol 6, Part B, 1.3.2.2.
+    static let broadcastAddress = DeviceAddress(value: 0x3F4E_5D6C_7B8A, kind: .random)
 
     /// Commands that belong together; an upper tester may have any of them.
     public enum CommandGroup: String, Sendable, Hashable, CaseIterable {

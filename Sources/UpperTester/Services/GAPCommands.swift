@@ -91,6 +91,9 @@ extension BTPServer {
         settings.data = gap.flags + (try AdvertisedFields.onAir(command.advertisingData))
         settings.scanResponse = try AdvertisedFields.onAir(command.scanResponse)
         if !gap.settings.contains(.connectable) { settings.properties = settings.scanResponse.isEmpty ? [.legacy] : [.legacy, .scannable] }
+        if quirks.broadcastsPrivately, !settings.properties.contains(.connectable) {
+            (settings.ownAddressType, settings.randomAddress) = (.randomDevice, UpperTesterQuirks.broadcastAddress)
+        }
         gap.advertising = try await host.advertise(settings)
         gap.settings.insert(.advertising)
     }
