@@ -30,6 +30,8 @@ def vm():
         # Scripts that name their own dongles attach them.
         (["50-firmware-realtek.sh"], ["50-firmware-realtek.sh"]),
         (["50-firmware-realtek.sh", "60-pairing.sh"], None),
+        # A host that is judged gets its controller from the run.
+        (["65-host.sh"], ["65-host.sh"]),
     ],
     ids=lambda names: " ".join(names or []),
 )

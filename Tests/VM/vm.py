@@ -3,7 +3,10 @@
 
 The guest's root is this machine's root, read-only under a memory overlay; results come back through a second share.
 A script of the guest may say which dongles it needs, as arguments of `bluebench dongle`, in a line "# dongles: ARGUMENTS"; scripts that say the
-same share the dongles. USBIP_PORT is the port on 10.0.2.2 where they are exported.
+same share the dongles. USBIP_PORT is the port on 10.0.2.2 where they are exported. A script that judges the guest's Bluetooth host has a line
+"# judged by: ARGUMENTS" instead, the arguments of a `bluebench run` on this machine: /share/SCRIPT.controller and /share/SCRIPT.btp hold the ports on
+10.0.2.2 of its virtual controller and of its end of BTP, /share/SCRIPT.json the results after /share/SCRIPT.ended has appeared. The variable
+HOST_CASES has other arguments: HOST_CASES="host-gap host-l2cap host-sm" judges by every case, which takes ten minutes.
 
 Exit code 0 when every script passed, 1 when one did not, 77 when the packages or the kernel cannot be had.
 usage: vm.py [--work DIR] [--bluebench PATH] [--timeout SECONDS] [SCRIPT ...]
@@ -27,7 +30,7 @@ UNAVAILABLE = 77
 MODULES = """
 virtio_pci virtio_net 9pnet_virtio 9p overlay
 sha256_generic sha512_generic hmac ctr jitterentropy_rng ansi_cprng drbg aes_generic cmac ecb ccm algif_hash algif_skcipher ecdh_generic
-bluetooth rfcomm btusb vhci-hcd
+bluetooth rfcomm btusb hci_vhci vhci-hcd
 """.split()
 
 
@@ -118,10 +121,15 @@ def make_initramfs(work, modules):
     return archive
 
 
-def dongles_for(script):
-    """The arguments of a script."""
+def argument(script, name):
+    """The rest of a script's line "# NAME: REST", or None."""
     with open(script) as lines:
-        return next((found[1].strip() for line in lines if (found := re.match(r"# dongles: (.*)", line))), DONGLES)
+        return next((found[1].strip() for line in lines if (found := re.match(f"# {name}: (.*)", line))), None)
+
+
+def dongles_for(script):
+    """The arguments of a script's dongles; None for one that needs no dongles."""
+    return None if argument(script, "judged by") else argument(script, "dongles") or DONGLES
 
 
 def with_attachment(scripts):
@@ -143,6 +151,33 @@ def start_dongles(bluebench, arguments, log):
             threading.Thread(target=lambda: [log.write(rest) for rest in process.stdout], daemon=True).start()
             return process, int(found[1])
     raise SystemExit("vm: bluebench dongle did not start")
+
+
+def start_run(bluebench, script, share, timeout, log):
+    """A run that judges the guest's Bluetooth host, and waits for it."""
+    path = os.path.join(share, os.path.basename(script))
+    process = subprocess.Popen(
+        [bluebench, "run", *(os.environ.get("HOST_CASES") or argument(script, "judged by")).split(), "--cases", os.path.join(share, "Conformance"), "--subject-port", "tcp-listen:0",
+         "--btp", "tcp-listen:0", "--wait-for-host", f"{timeout:.0f}", "--json", path + ".json"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def follow():
+        for line in process.stdout:
+            log.write(line)
+            for name, place in ("controller", "an accessory's host"), ("btp", "the upper tester of the host"):
+                if found := re.match(rf"waiting for {place} on tcp:[^ ]*:(\d+)", line):
+                    write(f"{path}.{name}", found[1])
+        write(path + ".ended", str(process.wait()))
+
+    threading.Thread(target=follow, daemon=True).start()
+    return process
+
+
+def write(path, text):
+    """A file that is there only with its text."""
+    with open(path + ".new", "w") as file:
+        file.write(text)
+    os.rename(path + ".new", path)
 
 
 def boot(image, initramfs, share, timeout, folder=None, processors=2):
@@ -207,6 +242,9 @@ def main():
         shutil.copy(file, os.path.join(share, "scripts"))
     shutil.copy(options.bluebench, os.path.join(share, "bluebench"))
     shutil.copytree(os.path.join(HERE, "..", "..", "Conformance"), os.path.join(share, "Conformance"))
+    if os.environ.get("HOST_CASES"):
+        with open(os.path.join(share, "limit"), "w") as limit:
+            limit.write(str(options.timeout))
     # The guest has this machine's root: the examples are where they are.
     with open(os.path.join(share, "checkout"), "w") as checkout:
         checkout.write(os.path.realpath(os.path.join(HERE, "..", "..")))
@@ -218,17 +256,20 @@ def main():
         sys.exit(UNAVAILABLE)
     say(f"kernel {version}")
     initramfs = make_initramfs(work, modules)
-    servers = {}
+    servers, runs = {}, []
     with open(os.path.join(share, "dongles.txt"), "w") as log:
         try:
             for script in scripts:
                 wanted = dongles_for(script)
+                if wanted is None:
+                    runs.append(start_run(options.bluebench, script, share, options.timeout, log))
+                    continue
                 servers[wanted] = servers.get(wanted) or start_dongles(options.bluebench, wanted, log)
                 with open(os.path.join(share, "scripts", os.path.basename(script) + ".port"), "w") as port:
                     port.write(str(servers[wanted][1]))
             finished = boot(image, initramfs, share, options.timeout)
         finally:
-            for process, _ in servers.values():
+            for process in [*runs, *(process for process, _ in servers.values())]:
                 process.terminate()
                 process.wait(10)
     failed = summarise(share, scripts)
