@@ -55,6 +55,9 @@ public struct Examiner {
         for key in airs.keys { airs[key]?.check(&book, isEnd: false) }
     }
 
+    /// The findings so far. Those that a later packet may withdraw are not among them.
+    public var findings: [Finding] { book.engine.findings }
+
     /// Ends the examination.
     ///
     /// - Parameter failure: the error that ended reading early.

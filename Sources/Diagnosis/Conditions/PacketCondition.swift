@@ -32,6 +32,18 @@ public struct PacketCondition {
     /// True if the packet satisfies the condition.
     public func holds(for packet: DecodedPacket) -> Bool { Self.holds(expression, packet) }
 
+    /// False if the condition holds for no packet whose PDUs have these names.
+    public func mayHold(for names: Set<String>) -> Bool { Self.mayHold(expression, names) }
+
+    private static func mayHold(_ expression: Expression, _ names: Set<String>) -> Bool {
+        switch expression {
+        case .atom(let atom): atom.candidates.map { !$0.isDisjoint(with: names) } ?? true
+        case .not: true
+        case .every(let parts): parts.allSatisfy { mayHold($0, names) }
+        case .any(let parts): parts.contains { mayHold($0, names) }
+        }
+    }
+
     /// A field of the condition that may contain an address, a name, a key or another long value.
     public var secretField: String? { Self.atoms(expression).lazy.compactMap(\.secretField).first }
 
@@ -121,6 +133,18 @@ extension PacketCondition {
             do { return try Predicate.parts(predicates).mismatch(.record(record), variables) == nil } catch { return false }
         }
 
+        /// Names of the PDUs for which it may hold; nil if it may hold for packets of any.
+        private(set) lazy var candidates: Set<String>? = {
+            if let name { return [name] }
+            // Headers of data have handles, too.
+            guard !fields.contains(Self.handle.name) else { return nil }
+            let pdus = Vocabulary.diagnosis.pdus.values
+            func hasAll(_ known: [Vocabulary.Field]) -> Bool { fields.allSatisfy { field in known.contains { $0.name == field } } }
+            let names = Set(pdus.filter { hasAll($0.fields) }.map(\.name))
+            let answer = Vocabulary.diagnosis.pdus[Self.answer]?.fields ?? []
+            return pdus.contains { $0.returns.map { hasAll(answer + $0) } ?? false } ? names.union([Self.answer]) : names
+        }()
+
         private func predicates(for layer: DecodedLayer) -> [FieldPredicate]? {
             let command = layer.returns.isEmpty ? nil : layer.command?.name
             let key = command.map { layer.name + " " + $0 } ?? layer.name
@@ -151,6 +175,9 @@ extension PacketCondition {
             case .octets, .address, .list, .rows, .record, .any: true
             }
         }
+
+        /// The event with the return parameters of commands.
+        private static let answer = "Command_Complete"
 
         private static let handle = Vocabulary.Field("Connection_Handle", .number(0...0x0FFF))
 

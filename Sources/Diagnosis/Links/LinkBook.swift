@@ -29,10 +29,7 @@ struct LinkBook {
         self.time = time
     }
 
-    subscript(link: Int) -> LinkState? {
-        get { open[link] }
-        _modify { yield &open[link] }
-    }
+    subscript(link: Int) -> LinkState? { open[link] }
 
     // MARK: Links
 
@@ -96,38 +93,38 @@ struct LinkBook {
     }
 
     private mutating func send(_ event: DiagnosisEvent) {
-        let record = event.link.flatMap { open[$0]?.report.record } ?? CaseRecord()
-        let disguise = disguise
-        engine.receive(event, link: record) { disguise.message($0, $1) }
+        let (state, disguise) = (event.link.flatMap { open[$0] }, disguise)
+        engine.receive(event, link: { state?.report.record ?? CaseRecord() }, text: { disguise.message($0, $1) })
     }
 
     /// Passes the PDUs of a link's packet to the rules and follows them.
     mutating func receive(_ layers: [DecodedLayer], from sender: DiagnosisEvent.Sender?, link: Int) {
-        open[link]?.report.lastPacket = (packet, time)
+        guard let state = open[link] else { return }
+        state.report.lastPacket = (packet, time)
         let isFixed = layers.contains { $0.layer == .l2cap && $0.name == Self.attChannel }
         for layer in layers {
             if layer.layer == .l2capFragment { conclude(.l2capFault, [("Reason", .text(layer.name))], packet: packet, link: link) }
             guard layer.declaration != nil else {
-                addData(layer, sender, link)
+                addData(layer, sender, state)
                 continue
             }
             receive(layer, from: sender, link: link)
-            let conclusions = open[link]?.follow(layer, from: sender, packet: packet, time: time, isFixed: isFixed)
-            for (conclusion, fields, packet) in conclusions?.list ?? [] { conclude(conclusion, fields, packet: packet, link: link) }
-            addData(layer, sender, link)
+            let conclusions = state.follow(layer, from: sender, packet: packet, time: time, isFixed: isFixed)
+            for (conclusion, fields, packet) in conclusions.list { conclude(conclusion, fields, packet: packet, link: link) }
+            addData(layer, sender, state)
         }
     }
 
     private static let attChannel = "L2CAP channel 0x0004"
 
     /// Counts the values of notifications, indications, reads and writes, and the data of channels.
-    private mutating func addData(_ pdu: DecodedLayer, _ sender: DiagnosisEvent.Sender?, _ link: Int) {
-        guard let (kind, header) = Self.data[pdu.name] ?? Self.channelData(pdu), let state = open[link] else { return }
+    private func addData(_ pdu: DecodedLayer, _ sender: DiagnosisEvent.Sender?, _ state: LinkState) {
+        guard let (kind, header) = Self.data[pdu.name] ?? Self.channelData(pdu) else { return }
         if state.report.isMerged, sender?.rawValue != state.report.localRole { return }
         // A client is the central in nearly all captures of both ends.
         let isForth = state.report.isMerged ? [.command, .request, .channel].contains(kind) : sender == .central || sender == .local
         let isAcknowledged = [.read, .request].contains(kind) || pdu.name == "ATT_HANDLE_VALUE_IND"
-        open[link]?.report.add(
+        state.report.add(
             max(0, pdu.range.count - header), kind, isForth: isForth, at: time, isAcknowledged: isAcknowledged,
             isStarved: isForth == (state.report.localRole == "central") && state.isStarved)
     }

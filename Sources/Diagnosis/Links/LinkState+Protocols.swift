@@ -3,7 +3,7 @@ import Packets
 
 extension LinkState {
     /// Follows a PDU on the link, above the HCI or the radio.
-    mutating func follow(_ pdu: DecodedLayer, from sender: DiagnosisEvent.Sender?, packet: Int, time: Int64, isFixed: Bool) -> Conclusions {
+    func follow(_ pdu: DecodedLayer, from sender: DiagnosisEvent.Sender?, packet: Int, time: Int64, isFixed: Bool) -> Conclusions {
         var conclusions = Conclusions()
         switch pdu.layer {
         case .att: if isFixed { followATT(pdu, sender, packet, time, &conclusions) }
@@ -18,7 +18,7 @@ extension LinkState {
     }
 
     /// Conclusions about requests that waited too long, or for ever if the link ended.
-    mutating func overdue(at time: Int64, packet: Int, isEnd: Bool) -> Conclusions {
+    func overdue(at time: Int64, packet: Int, isEnd: Bool) -> Conclusions {
         var conclusions = Conclusions()
         func isDue(_ request: Request, _ limit: Int64) -> Bool { isEnd || time - request.time > limit }
         for (sender, request) in att where isDue(request, Self.attTimeout) {
@@ -63,7 +63,7 @@ extension LinkState {
 
     // MARK: ATT
 
-    private mutating func followATT(
+    private func followATT(
         _ pdu: DecodedLayer, _ sender: DiagnosisEvent.Sender?, _ packet: Int, _ time: Int64, _ conclusions: inout Conclusions
     ) {
         guard let sender else { return }
@@ -87,7 +87,7 @@ extension LinkState {
         }
     }
 
-    private mutating func noteServices(_ pdu: DecodedLayer) {
+    private func noteServices(_ pdu: DecodedLayer) {
         for row in pdu.fields.named("Attribute_Data_List")?.children ?? [] {
             guard report.services.count < LinkReport.most.services, let octets = row.children.named("Attribute_Value")?.octets,
                 let uuid = BluetoothUUID(octets: octets)
@@ -99,7 +99,7 @@ extension LinkState {
 
     // MARK: SMP
 
-    private mutating func followSMP(_ pdu: DecodedLayer, _ packet: Int, _ time: Int64, _ conclusions: inout Conclusions) {
+    private func followSMP(_ pdu: DecodedLayer, _ packet: Int, _ time: Int64, _ conclusions: inout Conclusions) {
         switch pdu.name {
         case "Pairing_Request", "Pairing_Response", "Pairing_Confirm", "Pairing_Random", "Pairing_Public_Key":
             pairing = Request(name: pdu.name, packet: packet, time: time)
@@ -125,7 +125,7 @@ extension LinkState {
         "LL_CTE_REQ", "LL_CIS_REQ",
     ]
 
-    private mutating func followControl(_ pdu: DecodedLayer, _ sender: DiagnosisEvent.Sender?, _ packet: Int, _ time: Int64) {
+    private func followControl(_ pdu: DecodedLayer, _ sender: DiagnosisEvent.Sender?, _ packet: Int, _ time: Int64) {
         if Self.controlRequests.contains(pdu.name) {
             if let sender { control[sender] = Request(name: pdu.name, packet: packet, time: time) }
         } else if pdu.name != "LL_VERSION_IND" {
@@ -155,7 +155,7 @@ extension LinkState {
     }
 
     /// The effective length is the smaller of what one side sends and the other receives. Core Vol 6, Part B, 4.5.10.
-    private mutating func noteLength(_ pdu: DecodedLayer, _ sender: DiagnosisEvent.Sender?, _ packet: Int) {
+    private func noteLength(_ pdu: DecodedLayer, _ sender: DiagnosisEvent.Sender?, _ packet: Int) {
         guard let tx = pdu.fields.named("MaxTxOctets")?.int, let rx = pdu.fields.named("MaxRxOctets")?.int else { return }
         guard pdu.name == "LL_LENGTH_RSP" else {
             offered = (tx, rx)

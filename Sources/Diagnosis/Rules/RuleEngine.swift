@@ -17,6 +17,18 @@ struct RuleEngine {
         var values: [CaseValue?] = []
     }
 
+    /// A rule by reference: a copy of all its patterns for each event would cost more than to match them.
+    private final class Entry: Sendable {
+        let rule: DiagnosisRule
+        /// True if a match depends on no earlier event.
+        let isStateless: Bool
+
+        init(_ rule: DiagnosisRule) {
+            self.rule = rule
+            isStateless = rule.after == nil && rule.unless == nil && rule.unlessThen == nil && rule.times < 2
+        }
+    }
+
     /// A finding that a later event may withdraw.
     private struct Pending {
         var finding: Finding
@@ -26,18 +38,26 @@ struct RuleEngine {
         var deadline: Int64?
     }
 
-    let rules: [DiagnosisRule]
+    private let rules: [Entry]
     /// The rules that concern an event of a name.
     private let concerned: [String: [Int]]
     private var progress: [Key: Progress] = [:]
     private var pending: [Pending] = []
     private(set) var findings: [Finding] = []
+    private var places: [Place: Int] = [:]
     private let variables = Variables()
+
+    /// Repeated findings with the same place are merged.
+    private struct Place: Hashable {
+        var rule: String
+        var link: Int?
+        var device: Int?
+    }
 
     private static let most = (progress: 100_000, pending: 1_000, findings: 10_000, packets: 8)
 
     init(_ rules: [DiagnosisRule]) {
-        self.rules = rules
+        self.rules = rules.map(Entry.init)
         var concerned: [String: [Int]] = [:]
         for (index, rule) in rules.enumerated() {
             let patterns = [rule.pattern, rule.after?.pattern, rule.after?.without, rule.unless, rule.unlessThen?.pattern]
@@ -49,16 +69,22 @@ struct RuleEngine {
     func concerns(_ name: String) -> Bool { concerned[name] != nil }
 
     /// - Parameter link: values of the event's link for the rules' conditions.
-    mutating func receive(_ event: DiagnosisEvent, link: CaseRecord, _ text: (DiagnosisRule, DiagnosisEvent) -> String) {
+    mutating func receive(_ event: DiagnosisEvent, link: () -> CaseRecord, text: (DiagnosisRule, DiagnosisEvent) -> String) {
         expire(before: event.time)
         guard let concerned = concerned[event.name] else { return }
         for index in concerned { receive(event, index, link, text) }
     }
 
     private mutating func receive(
-        _ event: DiagnosisEvent, _ index: Int, _ link: CaseRecord, _ text: (DiagnosisRule, DiagnosisEvent) -> String
+        _ event: DiagnosisEvent, _ index: Int, _ link: () -> CaseRecord, _ text: (DiagnosisRule, DiagnosisEvent) -> String
     ) {
-        let rule = rules[index]
+        let entry = rules[index]
+        if entry.isStateless {
+            guard matches(event, entry.rule.pattern), satisfies(entry.rule.link, link) else { return }
+            var state = Progress()
+            return hit(event, entry.rule, index, Self.scope(of: event, entry.rule.scope), &state, text)
+        }
+        let rule = entry.rule
         let scope = Self.scope(of: event, rule.scope)
         let key = Key(rule: index, scope: scope)
         if let later = rule.unlessThen?.pattern, matches(event, later) {
@@ -66,7 +92,7 @@ struct RuleEngine {
         }
         if progress.count >= Self.most.progress { progress.removeAll() }
         var state = progress[key] ?? Progress()
-        if matches(event, rule.pattern), satisfies(link, rule.link), !state.isExcluded, isArmed(state, rule, event) {
+        if matches(event, rule.pattern), satisfies(rule.link, link), !state.isExcluded, isArmed(state, rule, event) {
             hit(event, rule, index, scope, &state, text)
         }
         if let unless = rule.unless, matches(event, unless) { state.isExcluded = true }
@@ -110,12 +136,13 @@ struct RuleEngine {
 
     /// Merges repeated findings of a rule on a link.
     private mutating func add(_ finding: Finding) {
-        let known = findings.lastIndex { $0.rule.id == finding.rule.id && $0.link == finding.link && $0.device == finding.device }
-        if let known {
+        let place = Place(rule: finding.rule.id, link: finding.link, device: finding.device)
+        if let known = places[place] {
             findings[known].count += 1
             let room = Self.most.packets - findings[known].packets.count
             findings[known].packets += finding.packets.prefix(max(0, room))
         } else if findings.count < Self.most.findings {
+            places[place] = findings.count
             findings.append(finding)
         }
     }
@@ -131,7 +158,7 @@ struct RuleEngine {
     mutating func close(link: Int) {
         for entry in pending where entry.finding.link == link { add(entry.finding) }
         pending.removeAll { $0.finding.link == link }
-        for index in rules.indices where rules[index].scope == .link { progress[Key(rule: index, scope: link)] = nil }
+        for index in rules.indices where rules[index].rule.scope == .link { progress[Key(rule: index, scope: link)] = nil }
     }
 
     /// Confirms at the end of the capture what could be withdrawn at any time. What waited for a deadline remains open.
@@ -151,12 +178,12 @@ struct RuleEngine {
     private func matches(_ event: DiagnosisEvent, _ pattern: DiagnosisRule.Pattern) -> Bool {
         guard pattern.names.contains(event.name) else { return false }
         if let sender = pattern.sender, sender != event.sender { return false }
-        return pattern.fields.isEmpty || pattern.fields.contains { satisfies(event.record, $0) }
+        return pattern.fields.isEmpty || pattern.fields.contains { satisfies($0) { event.record } }
     }
 
-    private func satisfies(_ record: CaseRecord, _ predicates: [FieldPredicate]) -> Bool {
+    private func satisfies(_ predicates: [FieldPredicate], _ record: () -> CaseRecord) -> Bool {
         guard !predicates.isEmpty else { return true }
-        do { return try Predicate.parts(predicates).mismatch(.record(record), variables) == nil } catch { return false }
+        do { return try Predicate.parts(predicates).mismatch(.record(record()), variables) == nil } catch { return false }
     }
 }
 
