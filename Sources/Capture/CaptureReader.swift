@@ -12,13 +12,20 @@ public final class CaptureReader {
 
     /// Opens a file and detects its format.
     ///
+    /// - Parameter onEnd: called at the end of the file, where it may wait; true to read on, because the file may have grown.
     /// - Throws: `cannotOpen`, `unknownFormat`, or `truncated` or `malformed` if its header is invalid.
-    public init(path: String) throws(CaptureError) {
+    public init(path: String, onEnd: (() -> Bool)? = nil) throws(CaptureError) {
         self.path = path
         let source = try FileSource(path: path)
         input = RecordInput(source)
+        if let onEnd {
+            // The header and a record may not be written yet.
+            source.onEnd = onEnd
+            _ = try source.peek(Self.shortestFile)
+            source.onEnd = nil
+        }
         let prefix = try source.peek(Self.recognitionLength)
-        let isWhole = prefix.count < Self.recognitionLength
+        let isWhole = prefix.count < Self.recognitionLength && onEnd == nil
         if prefix.starts(with: BTSnoop.magic) {
             format = .btsnoop
             decoder = try BTSnoopDecoder(input)
@@ -40,9 +47,12 @@ public final class CaptureReader {
         } else {
             throw .unknownFormat(path: path)
         }
+        if let onEnd { source.onEnd = onEnd }
     }
 
     private static let recognitionLength = 4096
+    /// No format has a longer file header.
+    private static let shortestFile = 32
 
     /// The next record; nil at the end of the file.
     ///

@@ -50,6 +50,8 @@ public struct CaptureRecord: Sendable, Hashable {
     /// Original length of a packet truncated by the capturing tool.
     public var cutFrom: Int?
     public var comment: String?
+    /// True if a person has flagged the packet.
+    public var isFlagged = false
 
     public init(time: CaptureTime, interface: Int = 0, content: Content, cutFrom: Int? = nil, comment: String? = nil) {
         self.time = time

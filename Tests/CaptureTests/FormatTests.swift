@@ -20,6 +20,7 @@ import Timing
         try withTemporaryFile("pcapng") { path in
             var first = sampleRecords[0]
             first.comment = "phy/update: step 3, \"PHY\" ÄÖ"
+            first.isFlagged = true
             var second = sampleRecords[3]
             second.interface = 1
             let frame = CaptureRecord(time: .virtualEpoch + 7, interface: 2, content: .air(sampleFrame))

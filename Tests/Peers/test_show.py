@@ -3,12 +3,16 @@
 import csv
 import io
 import json
+import os
+import pty
 import re
+import shutil
+import signal
 import subprocess
 
 import pytest
 
-from support import ROOT, bluebench, run_bench
+from support import ROOT, Process, bluebench, run_bench
 from test_outputs import limited
 from test_wireshark import tshark
 
@@ -191,3 +195,96 @@ def test_throughput_of_a_capture_is_that_of_its_measurement(tmp_path, ending, ov
 def test_throughput_of_a_capture_without_flows_is_no_measurement(capture):
     assert "no LE connection with a flow" in run_bench("throughput", "--from", capture, expected=3).stderr
     assert "--phy would change nothing" in run_bench("throughput", "--from", SESSION, "--phy", "1m", expected=2).stderr
+
+
+def on_a_terminal(*arguments, environment={}):
+    """What a terminal gets."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([bluebench(), *map(str, arguments)], stdout=theirs, cwd=ROOT, env=os.environ | {"TERM": "xterm"} | environment):
+        os.close(theirs)
+        text = b""
+        try:
+            while piece := os.read(ours, 1 << 16):
+                text += piece
+        except OSError:
+            pass
+        os.close(ours)
+    return text.decode().replace("\r\n", "\n")
+
+
+SEQUENCE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def test_colours_are_for_terminals_and_change_no_text():
+    plain = run_bench("show", SESSION, "--width", 80).stdout
+    assert "\x1b" not in plain
+    coloured = on_a_terminal("show", SESSION, "--width", 80)
+    assert SEQUENCE.sub("", coloured) == plain
+    assert re.search(r"\x1b\[0;31mACL .*ATT_ERROR_RSP", coloured) and re.search(r"\x1b\[0;36mHCI_?\w*|\x1b\[0;36m\w+", coloured)
+    assert "\x1b" not in on_a_terminal("show", SESSION, environment={"NO_COLOR": "1"})
+    assert "\x1b" not in on_a_terminal("show", SESSION, "--color", "never")
+    assert run_bench("show", SESSION, "--color", "always", "--width", 80).stdout == coloured
+
+
+def test_notes_are_kept_beside_the_capture(capture, tmp_path):
+    path = tmp_path / "run.pcapng"
+    shutil.copy(capture, path)
+    before = path.read_bytes()
+    shown = run_bench("show", path, "--comment", "7=slow=yes \x1b[31m", "--flag", 9, "--flag", 7).stdout.splitlines()
+    assert [line.split()[0] for line in shown] == ["7", "9"]
+    assert "[flag]" in shown[0] and "slow=yes" in shown[0] and "\x1b" not in shown[0]
+    notes = tmp_path / "run.pcapng.notes.json"
+    assert notes.stat().st_mode & 0o777 == 0o600 and path.read_bytes() == before
+    assert numbers(path, "--flagged") == [7, 9]
+    exported = tmp_path / "part.pcapng"
+    run_bench("show", path, "--flagged", "--export", exported)
+    first, second = (json.loads(line) for line in run_bench("show", exported, "--json").stdout.splitlines())
+    assert first["flagged"] and second["flagged"] and first["comment"].endswith("slow=yes \x1b[31m")
+    assert "slow=yes" in tshark(exported, "-T", "fields", "-e", "frame.comment")[0]
+    run_bench("show", path, "--comment", "7=", "--unflag", 7, "--unflag", 9)
+    assert not notes.exists()
+
+
+def test_notes_that_cannot_be_kept_are_told(capture, tmp_path):
+    path = tmp_path / "run.pcapng"
+    shutil.copy(capture, path)
+    assert "no packet 99999" in run_bench("show", path, "--flag", 99999, "--flag", 1, expected=2).stderr
+    assert not (tmp_path / "run.pcapng.notes.json").exists()
+    run_bench("show", path, "--flag", 2)
+    shutil.copy(SESSION, path)
+    assert "of another capture" in run_bench("show", path).stderr and numbers(path, "--flagged") == []
+    (tmp_path / "run.pcapng.notes.json").write_text("[1, 2")
+    assert "has no notes" in run_bench("show", path, expected=2).stderr
+    with open(SESSION, "rb") as file:
+        stream = subprocess.run([bluebench(), "show", "-", "--flag", "1"], stdin=file, capture_output=True, text=True, cwd=ROOT)
+    assert stream.returncode == 2 and "a stream" in stream.stderr
+
+
+@pytest.mark.parametrize("ending", ["pcapng", "btsnoop", "pklg"])
+def test_a_growing_file_is_followed(tmp_path, ending):
+    whole, growing = tmp_path / f"whole.{ending}", tmp_path / f"growing.{ending}"
+    run_bench("show", SESSION, "--export", whole)
+    octets, lines = whole.read_bytes(), run_bench("show", whole).stdout.splitlines()
+    growing.touch()
+    with Process(bluebench(), "show", growing, "--follow") as process, open(growing, "ab", buffering=0) as file:
+        for start in range(0, len(octets), 7_001):
+            file.write(octets[start:start + 7_001])
+        process.wait_for(rf"^{len(lines)} ")
+        os.kill(process.pid, signal.SIGINT)
+        assert process.wait() == 0
+        assert process.text.splitlines() == lines
+        file.write(octets[:5])
+
+
+def test_following_ends_with_the_reader_and_tells_a_shorter_file(tmp_path):
+    path = tmp_path / "run.pcapng"
+    shutil.copy(SESSION, path)
+    follower = subprocess.Popen([bluebench(), "show", path, "--follow"], stdout=subprocess.PIPE, cwd=ROOT)
+    follower.stdout.readline()
+    follower.stdout.close()
+    assert follower.wait(60) == 0
+    with Process(bluebench(), "show", path, "--follow") as process:
+        process.wait_for("^9 ")
+        os.truncate(path, 30)
+        assert process.wait() == 3 and "has become shorter" in process.text
+    assert "needs no option" in run_bench("show", "-", "--follow", expected=2).stderr

@@ -22,13 +22,15 @@ public struct PacketDecoder {
         case .other(let linkType, let octets): decoded = .summary("link type \(linkType.rawValue): \(Hex.octets(octets))", octets)
         }
         if let whole = record.cutFrom { decoded.notes.append("(cut from \(whole) octets)") }
+        if record.isFlagged { decoded.notes.append("[flag]") }
         if let comment = record.comment { decoded.notes.append("; " + PlainText.escaped(Self.oneLine(comment))) }
         return decoded
     }
 
     /// Writes the text line of a packet; fast for a packet that occurred before.
     public mutating func write(_ record: CaptureRecord, to text: inout TextBuffer) {
-        guard case .hci(let packet, let direction) = record.content, record.cutFrom == nil, record.comment == nil else {
+        guard case .hci(let packet, let direction) = record.content, record.cutFrom == nil, record.comment == nil, !record.isFlagged
+        else {
             return decode(record).write(to: &text)
         }
         controllers[record.interface, default: ControllerTraffic(names: showsNames)].write(

@@ -15,6 +15,11 @@ final class FileSource {
     private var buffer: [UInt8] = []
     private var position = 0
     private var isAtEnd = false
+    /// Octets read from the file.
+    private var length = 0
+
+    /// Called at the end of the file: true to read again, because the file may have grown; nil to end there.
+    var onEnd: (() -> Bool)? { didSet { isAtEnd = false } }
 
     /// Maximum number of octets per call.
     static let longestPiece = 1 << 24
@@ -53,6 +58,15 @@ final class FileSource {
         return true
     }
 
+    private func waitsForMore() throws(CaptureError) -> Bool {
+        guard let onEnd, onEnd() else { return false }
+        var information = stat()
+        guard fstat(descriptor, &information) != 0 || Int(information.st_size) >= length else {
+            throw .readFailed(path: path, reason: "it has become shorter")
+        }
+        return true
+    }
+
     private func fill(_ count: Int) throws(CaptureError) {
         let wanted = min(count, Self.longestPiece)
         guard buffer.count - position < wanted, !isAtEnd else { return }
@@ -65,7 +79,8 @@ final class FileSource {
                 count = max(0, got)
             }
             buffer.append(contentsOf: piece)
-            if got == 0 { isAtEnd = true }
+            length += max(0, got)
+            if got == 0 { isAtEnd = try !waitsForMore() }
             if got < 0, errno != EINTR { throw .readFailed(path: path, reason: systemText(errno)) }
         }
     }

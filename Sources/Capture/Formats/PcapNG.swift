@@ -26,6 +26,9 @@ enum PcapNG {
     static let inbound: UInt8 = 1
     static let outbound: UInt8 = 2
 
+    /// Start of the comment of a flagged packet; the format has no option for flags of a person.
+    static let flagMark = "[flag]"
+
     static let byteOrderMagic: UInt32 = 0x1A2B_3C4D
     static let longestBlock = 1 << 24
 }
@@ -102,6 +105,7 @@ struct PcapNGEncoder: RecordEncoder {
 
     private func appendOptions(of record: CaptureRecord, to octets: inout [UInt8]) {
         let start = octets.count
+        if record.isFlagged { appendOption(PcapNG.Option.comment, Array(PcapNG.flagMark.utf8), to: &octets) }
         if let comment = record.comment { appendOption(PcapNG.Option.comment, Array(comment.utf8), to: &octets) }
         if case .baseband(let frame) = record.content {
             if let isFromCentral = frame.isFromCentral {

@@ -110,12 +110,12 @@ struct PcapNGDecoder: RecordDecoder {
         else { throw input.malformed("a packet longer than its block") }
         guard index < described.count else { throw input.malformed("a packet of interface \(index), which was not described") }
         let octets = rest.dropFirst(16).prefix(Int(length))
-        var comment: String?
+        var comments: [String] = []
         var direction: CaptureDirection?
         var onAir: [UInt8]?
         forEachOption(rest.dropFirst(16 + (Int(length) + 3) / 4 * 4)) { code, value in
             switch code {
-            case PcapNG.Option.comment: comment = text(of: value)
+            case PcapNG.Option.comment: comments.append(text(of: value))
             case PcapNG.Option.flags:
                 let flags: UInt32 = value.number(at: 0, big: big) ?? 0
                 let way = UInt8(flags & 3)
@@ -130,9 +130,13 @@ struct PcapNGDecoder: RecordDecoder {
             frame.onAir = onAir
             decoded = .baseband(frame)
         }
-        return CaptureRecord(
+        var record = CaptureRecord(
             time: Self.time(UInt64(high) << 32 | UInt64(low), of: interface), interface: base + index, content: decoded,
-            cutFrom: original > length ? Int(original) : nil, comment: comment)
+            cutFrom: original > length ? Int(original) : nil)
+        record.isFlagged = comments.contains(PcapNG.flagMark)
+        comments.removeAll { $0 == PcapNG.flagMark }
+        if !comments.isEmpty { record.comment = comments.joined(separator: "\n") }
+        return record
     }
 
     private func simplePacket(_ body: ArraySlice<UInt8>) throws(CaptureError) -> CaptureRecord {

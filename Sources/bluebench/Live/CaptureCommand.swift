@@ -76,7 +76,7 @@ struct CaptureCommand: ParsableCommand {
         let ring = ringFiles.map { (files: $0, octets: (ringSize ?? 10) * 1_000_000) }
         return LiveCapture(
             interfaces, epoch: .epoch(of: loop), selection: try PacketSelection(selected, isHiding: form.hide),
-            lines: quiet ? nil : try PacketOutput(form.form, width: form.width, isHiding: form.hide), names: form.names,
+            lines: quiet ? nil : try PacketOutput(form), names: form.names,
             file: try write.map { try RingFile($0, interfaces: interfaces, ring: ring) })
     }
 

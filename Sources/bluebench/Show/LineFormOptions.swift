@@ -10,6 +10,7 @@ struct LineFormOptions: ParsableArguments {
     var width: Int?
     @Flag(help: "Show handles without the names of devices, services and characteristics.") var noNames = false
     @Flag(help: "Leave out addresses, names, keys and long values.") var hide = false
+    @OptionGroup var colour: ColourOption
 
     func validate() throws {
         if json, csv { throw ValidationError("--json and --csv exclude each other") }

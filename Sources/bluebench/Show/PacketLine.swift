@@ -36,6 +36,7 @@ enum PacketLine {
         text.write(json: decoded.description)
         text.write(",\"layers\":")
         decoded.writeJSON(to: &text)
+        if packet.record.isFlagged { text.write(",\"flagged\":true") }
         if let comment = packet.record.comment {
             text.write(",\"comment\":")
             text.write(json: comment)

@@ -20,6 +20,7 @@ struct PacketOutput {
     private let form: ShowFormOptions.Form
     private let isTree: Bool
     private let isHiding: Bool
+    private let isColoured: Bool
     /// Columns of a line; nil for whole lines.
     private let width: Int?
     private let copy: CaptureCopy?
@@ -29,6 +30,7 @@ struct PacketOutput {
     init(_ options: ShowFormOptions) throws {
         form = options.form
         (isTree, isHiding) = (options.tree, options.lines.hide)
+        isColoured = form == .lines && options.export == nil && options.lines.colour.isOn
         let isCapture = options.export != nil && options.exportedForm == nil
         copy = try isCapture ? options.export.map { try CaptureCopy($0, isSecret: true) } : nil
         lines = try LineOutput(isCapture ? nil : options.export)
@@ -37,11 +39,12 @@ struct PacketOutput {
     }
 
     /// Creates the output of live lines on the standard output.
-    init(_ form: ShowFormOptions.Form, width: Int?, isHiding: Bool) throws {
-        self.form = form
-        (isTree, self.isHiding, copy) = (false, isHiding, nil)
+    init(_ options: LineFormOptions) throws {
+        form = options.form
+        (isTree, isHiding, copy) = (false, options.hide, nil)
+        isColoured = form == .lines && options.colour.isOn
         lines = try LineOutput(nil)
-        self.width = form != .lines ? nil : Self.width(width, isFile: false)
+        width = form != .lines ? nil : Self.width(options.width, isFile: false)
         writeHeader()
     }
 
@@ -57,11 +60,12 @@ struct PacketOutput {
 
     /// Decodes a packet and prints it if it is selected; returns true if it is.
     mutating func show(_ packet: Packet, _ decoder: inout PacketDecoder, _ selection: PacketSelection) throws -> Bool {
-        let needsFields = isTree || isHiding || form != .lines || selection.needsFields
+        let needsFields = isTree || isHiding || isColoured || form != .lines || selection.needsFields
         let decoded = needsFields ? decoder.decode(packet.record) : nil
         if let decoded, !selection.includes(decoded) { return false }
         lines.beginLine()
         PacketLine.write(packet, to: &lines.text)
+        let head = lines.line.count
         switch decoded {
         case let decoded? where isHiding: HiddenText.write(decoded, to: &lines.text)
         case let decoded?: decoded.write(to: &lines.text)
@@ -77,15 +81,16 @@ struct PacketOutput {
             return true
         }
         switch form {
-        case .lines: endLines(packet, decoded)
+        case .lines: endLines(packet, decoded, head: head)
         case .json: replaceLine { PacketLine.writeJSON(packet, decoded ?? DecodedPacket(), to: &$0) }
         case .csv: replaceLine { PacketLine.writeCSV(packet, decoded ?? DecodedPacket(), to: &$0) }
         }
         return true
     }
 
-    private mutating func endLines(_ packet: Packet, _ decoded: DecodedPacket?) {
+    private mutating func endLines(_ packet: Packet, _ decoded: DecodedPacket?, head: Int) {
         lines.cutLine(to: width)
+        if isColoured, let decoded { lines.paintLine(head: head, PacketKind(decoded)) }
         lines.endLine()
         if isTree, let decoded { for line in decoded.tree { append(line) } }
         for mark in packet.marks { append("    ^ \(PlainText.escaped(mark))") }
@@ -105,8 +110,12 @@ struct PacketOutput {
         lines.endLine()
     }
 
-    /// Writes the lines so far.
-    mutating func flush() { lines.flush() }
+    /// Writes everything so far.
+    mutating func flush() {
+        lines.flush()
+        // The next packet reports the error.
+        try? copy?.flush()
+    }
 
     mutating func finish() throws {
         try lines.finish()
@@ -153,6 +162,17 @@ private struct LineOutput {
         text.cut(to: start)
         text.write(String(all.prefix(max(0, width - 1))))
         text.write("…")
+    }
+
+    /// Colours the current line: number, time and direction faint, the packet by its kind.
+    mutating func paintLine(head: Int, _ kind: PacketKind) {
+        let all = Array(line)
+        text.cut(to: start)
+        text.write("\u{1B}[90m")
+        text.write(utf8: Array(all.prefix(head)))
+        text.write("\u{1B}[0;\(kind.colour)m")
+        text.write(utf8: Array(all.dropFirst(head)))
+        text.write("\u{1B}[0m")
     }
 
     mutating func endLine() {

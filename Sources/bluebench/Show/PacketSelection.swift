@@ -36,7 +36,7 @@ struct SelectionOptions: ParsableArguments {
 
 /// The selection of packets by place, connection, layer, condition and text.
 struct PacketSelection {
-    private let words: [Substring]
+    private let words: [SearchWord]
     private let pattern: Pattern?
     private let condition: PacketCondition?
     private let layers: Set<Layer>?
@@ -48,7 +48,7 @@ struct PacketSelection {
     ///
     /// - Parameter isHiding: reject conditions that would tell what is hidden.
     init(_ options: SelectionOptions, isHiding: Bool = false) throws {
-        words = (options.filter ?? "").lowercased().split(separator: " ")
+        words = (options.filter ?? "").split(separator: " ").map(SearchWord.init)
         pattern = try options.grep.map { try Pattern($0) }
         do { condition = try options.where.map { try PacketCondition($0) } } catch {
             throw CommandFailure(.usage, "--where: \(error)")
@@ -73,6 +73,9 @@ struct PacketSelection {
         return connection.map { record.concerns($0) } ?? true
     }
 
+    /// False if no packet whose PDUs have these names is selected.
+    func mayInclude(_ names: Set<String>) -> Bool { condition?.mayHold(for: names) ?? true }
+
     func includes(_ packet: DecodedPacket) -> Bool {
         if let layers, !packet.layers.contains(where: { layers.contains($0.layer) }) { return false }
         return condition?.holds(for: packet) ?? true
@@ -81,11 +84,7 @@ struct PacketSelection {
     /// True if the text of a packet's line fits.
     func includes(line: ArraySlice<UInt8>) -> Bool {
         if let pattern, !pattern.matches(line) { return false }
-        guard !words.isEmpty else { return true }
-        let text = String(decoding: line, as: UTF8.self).lowercased()
-        return words.allSatisfy { word in
-            word.hasPrefix("!") && word.count > 1 ? !text.contains(word.dropFirst()) : text.contains(word)
-        }
+        return words.allSatisfy { $0.fits(line) }
     }
 
     // MARK: Options

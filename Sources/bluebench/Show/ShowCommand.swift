@@ -33,63 +33,63 @@ struct ShowCommand: ParsableCommand {
             valueName: "file"),
         completion: .file()) var decrypted: String?
 
-    func validate() throws { try form.validate() }
+    @Flag(help: "Wait for more at the end of a growing file, until Ctrl-C.") var follow = false
+    @OptionGroup(title: "Notes") var noted: NoteOptions
+
+    func validate() throws {
+        try form.validate()
+        try noted.validate()
+        if follow, form.marks != nil { throw ValidationError("--follow excludes --mark and --only-marked, which need the end of the file") }
+        if follow, noted.packets != nil { throw ValidationError("--follow shows notes, and does not change them") }
+    }
 
     func run() throws {
         // Marks are read before the packets.
         let marks = try form.marks.map { try PacketMarks(file, rules: $0, showsSecrets: !form.lines.hide) }
-        let reader: CaptureReader
-        do { reader = try CaptureReader(path: file == "-" ? "/dev/stdin" : file) } catch { throw CommandFailure(.usage, "\(error)") }
-        // Each access of an option looks its value up.
-        let limit = limit ?? .max
-        var keys = try decryption()
+        let notes = try notes()
         let selection = try PacketSelection(selected, isHiding: form.lines.hide)
+        let keys = try decryption()
         var paths = OutputPaths()
         try paths.add([("--decrypted", decrypted), ("--export", form.export)])
         let copy = try decrypted.map { try CaptureCopy($0, format: .pcapng, isSecret: true) }
-        var output = try PacketOutput(form)
-        var decoder = PacketDecoder(names: form.lines.names)
-        var start: CaptureTime?
-        var shown = 0
-        var contents = Contents()
+        let follower = follow ? CaptureFollower(SignalHandler()) : nil
+        let pass = ShowPass(
+            output: try PacketOutput(form), decoder: PacketDecoder(names: form.lines.names), selection: selection, marks: marks,
+            onlyMarked: form.onlyMarked, notes: notes, changes: noted, copy: copy, keys: keys, limit: limit ?? .max)
+        let reader: CaptureReader
         do {
-            // A copy is always completed; lines without a reader are not printed.
-            while shown < limit, copy != nil || !output.isReaderGone, var record = try reader.next() {
-                contents.note(record.content)
-                if case .air(let frame) = record.content, let opened = keys?.open(frame) { record.content = .air(opened) }
-                try copy?.write(record, reader.interfaces)
-                let begin = start ?? record.time
-                start = begin
-                let elapsed = record.time.nanoseconds.subtractingReportingOverflow(begin.nanoseconds).partialValue
-                // Packets before the first line are decoded for the state of their connections.
-                let isLate = selection.isAfterEnd(reader.count, elapsed)
-                if isLate, copy == nil { break }
-                if !selection.includes(reader.count, elapsed, record) {
-                    if !isLate { _ = decoder.decode(record) }
-                    continue
-                }
-                let marks = marks?[reader.count] ?? []
-                if form.onlyMarked, marks.isEmpty {
-                    _ = decoder.decode(record)
-                    continue
-                }
-                let packet = PacketOutput.Packet(
-                    number: reader.count, elapsed: elapsed, record: record, interfaces: reader.interfaces, marks: marks)
-                if try output.show(packet, &decoder, selection) { shown += 1 }
-            }
-            try copy?.finish()
-            try output.finish()
+            let wait = follower.map { follower in { pass.waitsForMore(follower) } }
+            reader = try CaptureReader(path: file == "-" ? "/dev/stdin" : file, onEnd: wait)
+        } catch {
+            if follower?.isStopped == true { return }
+            throw CommandFailure(.usage, "\(error)")
+        }
+        do {
+            try pass.show(reader)
         } catch let failure as CommandFailure {
             throw failure
         } catch {
-            try? output.finish()
+            try? pass.finish()
+            // A record that was being written at the end is no damage.
+            if follower?.isStopped == true { return }
             throw CommandFailure(.bench, "\(error)")
         }
-        if let lack = contents.lack { throw CommandFailure(.usage, "\(file) \(lack)") }
-        if let omitted = output.omitted {
+        if follower == nil, let lack = pass.contents.lack { throw CommandFailure(.usage, "\(file) \(lack)") }
+        try pass.saveNotes()
+        if let omitted = pass.omitted {
             Console.complain(
                 "\(form.export ?? "") lacks \(Console.count(omitted, "packet")) for which the format has no place; use .pcapng")
         }
+    }
+
+    /// The notes beside the file; nil for a stream.
+    private func notes() throws -> CaptureNotes? {
+        guard file != "-", (try? FileKind(file))?.isRegular == true else {
+            if noted.packets != nil { throw CommandFailure(.usage, "\(file) is a stream: notes are kept beside a file") }
+            if follow { throw CommandFailure(.usage, "--follow is for a file, and \(file) is none; a pipe needs no option") }
+            return nil
+        }
+        return try CaptureNotes(beside: file)
     }
 
     private func decryption() throws -> AirDecryption? {
@@ -115,20 +115,5 @@ struct ShowCommand: ParsableCommand {
         } catch {
             throw CommandFailure(.usage, "cannot read \(path)")
         }
-    }
-}
-
-/// A check that a capture contains the requested packets.
-private struct Contents {
-    private var isOurs = false
-    private var stranger: UInt32?
-
-    mutating func note(_ content: CaptureRecord.Content) {
-        if case .other(let type, _) = content { stranger = type.rawValue } else { isOurs = true }
-    }
-
-    /// A description of missing packets; nil if there are none.
-    var lack: String? {
-        isOurs ? nil : stranger.map { "has no Bluetooth packets: its link type is \($0)" } ?? "is a capture without packets"
     }
 }

@@ -2,13 +2,13 @@ import ArgumentParser
 import Conformance
 import Foundation
 
-/// The option for coloured verdicts.
+/// The option for colour on the terminal.
 struct ColourOption: ParsableArguments {
     enum Choice: String, ExpressibleByArgument, CaseIterable {
         case auto, always, never
     }
 
-    @Option(help: ArgumentHelp("Colour of verdicts: auto (on a terminal, unless NO_COLOR is set), always or never.", valueName: "when"))
+    @Option(help: ArgumentHelp("Colour: auto (on a terminal, unless NO_COLOR is set), always or never.", valueName: "when"))
     var color =
         Choice.auto
 
