@@ -33,6 +33,7 @@ private func att(_ octets: [UInt8]) -> HCIPacket {
 }
 private let read = att([0x0A, 0x03, 0x00])
 private let value = att([0x0B, 0x55])
+private let log = HCIPacket(.acl, [0xDC, 0x2E, 0x06, 0x00, 0x02, 0x00, 0xFF, 0x00, 0x12, 0x34])
 
 private let courses = [
     Course(
@@ -56,6 +57,7 @@ private let courses = [
         "a peer that restarts", [(1, read, .hostToController), (3, advertised, .controllerToHost), (6, lost, .controllerToHost)],
         "peer-restarted", "att-unanswered"),
     Course("a peer that disappears", [(6, lost, .controllerToHost)], "supervision-timeout"),
+    Course("a controller's own log", [(1, log, .controllerToHost), (2, ended, .controllerToHost)]),
     Course("a time before the first packet", [(-5, read, .hostToController), (-4.9, value, .controllerToHost)]),
 ]
 

@@ -21,6 +21,8 @@ struct ControllerView {
     private static let stall: Int64 = 5_000_000
     private static let mostCommands = 256
     private static let firstVendorOpcode = 0xFC00
+    /// Handles on which controllers send their own log: 0x0EDC those of Qualcomm, the others those of MediaTek.
+    private static let logHandles: Set<UInt16> = [0x0EDC, 0x05FE, 0x05FF]
 
     mutating func receive(_ packet: HCIPacket, _ direction: CaptureDirection, _ decoded: DecodedPacket, _ book: inout LinkBook) {
         book.hasController = true
@@ -243,6 +245,7 @@ struct ControllerView {
         guard let header = packet.aclHeader else { return }
         let handle = header.handle.rawValue & 0x0FFF
         if links[handle] == nil {
+            guard direction == .hostToController || !Self.logHandles.contains(handle) else { return }
             if links.count >= 1_024 { links.removeAll() }
             links[handle] = book.openLink(.le, peer: nil, isComplete: false)
         }
