@@ -43,10 +43,21 @@ struct AirConductTests {
                 (.peer, [0x03] + [UInt8](repeating: 0, count: 22)), (.own, [0x04] + [UInt8](repeating: 0, count: 12)),
                 (.own, [0x11, 3, 6]),
             ]),
+        Row(testDescription: "PHYs that do not exist", pdus: [(.own, [0x16, 1, 0xFF])], fault: 0),
+        Row(testDescription: "no offsets", pdus: [(.own, parameters([]))]),
+        Row(testDescription: "two offsets", pdus: [(.own, parameters([3, 0]))]),
+        Row(testDescription: "an offset after an invalid one", pdus: [(.own, parameters([0xFFFF, 3]))], fault: 0),
+        Row(testDescription: "an offset twice", pdus: [(.own, parameters([3, 3]))], fault: 0),
         Row(
             testDescription: "encryption started twice",
             pdus: [(.peer, [0x03] + [UInt8](repeating: 0, count: 22)), (.own, [0x05]), (.own, [0x05])], fault: 2),
     ]
+
+    /// LL_CONNECTION_PARAM_REQ with these offsets, and others that are not given.
+    private static func parameters(_ offsets: [UInt16]) -> [UInt8] {
+        let all = offsets + [UInt16](repeating: 0xFFFF, count: 6 - offsets.count)
+        return [0x0F, 24, 0, 40, 0, 0, 0, 100, 0, 0, 0, 0] + all.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
+    }
 
     @Test(arguments: linkLayer) func judgesTheLinkLayer(_ row: Row) {
         var exchange = ControlExchange()
@@ -58,7 +69,8 @@ struct AirConductTests {
         #expect(faults == row.fault.map { [$0] } ?? [])
     }
 
-    // The opcode is shifted by the transaction ID: LMP_accepted 3, LMP_features_req 39, LMP_features_res 40, LMP_setup_complete 49.
+    // The opcode is shifted by the transaction ID: LMP_accepted 3, LMP_not_accepted 4, LMP_encryption_mode_req 15, LMP_switch_req 19,
+    // LMP_features_req 39, LMP_features_res 40, LMP_setup_complete 49.
     static let linkManager: [Row] = [
         Row(testDescription: "a response", pdus: [(.peer, [78, 0, 0, 0, 0, 0, 0, 0, 0]), (.own, [80, 0, 0, 0, 0, 0, 0, 0, 0])]),
         Row(testDescription: "a response to nothing", pdus: [(.own, [80, 0, 0, 0, 0, 0, 0, 0, 0])], fault: 0),
@@ -72,6 +84,15 @@ struct AirConductTests {
         Row(testDescription: "a second request with other values", pdus: [(.own, [2, 0]), (.own, [2, 14])]),
         Row(testDescription: "a request twice", pdus: [(.own, [2, 0]), (.own, [2, 0])], fault: 1),
         Row(testDescription: "more power is asked for again and again", pdus: [(.own, [62, 0]), (.own, [62, 0])]),
+        Row(testDescription: "a step twice", pdus: [(.own, [30, 1]), (.peer, [6, 15]), (.own, [30, 1])], fault: 2),
+        Row(testDescription: "a step again after a refusal", pdus: [(.own, [30, 1]), (.peer, [8, 15, 0x23]), (.own, [30, 1])]),
+        Row(
+            testDescription: "a step after another",
+            pdus: [(.own, [30, 1]), (.peer, [6, 15]), (.own, [30, 0]), (.peer, [6, 15]), (.own, [30, 1])]),
+        Row(
+            testDescription: "an instant twice", pdus: [(.own, [38, 9, 0, 0, 0]), (.peer, [8, 19, 0x23]), (.own, [38, 9, 0, 0, 0])],
+            fault: 2),
+        Row(testDescription: "a later instant", pdus: [(.own, [38, 9, 0, 0, 0]), (.peer, [8, 19, 0x23]), (.own, [38, 80, 0, 0, 0])]),
         Row(testDescription: "set-up complete twice", pdus: [(.own, [98]), (.peer, [98]), (.own, [98])], fault: 2),
     ]
 
@@ -90,6 +111,8 @@ struct AirConductTests {
         ("Connection_Request twice", "bredr-gap/connects-to-subject"),
         ("LE_Channel_Selection_Algorithm twice", "gap-conn/peripheral-disconnects"),
         ("Keypress_Notification.BD_ADDR zero", "ssp/keypress-heard"),
+        ("LE_Connection_Update_Complete twice", "gap-params/subject-updates"),
+        ("QoS_Setup_Complete twice", "bredr-lmp/quality-of-service"),
     ]) func areAppliedInCases(_ id: String, _ testCase: String) throws {
         let mutant = try #require(GeneratedMutant.all.first { $0.id == id })
         let trial = try GeneratedTrial(catalogue: SuiteTests.catalogue(), freedoms: [], seed: 1, filters: [testCase], threads: 1)

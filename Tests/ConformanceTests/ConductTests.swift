@@ -45,6 +45,21 @@ struct ConductTests {
             change: { $0.eventCode == HCIEvents.ConnectionRequest.code ? [$0, $0] : [$0] },
             says: ["Connection_Request of the subject: expected it once, got it again (packet "]),
         Row(
+            testDescription: "no answer to Reset", id: "hci/buffer-size",
+            change: { $0.completedOpcode == HCICommands.Reset.opcode ? [] : [$0] },
+            says: ["Reset of the subject: expected an answer, got none (packet "]),
+        Row(
+            testDescription: "no command allowed", id: "hci/buffer-size", change: { withoutCredits($0) },
+            says: ["expected Num_HCI_Command_Packets 1 or more after the last answer, got 0 (packet "]),
+        Row(
+            testDescription: "a claimed command is unknown before the claims are read", id: "hci/buffer-size",
+            change: { result(of: HCICommands.LEReadBufferSize.opcode, .unknownHCICommand, $0) },
+            says: ["LE_Read_Buffer_Size of the subject: expected a status other than Unknown_HCI_Command", "(packet "]),
+        Row(
+            testDescription: "an error that cannot be", id: "hci/buffer-size",
+            change: { result(of: HCICommands.ReadBDADDR.opcode, .unknownConnectionIdentifier, $0) },
+            says: ["Read_BD_ADDR of the subject: expected Success", "no parameters", "got Unknown_Connection_Identifier (packet "]),
+        Row(
             testDescription: "an address that is cut off says nothing about what the case is for", id: "hci/buffer-size",
             change: { cut(HCICommands.ReadBDADDR.opcode, $0) }, verdict: .inconclusive, says: ["Read_BD_ADDR", "wrongly"]),
     ]
@@ -84,6 +99,18 @@ struct ConductTests {
 
     private static func cut(_ opcode: UInt16, _ packet: HCIPacket) -> [HCIPacket] {
         packet.completedOpcode == opcode ? [HCIPacket(completeOpcode: opcode, returns: [0])] : [packet]
+    }
+
+    private static func result(of opcode: UInt16, _ status: ErrorCode, _ packet: HCIPacket) -> [HCIPacket] {
+        packet.completedOpcode == opcode ? [HCIPacket(completeOpcode: opcode, returns: [status.rawValue])] : [packet]
+    }
+
+    /// A Command Complete that allows no further command.
+    private static func withoutCredits(_ packet: HCIPacket) -> [HCIPacket] {
+        guard packet.completedOpcode != nil else { return [packet] }
+        var bytes = packet.bytes
+        bytes[2] = 0
+        return [HCIPacket(.event, bytes)]
     }
 
     private static func complete(_ opcode: UInt16, _ packet: HCIPacket) -> [HCIPacket] {

@@ -321,6 +321,8 @@ final class CaseBench {
         let reply = try await end.ask(command)
         let status = ErrorCode(rawValue: reply.parameters.first ?? 0)
         guard status == .success else {
+            // A command that the subject claims is not unknown.
+            if status == .unknownHCICommand, end.side == .subject { _ = try? await end.ask(HCICommands.ReadLocalSupportedCommands()) }
             throw StepFailure(.environment, "the \(end.side.rawValue) (\(end.name)) refuses \(Command.name) with status \(status.rawValue)")
         }
         do {

@@ -63,6 +63,7 @@ final class Endpoint: HCITransport, HCITransportSink {
         var answer: Promise<Reply>?
         /// Fulfilled when the controller has allowed the command.
         var transmission: Promise<Void>?
+        var submitted: Microseconds
         /// The packet number in the capture and the time of sending; nil while the command waits.
         var sent: (number: Int, time: Microseconds)?
     }
@@ -80,6 +81,8 @@ final class Endpoint: HCITransport, HCITransportSink {
 
     /// The time in which a controller must answer a command. Core Vol 4, Part E, 4.4.
     private static let longTimeout = Microseconds.milliseconds(1_000)
+    /// The time after which a controller that has answered all commands must have allowed the next one.
+    private static let creditTimeout = Microseconds.seconds(3)
 
     var name: String { transport.name }
     func takeReordering() -> ReorderingStatistics { transport.takeReordering() }
@@ -348,7 +351,8 @@ final class Endpoint: HCITransport, HCITransportSink {
     @discardableResult
     private func submit(_ opcode: UInt16, _ packet: HCIPacket, _ answer: Promise<Reply>?, _ transmission: Promise<Void>? = nil) -> Int {
         lastCommand += 1
-        pending[lastCommand] = Pending(opcode: opcode, packet: packet, answer: answer, transmission: transmission)
+        pending[lastCommand] = Pending(
+            opcode: opcode, packet: packet, answer: answer, transmission: transmission, submitted: loop.now)
         perform(commands.submit(id: lastCommand, opcode: opcode, packet))
         return lastCommand
     }
@@ -382,9 +386,21 @@ final class Endpoint: HCITransport, HCITransportSink {
             let isOverdue = loop.now - sent.time >= Self.longTimeout
             if isOverdue { reliability.leftUnanswered(command.opcode, number: sent.number, at: side) }
             conduct.abandoned(command.packet, sent.number, isOverdue: isOverdue)
+        } else if let command = pending[id], loop.now - command.submitted >= Self.creditTimeout,
+            !pending.values.contains(where: { $0.sent != nil })
+        {
+            conduct.withheld(command.packet)
         }
         pending[id] = nil
         perform(commands.expire(id: id))
+    }
+
+    /// Judges the commands of the host that the controller has not answered in time.
+    func judgeUnanswered() {
+        let overdue = pending.values.compactMap { command in
+            command.sent.flatMap { command.answer == nil && loop.now - $0.time >= Self.longTimeout ? (command.packet, $0.number) : nil }
+        }
+        if let first = overdue.min(by: { $0.1 < $1.1 }) { conduct.abandoned(first.0, first.1, isOverdue: true) }
     }
 
     /// Abandons unanswered commands of the host whose time-out has expired.

@@ -12,7 +12,9 @@ extension CaseRun {
 
     /// Returns the violation as a failure of a step; nil if there is none.
     func conduct(at step: Step?, instead failure: StepFailure?) -> StepFailure? {
-        guard testCase.subject == .controller, let violation = bench.violation, var place = step else { return nil }
+        guard testCase.subject == .controller else { return nil }
+        bench.end(.subject)?.judgeUnanswered()
+        guard let violation = bench.violation, var place = step else { return nil }
         if let failure { notes.append("then: \(failure.message)") }
         place.states = violation.rule
         var fault = StepFailure(.subject, place.stating(violation.text), evidence: violation.evidence)

@@ -22,6 +22,40 @@ extension ConductViolation {
         evidence = [Self.evidence(command, number, side, .hostToController)]
     }
 
+    /// A command that cannot be sent, since the controller allows none, although it has answered all.
+    ///
+    /// - Parameters:
+    ///   - event: the last answer.
+    ///   - number: its number in the capture.
+    init(withheld command: HCIPacket, after event: HCIPacket, number: Int, at side: Side) {
+        let name = command.commandOpcode.flatMap { PDUCatalog.command(opcode: $0)?.name } ?? "a command"
+        rule = "A controller that has answered all commands allows the next one (Core Vol 4, Part E, 4.4)."
+        text =
+            "\(name) for the \(side.rawValue): expected Num_HCI_Command_Packets 1 or more after the last answer, got 0 (packet \(number))"
+        evidence = [Self.evidence(event, number, side)]
+    }
+
+    /// Checks that a command without parameters does not fail for a reason that concerns parameters, connections or peers; nil for any other
+    /// answer. A command that is unknown is judged by the claims.
+    init?(failed answer: CommandAnswer, to command: HCIPacket, _ event: HCIPacket, number: Int, at side: Side) {
+        guard answer.kind == .complete, !Self.general.contains(answer.status), command.bytes.count == Self.withoutParameters,
+            let declaration = PDUCatalog.command(opcode: answer.opcode), declaration.company == nil, declaration.fields.isEmpty
+        else { return nil }
+        rule = "The error code of a command is one that concerns it (Core Vol 1, Part F, 2)."
+        text =
+            "\(declaration.name) of the \(side.rawValue): expected Success, since the command has no parameters and concerns no connection, "
+            + "got \(answer.status) (packet \(number))"
+        evidence = [Self.evidence(event, number, side)]
+    }
+
+    /// The length of a command packet without parameters.
+    private static let withoutParameters = 3
+    /// The results that any command may have.
+    private static let general: Set<ErrorCode> = [
+        .success, .unknownHCICommand, .hardwareFailure, .memoryCapacityExceeded, .commandDisallowed, .unsupportedFeatureOrParameterValue,
+        .unspecifiedError, .controllerBusy,
+    ]
+
     /// Checks that the return parameters have the connection or device of the command; nil for a correct answer.
     init?(_ answer: CommandAnswer, to command: HCIPacket, _ event: HCIPacket, number: Int, at side: Side) {
         guard answer.kind == .complete, answer.status == .success, let names = Self.echoed[answer.opcode] else { return nil }
@@ -97,7 +131,7 @@ extension ConductViolation {
     private static let echoed: [UInt16: [String]] = {
         var fields: [UInt16: [String]] = [:]
         for command in PDUCatalog.all where command.layer == .hciCommands {
-            let names = [handle, "Handle", device].filter { name in
+            let names = [handle, "Handle", device, "Page_Number", "Advertising_Handle", "Sync_Handle", "CIG_ID", "LT_ADDR"].filter { name in
                 command.fields.contains { $0.name == name } && command.returns?.contains { $0.name == name } == true
             }
             if !names.isEmpty { fields[UInt16(truncatingIfNeeded: command.code)] = names }

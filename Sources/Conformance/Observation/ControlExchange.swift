@@ -14,10 +14,14 @@ struct ControlExchange {
     private var sentOnce: Set<Int> = []
     /// The instants of own PDUs by code.
     private var instants: [Int: Int] = [:]
+    /// The last own PDU; empty if the peer has done more since than accept it.
+    private var last: [UInt8] = []
     /// The codes of all own PDUs.
     private(set) var sent: Set<Int> = []
 
-    mutating func received(_ code: Int, answers: Int = 1) {
+    /// - Parameter accepts: true if the PDU only accepts one of the own.
+    mutating func received(_ code: Int, answers: Int = 1, accepts: Bool = false) {
+        if !accepts { last = [] }
         unanswered[code, default: 0] += answers
         asked.removeAll()
     }
@@ -37,6 +41,12 @@ struct ControlExchange {
 
     /// Notes a PDU that comes once on a link; returns false if it came before.
     mutating func isFirst(_ code: Int) -> Bool { sentOnce.insert(code).inserted }
+
+    /// Notes an own PDU; returns false if it equals the one before it, which the peer has at most accepted since.
+    mutating func isNewStep(_ bytes: [UInt8]) -> Bool {
+        defer { last = bytes }
+        return bytes != last
+    }
 
     /// Notes an instant; returns false if an earlier PDU with the same code had it.
     mutating func isNew(instant: Int, of code: Int) -> Bool { instants.updateValue(instant, forKey: code) != instant }

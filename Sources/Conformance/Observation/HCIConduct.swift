@@ -13,8 +13,18 @@ struct HCIConduct {
     private var acquaintances = Acquaintances()
     /// Supported_Commands, once the controller has told it.
     private var claims: [UInt8]?
+    /// The last answer to a command; the first of an unknown command before the claims are known.
+    private var last: Answer?
+    private var denied: Answer?
     /// The commands and data outstanding before the first reset are unknown.
     private var wasReset = false
+
+    private struct Answer {
+        var answer: CommandAnswer
+        var command: HCIPacket
+        var event: HCIPacket
+        var number: Int
+    }
 
     init(of side: Side) { self.side = side }
 
@@ -53,12 +63,17 @@ struct HCIConduct {
         completions.answered(answer)
         guard violation == nil else { return }
         if let command {
-            violation = ConductViolation(answer, event, number: number, at: side)
-            if violation == nil { violation = ConductViolation(answer, to: command, event, number: number, at: side) }
-            if violation == nil, let claims { violation = ConductViolation(answer, to: command, claims, event, number: number, at: side) }
+            let last = Answer(answer: answer, command: command, event: event, number: number)
+            self.last = last
+            violation =
+                ConductViolation(answer, event, number: number, at: side)
+                ?? ConductViolation(answer, to: command, event, number: number, at: side)
+                ?? ConductViolation(failed: answer, to: command, event, number: number, at: side)
+            if claims == nil, answer.status == .unknownHCICommand, denied == nil { denied = last }
             if answer.opcode == HCICommands.ReadLocalSupportedCommands.opcode, answer.status == .success {
                 claims = Array(answer.returns.dropFirst())
             }
+            judgeByClaims(denied ?? last)
         } else if wasReset, abandoned.remove(answer.opcode) == nil {
             violation = ConductViolation(strayAnswer: answer, event, number: number, at: side)
         }
@@ -69,8 +84,20 @@ struct HCIConduct {
     ///   - isOverdue: true if the time for the answer is over.
     mutating func abandoned(_ command: HCIPacket, _ number: Int, isOverdue: Bool) {
         if let opcode = command.commandOpcode { abandoned.insert(opcode) }
-        guard isOverdue, wasReset, violation == nil else { return }
+        guard isOverdue, wasReset || command.commandOpcode == HCICommands.Reset.opcode, violation == nil else { return }
         violation = ConductViolation(unanswered: command, number: number, at: side)
+    }
+
+    /// Judges a command that the controller has not allowed for too long.
+    mutating func withheld(_ command: HCIPacket) {
+        guard wasReset, violation == nil, let last else { return }
+        violation = ConductViolation(withheld: command, after: last.event, number: last.number, at: side)
+    }
+
+    private mutating func judgeByClaims(_ answer: Answer) {
+        guard violation == nil, let claims else { return }
+        denied = nil
+        violation = ConductViolation(answer.answer, to: answer.command, claims, answer.event, number: answer.number, at: side)
     }
 
     mutating func completed(_ excess: OutstandingPackets.Excess, _ event: HCIPacket, _ number: Int) {

@@ -39,11 +39,7 @@ enum LinkLayerRules {
                 rule: "A procedure is started once, and ends before it is started again (Core Vol 6, Part B, 5.2).",
                 wanted: "an answer of the peer before it comes again", got: "a repetition")
         }
-        if let periodicity = pdu["PreferredPeriodicity"]?.int, let longest = pdu["Interval_Max"]?.int, periodicity > longest {
-            return ControlFault(
-                rule: "The preferred periodicity is at most the longest interval (Core Vol 6, Part B, 2.4.2.16).",
-                wanted: "PreferredPeriodicity \(longest) at most", got: "\(periodicity)")
-        }
+        if let fault = parametersFault(pdu) ?? physFault(pdu) { return fault }
         if let instant = pdu["Instant"]?.int, !exchange.isNew(instant: instant, of: code) {
             return ControlFault(
                 rule: "Each procedure has an instant of its own (Core Vol 6, Part B, 5.5).", wanted: "another Instant than before",
@@ -51,6 +47,39 @@ enum LinkLayerRules {
         }
         return nil
     }
+
+    /// Checks the periodicity and the offsets that a device prefers.
+    private static func parametersFault(_ pdu: DynamicPDU) -> ControlFault? {
+        guard let periodicity = pdu["PreferredPeriodicity"]?.int, let longest = pdu["Interval_Max"]?.int else { return nil }
+        guard periodicity <= longest else {
+            return ControlFault(
+                rule: "The preferred periodicity is at most the longest interval (Core Vol 6, Part B, 2.4.2.16).",
+                wanted: "PreferredPeriodicity \(longest) at most", got: "\(periodicity)")
+        }
+        let offsets = (0...5).compactMap { pdu["Offset\($0)"]?.int }
+        let valid = offsets.prefix { $0 != noOffset }
+        guard offsets.dropFirst(valid.count).contains(where: { $0 != noOffset }) || Set(valid).count < valid.count else { return nil }
+        return ControlFault(
+            rule: "Valid offsets are before invalid ones, and unlike each other (Core Vol 6, Part B, 2.4.2.16).",
+            wanted: "other offsets, then \(noOffset)", got: offsets.map(String.init).joined(separator: ", "))
+    }
+
+    /// Checks that the PHYs that a device prefers are PHYs.
+    private static func physFault(_ pdu: DynamicPDU) -> ControlFault? {
+        guard pdu.name == LLControl.PHYReq.name || pdu.name == LLControl.PHYRsp.name else { return nil }
+        for name in ["TX_PHYS", "RX_PHYS"] {
+            guard let phys = pdu[name]?.int, phys & ~definedPHYs != 0 else { continue }
+            return ControlFault(
+                rule: "A device prefers PHYs that it supports, and reserved bits are 0 (Core Vol 6, Part B, 5.1.10).",
+                wanted: "\(name) with bits of \(definedPHYs)", got: "\(phys)")
+        }
+        return nil
+    }
+
+    /// The value of an offset that is not given.
+    private static let noOffset = 0xFFFF
+    /// LE 1M, LE 2M and LE Coded.
+    private static let definedPHYs = 7
 
     /// Checks that a refusal is about a PDU of the peer, or about one of its own that the peer has answered.
     private static func refusal(_ code: Int?, of name: String, _ exchange: inout ControlExchange) -> ControlFault? {

@@ -8,10 +8,11 @@ enum LinkManagerRules {
     /// - Parameter isOwn: true for a PDU of the controller under test.
     static func fault(of pdu: DynamicPDU, _ bytes: [UInt8], _ isOwn: Bool, _ exchange: inout ControlExchange) -> ControlFault? {
         guard isOwn else {
-            exchange.received(pdu.code)
+            exchange.received(pdu.code, accepts: pdu.name == LMP.Accepted.name || pdu.name == LMP.AcceptedExt.name)
             return nil
         }
         defer { exchange.sends(pdu.code) }
+        let isNewStep = exchange.isNewStep(bytes)
         if let code = answered(by: pdu) {
             guard !exchange.answers([code]) else { return nil }
             return ControlFault(
@@ -28,6 +29,16 @@ enum LinkManagerRules {
             return ControlFault(
                 rule: "LMP_SETUP_COMPLETE is sent once on a link (Core Vol 2, Part C, 4.1.1).", wanted: "one", got: "another")
         }
+        if let instant = instants.lazy.compactMap({ pdu[$0]?.int }).first, !exchange.isNew(instant: instant, of: pdu.code) {
+            return ControlFault(
+                rule: "Each change has an instant of its own (\(pdu.declaration?.section ?? "Core Vol 2, Part C, 4")).",
+                wanted: "another instant than before", got: "\(instant) again")
+        }
+        if !isNewStep, steps.contains(pdu.name) {
+            return ControlFault(
+                rule: "A step of a procedure is taken once (\(pdu.declaration?.section ?? "Core Vol 2, Part C, 4")).",
+                wanted: "the next step after it was accepted", got: "a repetition")
+        }
         if awaitsAnswer.contains(pdu.name), !exchange.asks(bytes) {
             return ControlFault(
                 rule: "A transaction is started once, and ends before it is started again (Core Vol 2, Part C, 2.5).",
@@ -35,6 +46,15 @@ enum LinkManagerRules {
         }
         return nil
     }
+
+    private static let instants = ["AFH_Instant", "Switch_Instant"]
+
+    /// PDUs after which a procedure goes on, or ends. Core Vol 2, Part C, 4.2 and 4.6.
+    private static let steps: Set<String> = [
+        LMP.EncryptionModeReq.name, LMP.StartEncryptionReq.name, LMP.StopEncryptionReq.name, LMP.ResumeEncryptionReq.name,
+        LMP.InRand.name, LMP.CombKey.name, LMP.UnitKey.name, LMP.DHKeyCheck.name, LMP.NumericComparisonFailed.name,
+        LMP.RemoveScoLinkReq.name, LMP.RemoveEscoLinkReq.name,
+    ]
 
     /// The code of the PDU that a general response is about.
     private static func answered(by pdu: DynamicPDU) -> Int? {

@@ -38,7 +38,8 @@ struct Repetitions: Sendable {
         HCIEvents.RoleChange.name, HCIEvents.ModeChange.name, HCIEvents.ConnectionPacketTypeChanged.name,
         HCIEvents.ChangeConnectionLinkKeyComplete.name, HCIEvents.LinkKeyNotification.name,
         HCIEvents.IOCapabilityResponse.name, HCIEvents.UserPasskeyNotification.name, HCIEvents.SimplePairingComplete.name,
-        HCIEvents.RemoteHostSupportedFeaturesNotification.name, HCIEvents.LEScanTimeout.name, HCIEvents.LEAdvertisingSetTerminated.name,
+        HCIEvents.RemoteHostSupportedFeaturesNotification.name, HCIEvents.QoSSetupComplete.name, HCIEvents.LoopbackCommand.name,
+        HCIEvents.LEConnectionUpdateComplete.name, HCIEvents.LEScanTimeout.name, HCIEvents.LEAdvertisingSetTerminated.name,
         HCIEvents.LEReadRemoteFeaturesComplete.name, HCIEvents.LEChannelSelectionAlgorithm.name,
     ]
     private static let events: Set<Int> = Set(

@@ -50,14 +50,15 @@ struct GeneratedRun {
         try conclude(results)
     }
 
-    /// The mutants of the named packets; without names all, or a sample of those that change something and are not allowed.
+    /// The named mutants, and those of the named packets; without names all, or a sample of those that change something and are not allowed.
     private func chosen(_ trial: GeneratedTrial) throws -> [GeneratedMutant] {
         let all = GeneratedMutant.all
         let packets = Set(all.map(\.packet))
-        for name in command.ids where !packets.contains(name) {
-            throw CommandFailure(.usage, "there is no packet '\(name)'" + Suggestion.text(for: name, among: packets))
+        let names = packets.union(all.map(\.id))
+        for name in command.ids where !names.contains(name) {
+            throw CommandFailure(.usage, "there is no packet or generated mutant '\(name)'" + Suggestion.text(for: name, among: names))
         }
-        if !command.ids.isEmpty { return all.filter { command.ids.contains($0.packet) } }
+        if !command.ids.isEmpty { return all.filter { command.ids.contains($0.packet) || command.ids.contains($0.id) } }
         guard !command.all else { return all }
         var random = RandomSource(seed: command.seed)
         let effective = try trial.effective(all)

@@ -15,7 +15,7 @@ struct MutantsCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Seed of every random choice.", valueName: "n")) var seed: UInt64 = 1
     @Flag(help: "Run every case against every mutant, not only the expected killers. With --generated: all mutants, not a sample.")
     var all = false
-    @Flag(help: "Mutants made from the declarations of events, answers and control PDUs. With names: those of these packets.")
+    @Flag(help: "Mutants made from the declarations of events, answers and control PDUs. With names: these, or all of these packets.")
     var generated = false
     @Option(help: ArgumentHelp("With --generated: only these cases or suites. Repeatable.", valueName: "case")) var only: [String] = []
     @Option(help: ArgumentHelp("With --generated: exit code 1 if less than this share is killed, in percent.", valueName: "n"))
