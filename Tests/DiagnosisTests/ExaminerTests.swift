@@ -74,6 +74,44 @@ private let courses = [
         #expect(try diagnosis.json().contains("connections"))
     }
 
+    /// A controller completes dropped packets just before it reports the end.
+    @Test func completionsAtTheEndAreNoSignOfThePeer() throws {
+        var examiner = Examiner(rules: try DiagnosisRule.builtIn())
+        let completed = event([0x13, 0x01, 0x40, 0x00, 0x01, 0x00])
+        let course = [
+            (0, connected, CaptureDirection.controllerToHost), (1, read, .hostToController), (1.1, value, .controllerToHost),
+            (1.4, read, .hostToController), (1.5, completed, .controllerToHost), (2, read, .hostToController),
+            (6.48, completed, .controllerToHost), (6.49, completed, .controllerToHost), (6.5, lost, .controllerToHost),
+        ]
+        for (time, packet, direction) in course {
+            let time = CaptureTime(nanoseconds: CaptureTime.virtualEpoch.nanoseconds + Int64(time * 1e9))
+            examiner.examine(CaptureRecord(time: time, content: .hci(packet, direction)))
+        }
+        #expect(examiner.finish().text.contains("after 5000 ms without a packet. The timeout is 5000 ms."))
+    }
+
+    /// A response to a request in clear may come after encryption has started.
+    @Test(arguments: [false, true]) func whatIsEncryptedMayAnswer(isEncrypted: Bool) throws {
+        let (advertising, link): ([UInt8], [UInt8]) = ([0xD6, 0xBE, 0x89, 0x8E], [0xA7, 0x4C, 0x65, 0x50])
+        func frame(_ header: UInt8, _ payload: [UInt8], _ way: AirFrame.Channel) -> AirFrame {
+            AirFrame(
+                rfChannel: 1, signalPower: -40, referenceAccessAddress: 0, flags: [.dewhitened], channel: way, modulation: .le1M,
+                bytes: (way == .advertising ? advertising : link) + [header, UInt8(payload.count)] + payload + [0, 0, 0])
+        }
+        let parameters: [UInt8] = [1, 2, 3, 1, 0, 0, 24, 0, 0, 0, 0x80, 0x0C, 0xFF, 0xFF, 0xFF, 0xFF, 0x1F, 5]
+        let connect = frame(0x05, [1, 1, 1, 1, 1, 0xC1, 2, 2, 2, 2, 2, 0xC2] + link + parameters, .advertising)
+        let write = frame(0x02, [5, 0, 4, 0, 0x12, 3, 0, 1, 0], .dataFromCentral)
+        let start = frame(0x03, [0x05], .dataFromPeripheral)
+        let sealed = frame(0x0F, [1, 2, 3, 4, 5], .dataFromCentral)
+        var examiner = Examiner(rules: try DiagnosisRule.builtIn())
+        let later = frame(0x01, [], .dataFromPeripheral)
+        for (seconds, frame) in [(0, connect), (0, write)] + (isEncrypted ? [(1, start), (2, sealed)] : []) + [(40, later), (41, later)] {
+            let time = CaptureTime(nanoseconds: CaptureTime.virtualEpoch.nanoseconds + Int64(seconds) * 1_000_000_000)
+            examiner.examine(CaptureRecord(time: time, content: .air(frame)))
+        }
+        #expect(examiner.finish().findings.contains { $0.rule.id == "att-unanswered" } == !isEncrypted)
+    }
+
     @Test func addressesAreHidden() throws {
         for showsSecrets in [false, true] {
             var examiner = Examiner(rules: try DiagnosisRule.builtIn(), showsSecrets: showsSecrets)

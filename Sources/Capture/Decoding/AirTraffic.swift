@@ -135,7 +135,7 @@ private struct LinkTraffic {
         let payload = start..<max(start, pdu.upperBound)
         let isRepeated = isRepeated(sequenceNumber, way, isBroken: isBroken)
         if !payload.isEmpty, isEncrypted(header, bytes, payload, frame.flags) {
-            let text = "encrypted \(payload.count) octets"
+            let text = DecodedLayer.encrypted + " \(payload.count) octets"
             return [head, DecodedLayer(named: text, of: .llData, bytes, payload, summary: text)]
         }
         if header & 3 == 3 {
@@ -198,4 +198,11 @@ private struct LinkTraffic {
             return !isClear
         }
     }
+}
+
+extension DecodedLayer {
+    fileprivate static let encrypted = "encrypted"
+
+    /// True for data of a link that the capture has only encrypted.
+    public var isEncrypted: Bool { layer == .llData && name.hasPrefix(Self.encrypted) }
 }

@@ -88,6 +88,7 @@ struct AirView {
                 .lengthMismatch, [("Length", .number(Int(frame.bytes[start + 1]))), ("Octets", .number(payload.count))],
                 packet: book.packet, link: heard.link)
         }
+        if decoded.layers.contains(where: \.isEncrypted) { book[heard.link]?.forgetRequests() }
         if frame.flags.contains(.micChecked), !frame.flags.contains(.micValid), !payload.isEmpty {
             book.conclude(.micInvalid, packet: book.packet, link: heard.link)
         }
@@ -132,7 +133,8 @@ struct AirView {
                 .linkLost,
                 [
                     ("Silence", Conclusions.milliseconds(last - heard.lastPeripheral)),
-                    ("Timeout", Conclusions.milliseconds(state.timeout)), ("Advertised", .number(state.isAdvertisedSince ? 1 : 0)),
+                    ("Timeout", Conclusions.milliseconds(state.timeout)), ("Limit", state.limit),
+                    ("Advertised", .number(state.isAdvertisedSince ? 1 : 0)),
                 ], packet: state.lastSign.packet, link: heard.link)
         }
         book.close(heard.link)

@@ -209,8 +209,9 @@ struct ControllerView {
             book.conclude(
                 .linkLost,
                 [
-                    ("Silence", Conclusions.milliseconds(book.time - state.lastSign.time)),
-                    ("Timeout", Conclusions.milliseconds(state.timeout)), ("Advertised", .number(state.isAdvertisedSince ? 1 : 0)),
+                    ("Silence", Conclusions.milliseconds(state.silence(until: book.time))),
+                    ("Timeout", Conclusions.milliseconds(state.timeout)), ("Limit", state.limit),
+                    ("Advertised", .number(state.isAdvertisedSince ? 1 : 0)),
                 ], packet: book.packet, link: link)
         }
         links = links.filter { $0.value != link }
@@ -226,7 +227,8 @@ struct ControllerView {
             let time = book.time
             book[link]?.progress = time
             book[link]?.hasCompletions = true
-            sign(link, &book)
+            book[link]?.complete(packet: book.packet, time: time)
+            book[link]?.isAdvertisedSince = false
         }
     }
 

@@ -25,6 +25,8 @@ final class LinkState {
     var pairing: Request?
     /// The last sign of life of the peer, or of the peripheral on the air.
     var lastSign: (packet: Int, time: Int64)
+    /// The last completion of packets, and one at least `endOfLink` before it.
+    private var completions: (before: (packet: Int, time: Int64), last: (packet: Int, time: Int64))
     var isAdvertisedSince = false
     /// Packets sent to the controller and not completed, and the time of the last progress.
     var outstanding = 0
@@ -39,10 +41,33 @@ final class LinkState {
         self.report = report
         self.peer = peer
         lastSign = report.opened
+        completions = (report.opened, report.opened)
     }
 
-    /// The supervision timeout in microseconds.
+    /// At the end of a link, a controller completes the packets that it drops. Those completions are no sign of the peer.
+    private static let endOfLink: Int64 = 100_000
+
+    func complete(packet: Int, time: Int64) {
+        if time - completions.last.time >= Self.endOfLink { completions.before = completions.last }
+        completions.last = (packet, time)
+    }
+
+    /// Time without a sign of the peer before the controller reported the end of the link.
+    func silence(until end: Int64) -> Int64 {
+        let completion = end - completions.last.time >= Self.endOfLink ? completions.last : completions.before
+        return end - max(lastSign.time, completion.time)
+    }
+
+    /// Forgets what awaits a response, which may be in a packet that the capture has only encrypted.
+    func forgetRequests() {
+        (att, control) = ([:], [:])
+        (pairing, mtuRequest) = (nil, nil)
+    }
+
+    /// The supervision timeout in microseconds; zero if the capture does not have it, as of a BR/EDR link.
     var timeout: Int64 { Int64(report.parameters.last?.timeout ?? 0) * 10_000 }
+    /// The supervision timeout as text.
+    var limit: CaseValue { .text(timeout > 0 ? "\(timeout / 1_000) ms" : "not in the capture") }
 }
 
 /// An event of the rules before it is numbered and placed.

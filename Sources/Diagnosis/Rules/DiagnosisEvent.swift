@@ -65,7 +65,7 @@ enum Conclusion: String, CaseIterable {
         func number(_ name: String) -> Vocabulary.Field { .init(name, .number(0...Int.max)) }
         return switch self {
         case .linkOpened: [.init("Kind")]
-        case .linkLost: [number("Silence"), number("Timeout"), number("Advertised")]
+        case .linkLost: [number("Silence"), number("Timeout"), .init("Limit"), number("Advertised")]
         case .linkNeverStarted: [number("Waited"), number("From_Central")]
         case .attUnanswered, .llUnanswered, .procedureUnanswered: [.init("Request"), number("Waited")]
         case .attUnrequested: [.init("Response")]
