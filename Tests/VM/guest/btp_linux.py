@@ -69,7 +69,7 @@ class UpperTester:
         self.settings = POWERED | LE | BONDABLE | SECURE_CONNECTIONS
         self.io, self.limited, self.scan = 3, False, None
         self.parameters, self.connecting, self.channels, self.listeners = {}, {}, {}, {}
-        self.octets, self.ended = b"", []
+        self.octets, self.ended, self.unsent = b"", [], []
         # Powered off first: the settings are then those of a start.
         for opcode, data in ((0x05, b"\0"), (0x0D, b"\1"), (0x2A, b"\0"), (0x2D, b"\1"), (0x09, b"\1"), (0x05, b"\1")):
             self.ask(opcode, data)
@@ -81,10 +81,13 @@ class UpperTester:
 
     def serve(self):
         while True:
-            waiting = [opened for opened, (state, *_) in self.connecting.items()]
+            waiting = {*self.connecting, *(opened for opened, _ in self.unsent)}
             readable, writable, _ = select.select(list(self.sources), waiting, [])
             for opened in writable:
-                self.opened(opened)
+                if opened in self.connecting:
+                    self.opened(opened)
+                else:
+                    self.send_unsent()
             for opened in readable:
                 if opened in self.sources and self.sources[opened](opened) is False:
                     return
@@ -377,7 +380,23 @@ class UpperTester:
         self.channels[data[0]].shutdown(socket.SHUT_RDWR)
 
     def send_data(self, data):
-        self.channels[data[0]].send(data[3:])
+        # Without credits the kernel takes no data.
+        self.unsent.append((self.channels[data[0]], data[3:]))
+        self.send_unsent()
+
+    def send_unsent(self):
+        waiting, self.unsent = self.unsent, []
+        for opened, data in waiting:
+            if opened not in [each for each, _ in self.unsent]:
+                try:
+                    opened.send(data)
+                    continue
+                except BlockingIOError:
+                    pass
+                except OSError as error:
+                    print("not sent", error, flush=True)
+                    continue
+            self.unsent.append((opened, data))
 
     def listen(self, data):
         psm, transport, mtu, refusal = struct.unpack("<HBHH", data)
