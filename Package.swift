@@ -61,8 +61,8 @@ let package = Package(
             name: "bluebench",
             dependencies: [
                 "Report", "History", "Diagnosis", "Conformance", "UpperTester", "Exploration", "Cases", "Throughput", "VirtualDongle",
-                "Host", "Simulation", "Capture",
-                "HCI",
+                "Host", "Simulation", "Capture", "BluetoothCrypto",
+                "HTTP", "HCI",
                 "Dongles",
                 "TransportUSB",
                 "Transport", "Timing", "Misbehaviour", "Packets", arguments,
@@ -102,6 +102,7 @@ let package = Package(
         room("TransportUSB", ["CLibUSB", "HCI", "Transport", "Timing", "Packets"], settings: asWritten),
         room("BTP", ["Packets"], settings: asWritten),
         room("L2CAP", ["Packets"], settings: quick),
+        room("HTTP", ["Transport", "Timing", "Packets"], settings: asWritten),
         room("HCI", ["Transport", "Timing", "Packets", deque], settings: quick),
         room("Transport", ["Timing", "Packets", deque], settings: quick),
         room("Timing", ["CEpoll", "Packets", deque], settings: quick),
@@ -127,6 +128,7 @@ let package = Package(
         tests("Misbehaviour", ["Packets"]),
         tests(
             "Host", ["BenchTesting", "BluetoothCrypto", "L2CAP", "HCI", "Simulation", "Transport", "Timing", "Misbehaviour", "Packets"]),
+        tests("HTTP", ["Transport", "Timing", "Packets"]),
         tests("HCI", ["Timing", "Packets"]),
         tests("VirtualDongle", ["BenchTesting", "Transport", "Timing", "Misbehaviour", "Packets"]),
         tests("Packets", ["PDUGenerator", yams]),
@@ -172,7 +174,7 @@ if fuzzing != nil {
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "Diagnosis", "Conformance", "Cases", "VirtualDongle", "Host", "Simulation", "Capture", "BluetoothCrypto", "L2CAP",
+                "Diagnosis", "Conformance", "Cases", "HTTP", "VirtualDongle", "Host", "Simulation", "Capture", "BluetoothCrypto", "L2CAP",
                 "Transport",
                 "Timing", "Packets",
             ],

@@ -18,7 +18,7 @@ struct FuzzTarget: Sendable {
     static let all = [
         codec, h4, commands, events, channels, classicChannels, retransmission, credits, enhancedBearers, data, attributes, pairing,
         linkLayer, linkManager,
-        captures, rules, usbip, cases, bonds, serviceDiscovery, serialPorts, streaming, remoteControl, handsFree,
+        captures, rules, requests, usbip, cases, bonds, serviceDiscovery, serialPorts, streaming, remoteControl, handsFree,
     ]
 }
 

@@ -27,6 +27,10 @@ public final class ByteStream {
     private var descriptor: Int32
     private let isSocket: Bool
     private let queueLimit: Int
+    /// Octets that wait for a slow reader.
+    public var queuedOctets: Int { queue.count }
+    /// Called when the last of the waiting octets are written. It must not close the stream.
+    public var onDrained: (() -> Void)?
     private let room = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 15, alignment: 16)
     private static let readsPerTurn = 4
     private var queue: [UInt8] = []
@@ -167,6 +171,7 @@ public final class ByteStream {
         }
         queuedWrites = 0
         watch(.read)
+        onDrained?()
     }
 
     /// Reads until there is no more data or the turn is over.

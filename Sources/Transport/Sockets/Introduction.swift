@@ -32,6 +32,9 @@ public struct AccessToken: Sendable, Equatable {
         return token
     }
 
+    /// Compares in constant time for texts of the same length.
+    public func accepts(_ text: String) -> Bool { AccessToken(text).map { fits($0.line) } ?? false }
+
     /// The line that a client sends.
     var line: [UInt8] { Array("BLUEBENCH ".utf8) + octets + [0x0A] }
 
