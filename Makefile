@@ -88,6 +88,7 @@ format: ## format every Swift file
 bench: distributed ## speed against a plain C server, Bumble, btmon and tshark, in the same run
 	BLUEBENCH=$(DISTRIBUTED)/release/bluebench python3 Benchmarks/saturated_link.py
 	BLUEBENCH=$(DISTRIBUTED)/release/bluebench python3 Benchmarks/decoding.py
+	BLUEBENCH=$(DISTRIBUTED)/release/bluebench .venv/bin/python Benchmarks/capture_page.py
 	BLUEBENCH=$(DISTRIBUTED)/release/bluebench .venv/bin/python Tests/Peers/bench/roundtrips.py
 	BLUEBENCH=$(DISTRIBUTED)/release/bluebench .venv/bin/python Tests/Peers/bench/scan_reports.py
 	BLUEBENCH=$(DISTRIBUTED)/release/bluebench .venv/bin/python Tests/Peers/bench/virtual_time.py

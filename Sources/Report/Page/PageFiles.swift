@@ -21,5 +21,5 @@ enum PageFiles {
     }
 
     /// An embedded file without the newline at its end.
-    private static func text(_ file: [UInt8]) -> String { String(decoding: file.dropLast(), as: UTF8.self) }
+    static func text(_ file: [UInt8]) -> String { String(decoding: file.dropLast(), as: UTF8.self) }
 }

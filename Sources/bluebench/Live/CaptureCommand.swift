@@ -1,5 +1,6 @@
 import ArgumentParser
 import Capture
+import Diagnosis
 import Host
 import Packets
 import Timing
@@ -12,7 +13,7 @@ struct CaptureCommand: ParsableCommand {
         commandName: "capture", abstract: "Capture the HCI of devices live, in the terminal and in files.",
         discussion: """
             With --between, a program uses the device through this command: it connects to the socket, and its packets are captured. A device \
-            without --between listens to advertisers. Ends with Ctrl-C. The selection is for the lines; a file has all packets, keys included, and \
+            without --between listens to advertisers. --web shows the packets in a browser instead of lines. Ends with Ctrl-C. The selection is for the lines; a file has all packets, keys included, and \
             mode 0600.
             """)
 
@@ -35,6 +36,7 @@ struct CaptureCommand: ParsableCommand {
     var seconds: Int?
     @Flag(help: "Print no packets.") var quiet = false
     @OptionGroup(title: "Selection") var selected: SelectionOptions
+    @OptionGroup(title: "Page") var page: WebOptions
     @OptionGroup(title: "Lines") var form: LineFormOptions
     @OptionGroup(title: "Dongles on USB") var firmware: FirmwareOptions
 
@@ -42,8 +44,10 @@ struct CaptureCommand: ParsableCommand {
         guard between.count <= devices.count else { throw ValidationError("there are more --between than devices") }
         if ringFiles != nil, write == nil { throw ValidationError("--ring-files needs --write FILE") }
         if ringSize != nil, ringFiles == nil { throw ValidationError("--ring-size needs --ring-files N") }
-        if quiet, write == nil { throw ValidationError("--quiet without --write captures nothing") }
+        if quiet, write == nil, page.web == nil { throw ValidationError("--quiet without --write captures nothing") }
         try form.validate()
+        try page.validate()
+        if page.web != nil, form.hide { throw ValidationError("--hide is for lines, and --web shows packets whole") }
     }
 
     func run() throws {
@@ -74,10 +78,17 @@ struct CaptureCommand: ParsableCommand {
     private func makeCapture(_ loop: Timing.RunLoop) throws -> LiveCapture {
         let interfaces = devices.map { CaptureInterface(name: $0, linkType: .h4WithDirection) }
         let ring = ringFiles.map { (files: $0, octets: (ringSize ?? 10) * 1_000_000) }
+        // A ring leaves files out, with whose packets notes would go.
+        let notes = write.map { ring == nil ? CaptureNotes(besideNew: $0) : CaptureNotes() } ?? CaptureNotes()
+        let server = try page.web.map { _ in
+            let store = LiveStore(interfaces, names: form.names, rules: try DiagnosisRule.builtIn(), notes: notes)
+            return try LiveServer(page, store, names: form.names, on: loop)
+        }
+        if let server { Console.complain("the page is \(server.address)") }
         return LiveCapture(
             interfaces, epoch: .epoch(of: loop), selection: try PacketSelection(selected, isHiding: form.hide),
-            lines: quiet ? nil : try PacketOutput(form), names: form.names,
-            file: try write.map { try RingFile($0, interfaces: interfaces, ring: ring) })
+            lines: quiet || server != nil ? nil : try PacketOutput(form), names: form.names,
+            file: try write.map { try RingFile($0, interfaces: interfaces, ring: ring) }, page: server)
     }
 
     private func capture(

@@ -13,15 +13,20 @@ final class LiveCapture {
     private let selection: PacketSelection
     private var lines: PacketOutput?
     private let file: RingFile?
+    private let page: LiveServer?
     private var decoder: PacketDecoder
     private var start: CaptureTime?
 
-    /// - Parameter lines: nil to print nothing.
+    /// - Parameters:
+    ///   - lines: nil to print nothing.
+    ///   - page: nil to serve none.
     init(
-        _ interfaces: [CaptureInterface], epoch: CaptureTime, selection: PacketSelection, lines: PacketOutput?, names: Bool, file: RingFile?
+        _ interfaces: [CaptureInterface], epoch: CaptureTime, selection: PacketSelection, lines: PacketOutput?, names: Bool,
+        file: RingFile?,
+        page: LiveServer? = nil
     ) {
         (self.interfaces, self.epoch, self.selection) = (interfaces, epoch, selection)
-        (self.lines, self.file) = (lines, file)
+        (self.lines, self.file, self.page) = (lines, file, page)
         decoder = PacketDecoder(names: names)
     }
 
@@ -31,6 +36,7 @@ final class LiveCapture {
         let begin = start ?? record.time
         start = begin
         do throws(CaptureError) { try file?.write(record) } catch { end(error) }
+        page?.add(record)
         show(record, since: begin)
     }
 
@@ -70,6 +76,7 @@ final class LiveCapture {
     /// - Throws: `CaptureError` if the file is incomplete.
     func finish() throws {
         lines?.flush()
+        page?.stop()
         try file?.finish()
     }
 }
