@@ -180,6 +180,17 @@ def test_tshark_captures_between_a_program_and_its_controller(wireshark):
     assert "0x0c03" in out and len(out.splitlines()) == 10, errors
 
 
+def test_the_profile_has_columns_and_filters_that_tshark_knows(tmp_path, monkeypatch):
+    shutil.copytree(ROOT / "Packaging/wireshark/Bluebench", tmp_path / "profiles/Bluebench")
+    monkeypatch.setenv("WIRESHARK_CONFIG_DIR", str(tmp_path))
+    session = ROOT / "Fixtures/h4/gatt-session--bumble-over-usb.pcapng"
+    lines = tshark(session, "-C", "Bluebench")
+    assert any(re.search(r"controller 0 Sent 0x0*1 +ATT ", line) for line in lines), "direction, connection and protocol are columns"
+    filters = [line.split("@")[2] for line in (tmp_path / "profiles/Bluebench/colorfilters").read_text().splitlines() if line.startswith("@")]
+    matched = [len(tshark(session, "-Y", text)) for text in filters]
+    assert len(filters) == 10 and matched[0] > 0 and matched[-1] > 0
+
+
 def wait_for(port):
     """Waits until something listens on a port, without connecting to it."""
     end, pause = time.monotonic() + TIMEOUT, threading.Event()

@@ -30,7 +30,7 @@ final class LiveServer {
         var last: [UInt8] = []
     }
 
-    /// What the page selects.
+    /// The selection of a page.
     private struct Selection: Hashable {
         var condition = ""
         var words = ""
