@@ -28,11 +28,12 @@ def send(host, rate, seconds):
     host.command(RESET)
     begin, number = time.monotonic(), 0
     while (elapsed := time.monotonic() - begin) < seconds:
-        if number > elapsed * rate / 2:
+        due = int(elapsed * rate / 2) - number
+        if due <= 0:
             threading.Event().wait(0.001)
             continue
-        host.command(UNKNOWN if number % 1_000 == 500 else READ_BD_ADDR)
-        number += 1
+        host.commands([UNKNOWN if count % 1_000 == 500 else READ_BD_ADDR for count in range(number, number + min(due, 64))])
+        number += min(due, 64)
 
 
 def main():

@@ -77,24 +77,31 @@ class Host:
         name, port = address.removeprefix("tcp:").rsplit(":", 1)
         self.socket = socket.create_connection((name, int(port)), TIMEOUT)
         self.packets = 0
+        self.buffer = b""
 
     def command(self, opcode, parameters=b""):
-        self.socket.sendall(bytes([1, opcode & 0xFF, opcode >> 8, len(parameters)]) + parameters)
-        self.packets += 1
-        while True:
+        self.send(bytes([1, opcode & 0xFF, opcode >> 8, len(parameters)]) + parameters)
+
+    def commands(self, opcodes):
+        """Sends commands without waiting for each answer, which the virtual controller allows."""
+        self.send(b"".join(bytes([1, opcode & 0xFF, opcode >> 8, 0]) for opcode in opcodes), len(opcodes))
+
+    def send(self, octets, answers=1):
+        self.socket.sendall(octets)
+        self.packets += answers
+        while answers:
             kind, code, length = self._read(3)
             self._read(length)
             assert kind == 4
             self.packets += 1
-            if code in (0x0E, 0x0F):
-                return
+            answers -= code in (0x0E, 0x0F)
 
     def _read(self, count):
-        octets = b""
-        while len(octets) < count:
-            piece = self.socket.recv(count - len(octets))
+        while len(self.buffer) < count:
+            piece = self.socket.recv(1 << 16)
             assert piece, "the controller hung up"
-            octets += piece
+            self.buffer += piece
+        octets, self.buffer = self.buffer[:count], self.buffer[count:]
         return octets
 
     def close(self):

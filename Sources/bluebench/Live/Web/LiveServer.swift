@@ -109,7 +109,7 @@ final class LiveServer {
         if views.count >= Self.mostViews, let oldest = views.min(by: { $0.value.lastUse < $1.value.lastUse })?.key { views[oldest] = nil }
         view.lastUse = uses
         views[key] = view
-        view.scan(store)
+        view.scan(store, isFirst: true)
         continueScans()
         return view
     }

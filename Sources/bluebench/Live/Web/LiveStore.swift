@@ -68,13 +68,8 @@ final class LiveStore {
     /// Names of the PDUs in a block.
     func names(ofBlock block: Int) -> Set<String> { blocks[block].names }
 
-    /// Decodes the packets of a block in order, those before the first one included.
-    func decode(block: Int, _ body: (Int, DecodedPacket) -> Void) {
-        var decoder = blocks[block].decoder
-        for index in (block * Self.blockSize)..<min((block + 1) * Self.blockSize, records.count) {
-            body(index, decoder.decode(records[index]))
-        }
-    }
+    /// The decoder's state before a block.
+    func decoder(beforeBlock block: Int) -> PacketDecoder { blocks[block].decoder }
 
     func decode(_ wanted: Int) -> DecodedPacket {
         var decoder = blocks[wanted / Self.blockSize].decoder

@@ -1,8 +1,8 @@
 import Capture
 import Packets
 
-/// The packets of a selection. A new selection is applied to the newest packets first, block by block; packets that come meanwhile are
-/// judged as they come.
+/// The packets of a selection. A new selection is judged from the newest block of packets back, a few packets in a turn of the loop; packets
+/// that come meanwhile are judged as they come.
 final class LiveView {
     private let selection: PacketSelection
     /// Indices of the packets before the selection was made, newest first.
@@ -13,8 +13,19 @@ final class LiveView {
     private let start: Int
     var lastUse = 0
 
-    /// Blocks to judge by their text in one turn of the loop. A block that is decoded is a turn of its own.
-    private static let turn = 16
+    /// A block of which some packets are judged.
+    private struct Part {
+        /// Nil if the text of packets decides.
+        var decoder: PacketDecoder?
+        var next: Int
+        var end: Int
+        var found: [Int] = []
+    }
+
+    private var current: Part?
+    /// Packets to judge in one turn of the loop, which is about a millisecond, and before the first answer.
+    private static let turn = 128
+    private static let first = 1_024
 
     init(_ selection: PacketSelection, _ store: LiveStore) {
         self.selection = selection
@@ -22,11 +33,9 @@ final class LiveView {
         block = start == 0 ? -1 : (start - 1) / LiveStore.blockSize
     }
 
-    var isDone: Bool { block < 0 }
+    var isDone: Bool { block < 0 && current == nil }
     /// Part of the older packets that is judged, 0 to 1.
-    var progress: Double {
-        start == 0 ? 1 : 1 - Double((block + 1) * LiveStore.blockSize) / Double(max(start, (block + 1) * LiveStore.blockSize))
-    }
+    var progress: Double { isDone ? 1 : min(0.99, 1 - Double((block + 1) * LiveStore.blockSize) / Double(max(1, start))) }
     var count: Int { older.count + newer.count }
 
     /// Index of the packet in a row.
@@ -37,31 +46,36 @@ final class LiveView {
         if selection.includes(decoded), selection.includes(line: store.line(index)), isInPlace(index, store) { newer.append(index) }
     }
 
-    /// Judges the next blocks.
-    func scan(_ store: LiveStore) {
-        var effort = 0
-        while block >= 0, effort < Self.turn {
-            let range = (block * LiveStore.blockSize)..<min((block + 1) * LiveStore.blockSize, start)
-            if !selection.mayInclude(store.names(ofBlock: block)) {
-                block -= 1
-                continue
+    /// Judges the next packets, and more of them before the first answer.
+    func scan(_ store: LiveStore, isFirst: Bool = false) {
+        var left = isFirst ? Self.first : Self.turn
+        while left > 0, var part = current ?? nextPart(store) {
+            current = nil
+            let stop = min(part.end, part.next + left)
+            left -= stop - part.next
+            while part.next < stop {
+                if includes(part.next, part.decoder?.decode(store.records[part.next]), store) { part.found.append(part.next) }
+                part.next += 1
             }
-            var found: [Int] = []
-            if selection.needsFields {
-                effort += Self.turn
-                store.decode(block: block) { index, decoded in
-                    guard index < range.upperBound, isInPlace(index, store), selection.includes(decoded),
-                        selection.includes(line: store.line(index))
-                    else { return }
-                    found.append(index)
-                }
-            } else {
-                effort += 1
-                found = range.filter { isInPlace($0, store) && selection.includes(line: store.line($0)) }
-            }
-            older += found.reversed()
-            block -= 1
+            if part.next < part.end { current = part } else { older += part.found.reversed() }
         }
+    }
+
+    private func includes(_ index: Int, _ decoded: DecodedPacket?, _ store: LiveStore) -> Bool {
+        isInPlace(index, store) && decoded.map { selection.includes($0) } ?? true && selection.includes(line: store.line(index))
+    }
+
+    /// The next block in which the selection can hold for a packet.
+    private func nextPart(_ store: LiveStore) -> Part? {
+        while block >= 0 {
+            let number = block
+            block -= 1
+            guard selection.mayInclude(store.names(ofBlock: number)) else { continue }
+            return Part(
+                decoder: selection.needsFields ? store.decoder(beforeBlock: number) : nil, next: number * LiveStore.blockSize,
+                end: min((number + 1) * LiveStore.blockSize, start))
+        }
+        return nil
     }
 
     private func isInPlace(_ index: Int, _ store: LiveStore) -> Bool {
