@@ -1,13 +1,16 @@
 """A program with `import CoreBluetooth` on a device that BLUEBENCH_DEVICE names, in wall time."""
 
+import asyncio
 import os
 import re
 import shlex
 import subprocess
 
 import pytest
+from bumble.core import UUID, AdvertisingData
+from bumble.gatt import Characteristic, Service
 
-from support import ROOT, TIMEOUT, Process, bluebench, dongles
+from support import ROOT, TIMEOUT, Process, bluebench, dongles, host
 
 
 @pytest.fixture
@@ -18,9 +21,11 @@ def program():
     return built
 
 
+OWN = {name: value for name, value in os.environ.items() if name != "BLUEBENCH_DEVICE"}
+
+
 def watch(program, **environment):
-    own = {name: value for name, value in os.environ.items() if name != "BLUEBENCH_DEVICE"}
-    return subprocess.run([program], env=own | environment, capture_output=True, text=True, timeout=TIMEOUT * 3)
+    return subprocess.run([program], env=OWN | environment, capture_output=True, text=True, timeout=TIMEOUT * 3)
 
 
 def lines_of_the_readme(ports):
@@ -39,6 +44,33 @@ def test_the_lines_of_the_readme_run_an_app_on_a_device_over_tcp(program):
     assert done.returncode == 0, done.stdout + done.stderr
     values = [int(line.split()[0]) for line in done.stdout.splitlines()]
     assert len(values) == 5 and values == list(range(values[0], values[0] + 5))
+
+
+async def watch_bumble(program, mine, other):
+    """The output of the program, whose monitor is a Bumble host that notifies the rates 61 to 65 once it is subscribed to."""
+    rate = Characteristic(UUID.from_16_bits(0x2A37), Characteristic.Properties.NOTIFY, Characteristic.READABLE, b"")
+    location = Characteristic(UUID.from_16_bits(0x2A38), Characteristic.Properties.READ, Characteristic.READABLE, b"\x01")
+    loop, sending = asyncio.get_running_loop(), []
+
+    async def send(device):
+        for number in range(61, 66):
+            await device.notify_subscribers(rate, bytes([0, number]))
+
+    async with host(other, "Monitor", "F0:48:45:41:52:54") as device:
+        rate.on(rate.EVENT_SUBSCRIPTION, lambda *_: loop.call_soon(lambda: sending.append(asyncio.ensure_future(send(device)))))
+        device.add_service(Service(UUID.from_16_bits(0x180D), [rate, location]))
+        data = AdvertisingData([(AdvertisingData.FLAGS, b"\x06"), (AdvertisingData.COMPLETE_LIST_OF_16_BIT_SERVICE_CLASS_UUIDS, b"\x0D\x18")])
+        await device.start_advertising(advertising_data=bytes(data), auto_restart=True)
+        process = await asyncio.create_subprocess_exec(
+            program, env=OWN | {"BLUEBENCH_DEVICE": f"tcp:127.0.0.1:{mine}"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        out, _ = await asyncio.wait_for(process.communicate(), TIMEOUT * 3)
+        return process.returncode, out.decode().splitlines()
+
+
+def test_a_program_reads_a_bumble_device_over_tcp(program):
+    with dongles(2) as (mine, other):
+        code, lines = asyncio.run(watch_bumble(program, mine, other))
+    assert (code, lines) == (0, [f"{number} per minute" for number in range(61, 66)])
 
 
 def test_without_a_device_it_says_what_to_set(program):
