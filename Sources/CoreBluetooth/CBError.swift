@@ -8,8 +8,9 @@ public let CBErrorDomain = "CBErrorDomain"
 public let CBATTErrorDomain = "CBATTErrorDomain"
 
 /// An error of Core Bluetooth.
-public struct CBError: Error, Sendable, Hashable, CustomNSError, LocalizedError {
-    public enum Code: Int, Sendable, Hashable {
+public struct CBError: _BridgedStoredNSError {
+    public enum Code: Int, Sendable, _ErrorCodeProtocol {
+        public typealias _ErrorType = CBError
         case unknown = 0
         case invalidParameters = 1
         case invalidHandle = 2
@@ -34,13 +35,17 @@ public struct CBError: Error, Sendable, Hashable, CustomNSError, LocalizedError 
         public static var unkownDevice: Code { .unknownDevice }
     }
 
-    public let code: Code
-    public init(_ code: Code) { self.code = code }
+    public let _nsError: NSError
+    public init(_nsError error: NSError) { _nsError = error }
+    public init(_ code: Code, userInfo: [String: Any] = [:]) {
+        let description = [NSLocalizedDescriptionKey: "CBError: \(code)" as Any]
+        _nsError = NSError(domain: CBErrorDomain, code: code.rawValue, userInfo: description.merging(userInfo) { $1 })
+    }
 
     public static var errorDomain: String { CBErrorDomain }
-    public var errorCode: Int { code.rawValue }
-    public var errorDescription: String? { "CBError: \(code)" }
-    public static func ~= (code: CBError, error: any Error) -> Bool { (error as? CBError)?.code == code.code }
+    public static var _nsErrorDomain: String { CBErrorDomain }
+    /// A code without a name is `unknown`; `errorCode` has its number.
+    public var code: Code { Code(rawValue: errorCode) ?? .unknown }
 
     public static var unknown: Code { .unknown }
     public static var invalidParameters: Code { .invalidParameters }
@@ -63,13 +68,10 @@ public struct CBError: Error, Sendable, Hashable, CustomNSError, LocalizedError 
     public static var leGattNearBackgroundNotificationLimit: Code { .leGattNearBackgroundNotificationLimit }
 }
 
-extension CBError.Code {
-    public static func ~= (code: CBError.Code, error: any Error) -> Bool { (error as? CBError)?.code == code }
-}
-
 /// An error of the attribute protocol. Core Vol 3, Part F, 3.4.1.1. Other codes of a peer are NSErrors of the same domain.
-public struct CBATTError: Error, Sendable, Hashable, CustomNSError, LocalizedError {
-    public enum Code: Int, Sendable, Hashable {
+public struct CBATTError: _BridgedStoredNSError {
+    public enum Code: Int, Sendable, _ErrorCodeProtocol {
+        public typealias _ErrorType = CBATTError
         case success = 0x00
         case invalidHandle = 0x01
         case readNotPermitted = 0x02
@@ -90,12 +92,17 @@ public struct CBATTError: Error, Sendable, Hashable, CustomNSError, LocalizedErr
         case insufficientResources = 0x11
     }
 
-    public let code: Code
-    public init(_ code: Code) { self.code = code }
+    public let _nsError: NSError
+    public init(_nsError error: NSError) { _nsError = error }
+    public init(_ code: Code, userInfo: [String: Any] = [:]) {
+        let description = [NSLocalizedDescriptionKey: "CBATTError: \(code)" as Any]
+        _nsError = NSError(domain: CBATTErrorDomain, code: code.rawValue, userInfo: description.merging(userInfo) { $1 })
+    }
 
     public static var errorDomain: String { CBATTErrorDomain }
-    public var errorCode: Int { code.rawValue }
-    public var errorDescription: String? { "CBATTError: \(code)" }
+    public static var _nsErrorDomain: String { CBATTErrorDomain }
+    /// A code without a name is `unlikelyError`; `errorCode` has its number.
+    public var code: Code { Code(rawValue: errorCode) ?? .unlikelyError }
 
     public static var success: Code { .success }
     public static var invalidHandle: Code { .invalidHandle }
@@ -115,10 +122,6 @@ public struct CBATTError: Error, Sendable, Hashable, CustomNSError, LocalizedErr
     public static var insufficientEncryption: Code { .insufficientEncryption }
     public static var unsupportedGroupType: Code { .unsupportedGroupType }
     public static var insufficientResources: Code { .insufficientResources }
-}
-
-extension CBATTError.Code {
-    public static func ~= (code: CBATTError.Code, error: any Error) -> Bool { (error as? CBATTError)?.code == code }
 }
 
 enum Failure {

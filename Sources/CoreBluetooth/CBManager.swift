@@ -11,9 +11,24 @@ public enum CBManagerState: Int, Sendable, Hashable {
 }
 
 @available(*, deprecated, renamed: "CBManagerState")
-public typealias CBCentralManagerState = CBManagerState
+public enum CBCentralManagerState: Int, Sendable {
+    case unknown = 0
+    case resetting = 1
+    case unsupported = 2
+    case unauthorized = 3
+    case poweredOff = 4
+    case poweredOn = 5
+}
+
 @available(*, deprecated, renamed: "CBManagerState")
-public typealias CBPeripheralManagerState = CBManagerState
+public enum CBPeripheralManagerState: Int, Sendable {
+    case unknown = 0
+    case resetting = 1
+    case unsupported = 2
+    case unauthorized = 3
+    case poweredOff = 4
+    case poweredOn = 5
+}
 
 public enum CBManagerAuthorization: Int, Sendable, Hashable {
     case notDetermined = 0

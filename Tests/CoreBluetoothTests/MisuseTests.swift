@@ -129,4 +129,45 @@ import Testing
         #expect((peripheral.copy() as? CBPeripheral) === peripheral)
         #expect((rate.uuid.copy() as? CBUUID) == rate.uuid)
     }
+
+    /// Switched off, a device keeps its services and goes on advertising later; it cannot be connected meanwhile.
+    @Test func servicesOutlastPowerOff() throws {
+        let pair = Pair()
+        #expect(pair.connect())
+        pair.central.peripheral?.setNotifyValue(true, for: try #require(pair.central.characteristic("2A37")))
+        #expect(pair.run { pair.accessory.log.last == "subscribed" })
+        pair.accessory.log.removeAll()
+        pair.accessoryPhone.isPoweredOn = false
+        #expect(pair.run { pair.central.peripheral?.state == .disconnected })
+        let peripheral = try #require(pair.central.peripheral)
+        pair.central.manager.connect(peripheral)
+        pair.bench.run(for: 10)
+        #expect(peripheral.state == .connecting)
+        #expect(pair.accessory.log == ["state poweredOff", "unsubscribed"] && !pair.accessory.manager.isAdvertising)
+        pair.accessory.manager.delegate = nil
+        pair.accessoryPhone.isPoweredOn = true
+        #expect(pair.run { peripheral.state == .connected })
+        #expect(pair.accessory.manager.isAdvertising)
+        peripheral.discoverServices([CBUUID(string: "180D")])
+        #expect(pair.run { peripheral.services?.count == 1 })
+    }
+
+    /// In a state below powered off the services are gone.
+    @Test func servicesEndWithThePermission() throws {
+        let pair = Pair()
+        #expect(pair.connect())
+        pair.accessory.manager.delegate = nil
+        pair.accessoryPhone.authorization = .denied
+        #expect(pair.run { pair.central.peripheral?.state == .disconnected && pair.accessory.manager.state == .unauthorized })
+        pair.accessoryPhone.authorization = .allowedAlways
+        #expect(pair.run { pair.accessory.manager.state == .poweredOn })
+        #expect(!pair.accessory.manager.isAdvertising)
+        pair.accessory.advertise()
+        let peripheral = try #require(pair.central.peripheral)
+        pair.central.manager.connect(peripheral)
+        #expect(pair.run { peripheral.state == .connected })
+        peripheral.discoverServices([CBUUID(string: "180D")])
+        #expect(pair.run { pair.central.log.last == "services" })
+        #expect(peripheral.services?.isEmpty ?? true)
+    }
 }

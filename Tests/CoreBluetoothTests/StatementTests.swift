@@ -258,12 +258,44 @@ import Testing
         // More than the 31 octets of legacy advertising.
         let name = isExtended ? String(repeating: "n", count: 100) : "short"
         var settings = AdvertisingSettings(data: AdvertisingData([.services([0x180D]), .completeLocalName(name)]))
-        if isExtended { settings.properties = .connectable }
+        if isExtended {
+            settings.properties = .connectable
+            settings.secondaryPHY = .le2M
+        }
         bench.start { _ = try await accessory.host.advertise(settings) }
         central.manager.scanForPeripherals(withServices: [CBUUID(string: "180D")])
         #expect(bench.run { central.peripheral != nil })
         #expect(bench.run { central.peripheral?.state == .connected })
         #expect(central.advertisements.first?[CBAdvertisementDataLocalNameKey] as? String == name)
+    }
+
+    /// A phone receives extended advertising only with 2M on the secondary channels, and only up to 124 octets.
+    @Test(arguments: [(PHY.le2M, 124, true), (.le2M, 125, false), (.le1M, 124, false), (.leCoded, 124, false)])
+    func extendedAdvertisingIsHeardWithinLimits(secondary: PHY, octets: Int, isHeard: Bool) {
+        let bench = CBBench(seed: 8)
+        let (accessory, central) = (bench.phone("accessory"), CentralProgram(on: bench.phone("phone")))
+        #expect(bench.run { central.manager.state == .poweredOn && accessory.state == .poweredOn })
+        // Length and type of the name take 2 octets.
+        var settings = AdvertisingSettings(data: AdvertisingData([.completeLocalName(String(repeating: "n", count: octets - 2))]))
+        settings.properties = .connectable
+        settings.secondaryPHY = secondary
+        bench.start { _ = try await accessory.host.advertise(settings) }
+        central.connects = false
+        central.manager.scanForPeripherals(withServices: nil)
+        bench.run(for: 5)
+        #expect((central.peripheral != nil) == isHeard)
+    }
+
+    /// An error of the API is an NSError with user information; numbers without a name do not trap.
+    @Test func errorsAreNSErrors() {
+        let error: any Error = CBError(.invalidHandle, userInfo: ["handle": 9])
+        let stored = error as NSError
+        #expect(stored.domain == CBErrorDomain && stored.code == 2 && stored.userInfo["handle"] as? Int == 9)
+        #expect(error.localizedDescription == "CBError: invalidHandle")
+        #expect(CBError(_nsError: stored).code == .invalidHandle)
+        #expect(CBError(_nsError: NSError(domain: CBErrorDomain, code: 77)).code == .unknown)
+        #expect(CBATTError(_nsError: NSError(domain: CBATTErrorDomain, code: 0x80)).errorCode == 0x80)
+        #expect(CBError.invalidHandle ~= error && !(CBATTError.invalidHandle ~= error))
     }
 
     /// The user is asked when the first manager is made, not before.

@@ -26,6 +26,8 @@ open class CBPeripheralManager: CBManager {
     private var updatesUnderWay = 0
     private let port: ServerPort
     private var isEnded = false
+    /// Advertising that pauses while Bluetooth is switched off, or has continued since.
+    private var isPaused = false
 
     /// Updates that a phone holds for one manager.
     static let updateLimit = 20
@@ -63,12 +65,13 @@ open class CBPeripheralManager: CBManager {
     /// Advertises a local name and service UUIDs; other keys are ignored.
     open func startAdvertising(_ advertisementData: [String: Any]?) {
         guard isReady(for: "startAdvertising") else { return }
-        guard !isAdvertising else {
+        guard !isAdvertising || isPaused else {
             let carried = Carried(self)
             phone.enter { carried.value.courier.deliver { carried.value.advertised(CBError(.alreadyAdvertising)) } }
             return
         }
         isAdvertising = true
+        isPaused = false
         let name = advertisementData?[CBAdvertisementDataLocalNameKey] as? String
         let services = (advertisementData?[CBAdvertisementDataServiceUUIDsKey] as? [CBUUID])?.map(\.uuid) ?? []
         let (phone, port) = (phone, port)
@@ -82,6 +85,7 @@ open class CBPeripheralManager: CBManager {
     open func stopAdvertising() {
         guard isReady(for: "stopAdvertising") else { return }
         isAdvertising = false
+        isPaused = false
         let (phone, port) = (phone, port)
         phone.enter {
             port.advertisementData = nil
@@ -204,15 +208,29 @@ open class CBPeripheralManager: CBManager {
 
     // MARK: On the queue
 
+    /// While powered off, advertising pauses and services stay; below that both end.
     func update(_ state: CBManagerState) {
         self.state = state
-        if state != .poweredOn {
+        if state == .poweredOn {
+            isAdvertising = isAdvertising || isPaused
+        } else {
+            isPaused = state == .poweredOff && (isPaused || isAdvertising)
             isAdvertising = false
             updatesUnderWay = 0
-            for service in services { service.isPublished = false }
-            services.removeAll()
+            if state != .poweredOff { clear() }
         }
         delegate?.peripheralManagerDidUpdateState(self)
+    }
+
+    private func clear() {
+        for service in services {
+            service.isPublished = false
+            for case let characteristic as CBMutableCharacteristic in service.characteristics ?? [] {
+                characteristic.subscribedCentrals = nil
+            }
+        }
+        services.removeAll()
+        centrals.removeAll()
     }
 
     func advertised(_ error: (any Error)?) {
@@ -221,6 +239,7 @@ open class CBPeripheralManager: CBManager {
 
     func advertisingFailed(_ error: any Error) {
         isAdvertising = false
+        isPaused = false
         advertised(error)
     }
 

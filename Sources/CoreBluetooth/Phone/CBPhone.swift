@@ -228,7 +228,7 @@ public final class CBPhone {
         guard isStarted else { return }
         let state = state
         guard state != .unknown else { return }
-        if state != .poweredOn { stopEverything() }
+        if state == .poweredOn { server.refresh() } else { stopEverything() }
         // The managers of an ended program get the state when they are made again.
         for port in programs.centrals where !port.isEnded { port.deliver { $0.update(state) } }
         for port in programs.servers where !port.isEnded { port.deliver { $0.update(state) } }

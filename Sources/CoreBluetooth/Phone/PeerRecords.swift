@@ -12,6 +12,7 @@ final class PeerRecords: Sendable {
         var name: String?
         var services: Set<BluetoothUUID> = []
         var readsNotifications = false
+        var usesExtendedAdvertising = false
     }
 
     private struct State {
@@ -78,6 +79,9 @@ final class PeerRecords: Sendable {
     func identity(of identifier: UUID) -> PeerIdentity? { state.withLock { $0.records[identifier]?.identity } }
     func name(of identifier: UUID) -> String? { state.withLock { $0.records[identifier]?.name } }
     func named(_ name: String, _ identifier: UUID) { state.withLock { $0.records[identifier]?.name = name } }
+
+    func extended(_ identifier: UUID) { state.withLock { $0.records[identifier]?.usesExtendedAdvertising = true } }
+    func isExtended(_ identifier: UUID) -> Bool { state.withLock { $0.records[identifier]?.usesExtendedAdvertising ?? false } }
 
     func learned(_ services: [BluetoothUUID], of identifier: UUID) {
         state.withLock { $0.records[identifier]?.services.formUnion(services) }

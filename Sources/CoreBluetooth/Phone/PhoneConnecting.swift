@@ -138,6 +138,7 @@ final class PhoneConnecting {
         var settings = ConnectSettings()
         settings.limit = wanted.count > 1 ? Self.turn : .seconds(30)
         settings.parameters = ConnectionParameterRequest(interval: 24, supervisionTimeout: 72)
+        if phone.directory.isExtended(peer.identifier) { settings.phys = [.le1M, .le2M] }
         do {
             let link = try await open(identity, peer.identifier, settings)
             guard peers[peer.identifier] === peer, wanted.contains(peer.identifier) else {

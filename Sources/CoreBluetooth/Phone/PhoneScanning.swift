@@ -89,9 +89,15 @@ final class PhoneScanning {
         }
     }
 
+    /// Phones receive extended advertising with 2M on the secondary channels, and up to 124 octets of it.
+    private func isHeard(_ report: AdvertisingReport) -> Bool {
+        report.secondaryPHY.map { $0 == .le2M && report.octets.count <= 124 } ?? true
+    }
+
     private func received(_ report: AdvertisingReport) {
-        guard let address = report.address else { return }
+        guard let address = report.address, isHeard(report) else { return }
         let identifier = phone.directory.identifier(of: report.identity ?? PeerIdentity(address))
+        if report.secondaryPHY != nil { phone.directory.extended(identifier) }
         var advertiser = advertisers[identifier] ?? Advertiser()
         if report.isScanResponse {
             advertiser.response = report.data

@@ -45,6 +45,8 @@ final class PhoneServer {
         phone.host.database.decides = { [unowned self] in requests.write($0, $1) }
         phone.host.newConnections.add { [unowned self] link in
             guard !link.isCentral else { return }
+            // One that came up while Bluetooth was switched off.
+            guard phone.state == .poweredOn else { return end(link) }
             centrals.append(link)
             link.writable.add { [unowned self] in sendUpdates() }
             link.events.add { [unowned self, unowned link] event in
@@ -72,15 +74,20 @@ final class PhoneServer {
         return ports
     }
 
+    /// Bluetooth is not powered on: advertising and links end. Services and advertising outlast a state of powered off, and no other.
     func stop() {
-        advertisements.removeAll()
-        apply()
-        for row in published { phone.host.database.remove(row.service) }
-        published.removeAll()
+        refresh()
+        if phone.state != .poweredOff {
+            advertisements.removeAll()
+            for row in published { phone.host.database.remove(row.service) }
+            published.removeAll()
+        }
         updates.removeAll()
         channels.stop()
-        for link in centrals { _ = phone.loop.start { _ = try? await link.disconnect() } }
+        for link in centrals { end(link) }
     }
+
+    private func end(_ link: Connection) { _ = phone.loop.start { _ = try? await link.disconnect() } }
 
     func leave(_ port: ServerPort) {
         advertise(nil, for: port)
@@ -186,7 +193,7 @@ final class PhoneServer {
         }
     }
 
-    /// The program has moved to the background or back: it advertises other data there.
+    /// The program has moved to the background or back, where it advertises other data, or Bluetooth was switched on or off.
     func refresh() {
         let running = set
         set = nil
@@ -198,7 +205,7 @@ final class PhoneServer {
 
     /// Advertises what all managers together ask for.
     private func apply() {
-        let isSuspended = phone.isInBackground && !phone.backgroundModes.contains(.peripheral)
+        let isSuspended = phone.state != .poweredOn || phone.isInBackground && !phone.backgroundModes.contains(.peripheral)
         guard !isChanging, set == nil, !advertisements.isEmpty, !isSuspended else { return }
         isChanging = true
         let isHidden = phone.isInBackground
@@ -208,7 +215,7 @@ final class PhoneServer {
             defer { isChanging = false }
             do {
                 let started = try await phone.host.advertise(settings)
-                if advertisements.isEmpty { return try await started.stop() }
+                if advertisements.isEmpty || phone.state != .poweredOn { return try await started.stop() }
                 set = started
             } catch {
                 let ports = advertisements.map(\.port)
