@@ -36,4 +36,4 @@ forget_bonds() { for device in /var/lib/bluetooth/*/*:*; do rm -rf "$device"; do
 service=B0B1BE00-0000-4000-8000-000000000000
 value=B0B1BE00-0000-4000-8000-000000000001
 stream=B0B1BE00-0000-4000-8000-000000000002
-serve_values() { /usr/bin/python3 "$here/gatt_server.py" $theirs >/tmp/server.txt 2>&1 & wait_for grep -q ready /tmp/server.txt || { cat /tmp/server.txt /tmp/bluetoothd.txt; exit 1; }; }
+serve_values() { /usr/bin/python3 "$here/gatt_server.py" $theirs "$@" >/tmp/server.txt 2>&1 & wait_for grep -q ready /tmp/server.txt || { cat /tmp/server.txt /tmp/bluetoothd.txt; exit 1; }; }

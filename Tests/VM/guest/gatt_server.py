@@ -2,7 +2,7 @@
 """A GATT server of BlueZ's: one service, registered and advertised through bluetoothd's D-Bus interface.
 
 The first value can be read and written. The second is notified: while somebody is subscribed, what was last written comes back with a count before it.
-usage: gatt_server.py ADAPTER-ADDRESS; prints "ready" when it can be found, and a line for each thing that happens.
+usage: gatt_server.py ADAPTER-ADDRESS [UUID-OF-SERVICE UUID-OF-VALUE UUID-OF-STREAM]; prints "ready" when it can be found, and a line for each thing that happens.
 """
 
 import sys
@@ -20,7 +20,7 @@ VALUE_INTERFACE = BLUEZ + ".GattCharacteristic1"
 ADVERTISEMENT = BLUEZ + ".LEAdvertisement1"
 ROOT = "/bench"
 NAME = "BlueZ server"
-UUID = "b0b1be00-0000-4000-8000-00000000000{}"
+UUIDS = sys.argv[2:5] or [f"b0b1be00-0000-4000-8000-00000000000{number}" for number in range(3)]
 
 
 def say(*words):
@@ -102,9 +102,9 @@ class Stream(Exported):
 class Application(dbus.service.Object):
     def __init__(self, bus):
         super().__init__(bus, ROOT)
-        service = Exported(bus, ROOT + "/service", SERVICE_INTERFACE, UUID=UUID.format(0), Primary=True)
-        value = Value(bus, ROOT + "/service/value", service, UUID.format(1))
-        self.objects = [service, value, Stream(bus, ROOT + "/service/stream", service, UUID.format(2), value)]
+        service = Exported(bus, ROOT + "/service", SERVICE_INTERFACE, UUID=UUIDS[0], Primary=True)
+        value = Value(bus, ROOT + "/service/value", service, UUIDS[1])
+        self.objects = [service, value, Stream(bus, ROOT + "/service/stream", service, UUIDS[2], value)]
 
     @dbus.service.method(MANAGER, out_signature="a{oa{sa{sv}}}")
     def GetManagedObjects(self):
@@ -130,7 +130,7 @@ def main():
     application = Application(bus)
     advertisement = Advertisement(
         bus, ROOT + "/advertisement", ADVERTISEMENT, Type="peripheral", LocalName=NAME,
-        ServiceUUIDs=dbus.Array([UUID.format(0)], signature="s"))
+        ServiceUUIDs=dbus.Array([UUIDS[0]], signature="s"))
     steps = [
         lambda ok, no: dbus.Interface(adapter, BLUEZ + ".GattManager1").RegisterApplication(ROOT, {}, reply_handler=ok, error_handler=no),
         lambda ok, no: dbus.Interface(adapter, BLUEZ + ".LEAdvertisingManager1").RegisterAdvertisement(
