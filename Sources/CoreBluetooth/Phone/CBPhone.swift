@@ -79,8 +79,12 @@ public final class CBPhone {
     /// The answers of the user to the questions of a pairing; by default every question is accepted. Set it before a pairing begins.
     public func answer(accepts: Bool, passkey: UInt32? = nil) {
         let carried = Carried(self)
-        enter { carried.value.host.pairingDialogue = .unattended(accepts: accepts, passkey: passkey) }
+        enter {
+            carried.value.acceptsPairings = accepts
+            carried.value.host.pairingDialogue = .unattended(accepts: accepts, passkey: passkey)
+        }
     }
+    private(set) var acceptsPairings = true
 
     /// Called when something happens for managers of an ended program, with their restore identifiers: the program is launched and has
     /// `launchTime` to make them again.

@@ -84,7 +84,7 @@ final class PhonePeer {
         add { [self] in
             guard let link, link.isConnected else { return }
             // A new pairing reports itself.
-            if link.isEncrypted { phone.notifications.paired(self) } else { try? await link.secure() }
+            if link.isEncrypted { phone.notifications.paired(self) } else { try? await secure(link) }
         }
     }
 
@@ -146,7 +146,7 @@ final class PhonePeer {
             return .success(try await procedure(link))
         } catch HostError.peer(.att(_, _, let code)) where code == .insufficientAuthentication || code == .insufficientEncryption {
             do {
-                try await link.secure()
+                try await secure(link)
                 return .success(try await procedure(link))
             } catch {
                 return .failure(error)
@@ -154,6 +154,13 @@ final class PhonePeer {
         } catch {
             return .failure(error)
         }
+    }
+
+    /// Raises the security of the link. The user is asked before the phone pairs, even if the pairing itself asks no question.
+    private func secure(_ link: PhoneLink) async throws {
+        let isBonded = phone.directory.identity(of: identifier).map { phone.host.keys[$0] != nil } ?? false
+        guard isBonded || phone.acceptsPairings else { throw HostError.peer(.pairingRefused(.unspecifiedReason)) }
+        try await link.secure()
     }
 
     func add(_ job: @escaping () async -> Void) {
@@ -232,13 +239,13 @@ final class PhonePeer {
 
     func openChannel(_ psm: CBL2CAPPSM, for port: CentralPort) {
         let phone = phone
-        run(for: port) { link in
+        run(for: port) { [self] link in
             guard let connection = link.le else { throw CBError(.operationNotSupported) }
             do {
                 return try await connection.openChannel(psm, .phone)
             } catch HostError.peer(.channel) where !link.isEncrypted {
                 // The service may require encryption.
-                try await link.secure()
+                try await secure(link)
                 return try await connection.openChannel(psm, .phone)
             }
         } done: { peripheral, result in

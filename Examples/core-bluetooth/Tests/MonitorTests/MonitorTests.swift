@@ -79,10 +79,14 @@ import Testing
         #expect(isReset(true, within: 20))
     }
 
-    @Test func aResetPairs() {
+    /// The monitor asks for a pairing, which the user accepts or refuses. The values go on.
+    @Test(arguments: [true, false]) func aResetNeedsAPairing(accepts: Bool) {
+        phone.answer(accepts: accepts)
         #expect(running())
         app.resetEnergy()
-        #expect(isReset(true, within: 10))
+        #expect(isReset(accepts, within: 10))
+        #expect(running())
+        #expect(app.connections == 1)
     }
 
     @Test func aMonitorThatWasResetIsNamed() {
