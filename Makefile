@@ -100,7 +100,7 @@ embedded: setup ## compile the codecs in Embedded Swift mode, as firmware would
 fuzz: setup ## every entry point to what comes from outside, FUZZ_SECONDS each (20) or FUZZ_RUNS inputs; inputs that break something are kept
 	@.ci/fuzz
 
-soak: test-build ## a hundred orders of the cases, each with another seed; the legal variants with ten seeds; a thousand unplugs; the cases over USB beside a busy machine, and on every chip (half an hour); whole foreign products; a million packets
+soak: test-build ## a hundred orders of the cases, each with another seed; the legal variants with ten seeds; a thousand unplugs; the cases over USB beside a busy machine, and on every chip (half an hour); a day of an app with five accessories; whole foreign products; a million packets
 	@for seed in $$(seq 1 100); do $(BLUEBENCH) run --shuffle $$seed --seed $$seed | tail -1; done
 	$(BLUEBENCH) variants --seeds 10
 	$(BLUEBENCH) mutants --generated --all --least 0 | tail -5
@@ -108,10 +108,12 @@ soak: test-build ## a hundred orders of the cases, each with another seed; the l
 	SOAK=1 $(TESTED) --filter CasesOverUSBTests/aBusy
 	SOAK=1 $(TESTED) --filter "MutatedCasesTests|QuirkStartTests|CheckUpOverUSBTests"
 	SOAK=1 $(TESTED) --filter CasesOnChipsTests
+	SOAK=1 $(TESTED) --filter LongRunTests
 	SOAK=1 BLUEBENCH=$(BLUEBENCH) $(PYTEST) -q Tests/Peers/test_products.py Tests/Peers/test_att_server.py Tests/Peers/test_pairing_faults.py Tests/Peers/test_product_flow.py Tests/Peers/test_report.py Tests/Peers/test_killed.py Tests/Peers/test_stops.py Tests/Peers/test_virtual_time.py
 	BLUEBENCH=$(BLUEBENCH) python3 Benchmarks/usb_loopback.py --soak --packets 1000000
 
-vm: release ## a Debian kernel under QEMU uses our virtual dongles: btmgmt, hci-tester, BlueZ's GATT server, bluebench in the guest
+vm: release ## a Debian kernel under QEMU uses our virtual dongles: btmgmt, hci-tester, BlueZ's GATT server, bluebench and an app in the guest
+	$(OPTIMISED) --product watch-heart-rate
 	python3 Tests/VM/vm.py --bluebench $(BLUEBENCH)
 	Tools/vm --bluebench $(BLUEBENCH) --accessory heart-rate --run 'bluetoothctl --timeout 10 scan le' | grep "Bluebench Heart Rate"
 
