@@ -1,6 +1,7 @@
 import ArgumentParser
 import Cases
 import Conformance
+import Transport
 
 #if canImport(Glibc)
     import Glibc
@@ -33,12 +34,19 @@ struct Bluebench: ParsableCommand {
         let arguments = Arguments.tied(CommandLine.arguments.dropFirst())
         do {
             try checkCommand(arguments.first)
-            var command = try parseAsRoot(arguments)
+            var command = try parse(arguments)
             try command.run()
             Console.leave(with: ExitCode.pass.rawValue)
         } catch {
             finish(with: error)
         }
+    }
+
+    /// Parses the command line. `run` also needs the names of all PDUs, which takes another thread as long.
+    private static func parse(_ arguments: [String]) throws -> ParsableCommand {
+        let names = arguments.first == "run" ? SystemThread { _ = Vocabulary.declared } : nil
+        defer { names?.join() }
+        return try parseAsRoot(arguments)
     }
 
     private static func checkCommand(_ word: String?) throws {

@@ -43,10 +43,10 @@ def test_no_case_fails_against_a_conforming_device(tmp_path, part):
     assert len(rows) * PARTS >= 120
     assert {group for row in rows for group in ("subject", "tester", "accessory") if row["id"].endswith(group)} == {"subject", "tester", "accessory"}
     # A variant that leaves hardly a case with a verdict shows little; without encryption two thirds of them cannot apply, and a tester
-    # that takes one role only can say nothing in a quarter of them.
+    # that takes one role only can say nothing in a third of them.
     for row in rows:
         total = sum(row["verdicts"].values())
-        limit = 0.3 if row["id"].endswith("-only-tester") else 0.2
+        limit = 0.4 if row["id"].endswith("-only-tester") else 0.2
         is_narrow = "\nonly:" in texts[row["id"]]
         assert row["verdicts"].get("PASS", 0) * PARTS > (0 if is_narrow else 150), (row["id"], row["verdicts"])
         assert row["verdicts"].get("INCONC", 0) < total * limit, (row["id"], row["verdicts"])

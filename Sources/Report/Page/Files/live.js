@@ -177,7 +177,8 @@ function rate(each) {
   for (const [style, list] of [["p-out", each.out], ["p-back", each.back]]) {
     const line = document.createElementNS("http://www.w3.org/2000/svg", "polyline");
     line.setAttribute("class", style);
-    line.setAttribute("points", list.map((value, index) => `${59 - (list.length - 1 - index)},${25 - value / most * 24}`).join(" "));
+    /* From zero, so that a single second has a line. */
+    line.setAttribute("points", [0, ...list].map((value, index) => `${59 - (list.length - index)},${25 - value / most * 24}`).join(" "));
     picture.append(line);
   }
   item.append(picture);
