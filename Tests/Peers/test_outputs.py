@@ -246,10 +246,10 @@ def test_a_signal_leaves_a_report(tmp_path, number):
 
 
 def holds_back(program, number):
-    """Waits until the program handles a signal instead of being terminated by the system."""
+    """Waits until the program handles a signal instead of being terminated by the system. While it starts a thread, it blocks all signals."""
     while program.running():
-        blocked = re.search(r"^SigBlk:\s*(\S+)", open(f"/proc/{program.pid}/status").read(), re.M)
-        if int(blocked[1], 16) >> (number - 1) & 1:
+        blocked = int(re.search(r"^SigBlk:\s*(\S+)", open(f"/proc/{program.pid}/status").read(), re.M)[1], 16)
+        if blocked >> (number - 1) & 1 and not blocked >> (signal.SIGUSR2 - 1) & 1:
             return
 
 
