@@ -13,5 +13,8 @@ echo "$said"
 # The first octet of the value that the server counts.
 [ "$(grep -c "^111 per minute$" <<<"$said")" = 5 ] && ok "five heart rates of BlueZ came" || bad "five heart rates of BlueZ came"
 wait_for grep -q "^subscribed$" /tmp/server.txt && ok "BlueZ was subscribed to" || bad "BlueZ was subscribed to"
+# The program ends without giving the dongle back to the kernel's driver.
+echo "$(basename "$(device_of $first)"):1.0" >/sys/bus/usb/drivers/btusb/bind
+wait_for held_by_kernel $first && ok "the kernel has the dongle again" || bad "the kernel has the dongle again"
 [ $failed = 0 ] || cat /tmp/server.txt /tmp/bluetoothd.txt
 exit $failed
