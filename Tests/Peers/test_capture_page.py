@@ -122,6 +122,8 @@ def test_a_packet_with_its_tree_and_note(browser, live):
     _, page, host = live
     with opened(browser, page.url) as tab:
         tab.fill("#condition", "Status != Success")
+        chosen = [row["number"] for row in page.packets(where="Status != Success")["list"]]
+        until(tab, f"(rows => rows.length && rows.every(n => {chosen}.includes(+n.textContent)))([...document.querySelectorAll('#rows .n')])")
         tab.locator("#rows li").first.click()
         tab.wait_for_selector("#detail:not([hidden])")
         assert "Status = Unknown_HCI_Command" in tab.text_content("#tree")
