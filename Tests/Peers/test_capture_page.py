@@ -103,6 +103,7 @@ def test_conditions_words_and_mistakes(browser, live):
     with opened(browser, page.url) as tab:
         tab.fill("#condition", "Status != Success")
         until(tab, "document.querySelector('#tally').textContent.startsWith('2 of')")
+        until(tab, "document.querySelectorAll('#rows li').length === 2")
         assert "Unknown_HCI_Command" in texts(tab)[0] and tab.locator("#rows li").first.get_attribute("class") == "k-failure"
         tab.fill("#condition", "Status != Sucess")
         tab.wait_for_selector("#refusal:not([hidden])")
@@ -122,7 +123,7 @@ def test_a_packet_with_its_tree_and_note(browser, live):
     _, page, host = live
     with opened(browser, page.url) as tab:
         tab.fill("#condition", "Status != Success")
-        chosen = [row["number"] for row in page.packets(where="Status != Success")["list"]]
+        chosen = [row["number"] for row in page.settled(where="Status != Success")["list"]]
         until(tab, f"(rows => rows.length && rows.every(n => {chosen}.includes(+n.textContent)))([...document.querySelectorAll('#rows .n')])")
         tab.locator("#rows li").first.click()
         tab.wait_for_selector("#detail:not([hidden])")
