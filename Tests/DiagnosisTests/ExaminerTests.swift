@@ -25,6 +25,7 @@ private let phyTold = event([0x3E, 0x0C, 0x00, 0x40, 0x00, 0x02, 0x02])
 private let advertised = event([0x3E, 0x02, 0x01, 0x00, 0x00, 1, 2, 3, 4, 5, 6, 0x00, 0xC0])
 private let ended = event([0x05, 0x00, 0x40, 0x00, 0x13])
 private let lost = event([0x05, 0x00, 0x40, 0x00, 0x08])
+private let completed = event([0x13, 0x01, 0x40, 0x00, 0x01, 0x00])
 private let reset = event([0x0E, 0x01, 0x03, 0x0C, 0x00])
 private func status(_ code: UInt8) -> HCIPacket { event([0x0F, code, 0x01, 0x32, 0x20]) }
 private func att(_ octets: [UInt8]) -> HCIPacket {
@@ -56,6 +57,12 @@ private let courses = [
     Course(
         "a peer that restarts", [(1, read, .hostToController), (3, advertised, .controllerToHost), (6, lost, .controllerToHost)],
         "peer-restarted", "att-unanswered"),
+    Course(
+        "a peer that restarts, and packets that its end completes",
+        [
+            (1, read, .hostToController), (3, advertised, .controllerToHost), (5.99, completed, .controllerToHost),
+            (6, lost, .controllerToHost),
+        ], "peer-restarted", "att-unanswered"),
     Course("a peer that disappears", [(6, lost, .controllerToHost)], "supervision-timeout"),
     Course("a controller's own log", [(1, log, .controllerToHost), (2, ended, .controllerToHost)]),
     Course("a time before the first packet", [(-5, read, .hostToController), (-4.9, value, .controllerToHost)]),
@@ -77,7 +84,6 @@ private let courses = [
     /// A controller completes dropped packets just before it reports the end.
     @Test func completionsAtTheEndAreNoSignOfThePeer() throws {
         var examiner = Examiner(rules: try DiagnosisRule.builtIn())
-        let completed = event([0x13, 0x01, 0x40, 0x00, 0x01, 0x00])
         let course = [
             (0, connected, CaptureDirection.controllerToHost), (1, read, .hostToController), (1.1, value, .controllerToHost),
             (1.4, read, .hostToController), (1.5, completed, .controllerToHost), (2, read, .hostToController),

@@ -42,7 +42,7 @@ struct AirView {
             book.receive(pdu, from: nil, link: nil)
             guard let value = address?.integer, !links.isEmpty else { return }
             for heard in links.values where book[heard.link]?.peer?.value == UInt64(truncatingIfNeeded: value) {
-                book[heard.link]?.isAdvertisedSince = true
+                book[heard.link]?.lastAdvertised = book.time
             }
         }
     }
@@ -134,7 +134,7 @@ struct AirView {
                 [
                     ("Silence", Conclusions.milliseconds(last - heard.lastPeripheral)),
                     ("Timeout", Conclusions.milliseconds(state.timeout)), ("Limit", state.limit),
-                    ("Advertised", .number(state.isAdvertisedSince ? 1 : 0)),
+                    ("Advertised", .number(state.lastAdvertised == nil ? 0 : 1)),
                 ], packet: state.lastSign.packet, link: heard.link)
         }
         book.close(heard.link)

@@ -197,7 +197,7 @@ struct ControllerView {
     private func sign(_ link: Int, _ book: inout LinkBook) {
         let now = (book.packet, book.time)
         book[link]?.lastSign = now
-        book[link]?.isAdvertisedSince = false
+        book[link]?.lastAdvertised = nil
     }
 
     private mutating func disconnected(_ pdu: DecodedLayer, _ link: Int, _ book: inout LinkBook) {
@@ -206,12 +206,13 @@ struct ControllerView {
         book[link]?.report.end = .init(packet: packet, text: reason.text)
         book.settle(link, isEnd: true)
         if reason.int == Int(ErrorCode.connectionTimeout.rawValue) {
+            let sign = state.lastSign(before: book.time)
             book.conclude(
                 .linkLost,
                 [
-                    ("Silence", Conclusions.milliseconds(state.silence(until: book.time))),
+                    ("Silence", Conclusions.milliseconds(book.time - sign)),
                     ("Timeout", Conclusions.milliseconds(state.timeout)), ("Limit", state.limit),
-                    ("Advertised", .number(state.isAdvertisedSince ? 1 : 0)),
+                    ("Advertised", .number(state.lastAdvertised.map { $0 > sign } == true ? 1 : 0)),
                 ], packet: book.packet, link: link)
         }
         links = links.filter { $0.value != link }
@@ -227,17 +228,16 @@ struct ControllerView {
             let time = book.time
             book[link]?.progress = time
             book[link]?.hasCompletions = true
-            book[link]?.complete(packet: book.packet, time: time)
-            book[link]?.isAdvertisedSince = false
+            book[link]?.complete(at: time)
         }
     }
 
     /// A device that advertises again has left its link. Core Vol 6, Part B, 4.5.
     private func advertised(_ pdu: DecodedLayer, _ book: inout LinkBook) {
         for link in links.values {
-            guard let state = book[link], !state.isAdvertisedSince, let peer = state.peer?.value else { continue }
+            guard let state = book[link], let peer = state.peer?.value else { continue }
             let reports = pdu.fields.named("Reports")?.children ?? []
-            if reports.contains(where: { $0.children.named("Address")?.int == Int(peer) }) { book[link]?.isAdvertisedSince = true }
+            if reports.contains(where: { $0.children.named("Address")?.int == Int(peer) }) { state.lastAdvertised = book.time }
         }
     }
 

@@ -25,9 +25,10 @@ final class LinkState {
     var pairing: Request?
     /// The last sign of life of the peer, or of the peripheral on the air.
     var lastSign: (packet: Int, time: Int64)
-    /// The last completion of packets, and one at least `endOfLink` before it.
-    private var completions: (before: (packet: Int, time: Int64), last: (packet: Int, time: Int64))
-    var isAdvertisedSince = false
+    /// Times of the last completion of packets, and of one at least `endOfLink` before it.
+    private var completions: (before: Int64, last: Int64)
+    /// Time at which the peer last advertised since it was last heard; nil if it did not.
+    var lastAdvertised: Int64?
     /// Packets sent to the controller and not completed, and the time of the last progress.
     var outstanding = 0
     var progress: Int64 = 0
@@ -41,21 +42,20 @@ final class LinkState {
         self.report = report
         self.peer = peer
         lastSign = report.opened
-        completions = (report.opened, report.opened)
+        completions = (report.opened.time, report.opened.time)
     }
 
     /// At the end of a link, a controller completes the packets that it drops. Those completions are no sign of the peer.
     private static let endOfLink: Int64 = 100_000
 
-    func complete(packet: Int, time: Int64) {
-        if time - completions.last.time >= Self.endOfLink { completions.before = completions.last }
-        completions.last = (packet, time)
+    func complete(at time: Int64) {
+        if time - completions.last >= Self.endOfLink { completions.before = completions.last }
+        completions.last = time
     }
 
-    /// Time without a sign of the peer before the controller reported the end of the link.
-    func silence(until end: Int64) -> Int64 {
-        let completion = end - completions.last.time >= Self.endOfLink ? completions.last : completions.before
-        return end - max(lastSign.time, completion.time)
+    /// Time of the last sign of the peer before the controller reported the end of the link.
+    func lastSign(before end: Int64) -> Int64 {
+        max(lastSign.time, end - completions.last >= Self.endOfLink ? completions.last : completions.before)
     }
 
     /// Forgets what awaits a response, which may be in a packet that the capture has only encrypted.
