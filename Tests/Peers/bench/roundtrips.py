@@ -22,7 +22,7 @@ sys.path.insert(0, str(HERE.parent))
 from support import Process, dongles  # noqa: E402
 
 ROUNDS, TRIPS = 300, 500
-AT_LEAST = {"plain C server": 0.8, "plain C server with epoll": 0.9, "Bumble's controller": 2.0}
+AT_LEAST = {"plain C server": 0.9, "plain C server with epoll": 0.9, "Bumble's controller": 2.0}
 
 
 def compile_client(folder):
