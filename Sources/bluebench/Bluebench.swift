@@ -42,9 +42,9 @@ struct Bluebench: ParsableCommand {
         }
     }
 
-    /// Parses the command line. `run` also needs the names of all PDUs, which takes another thread as long.
+    /// Parses the command line. Meanwhile, another thread makes the vocabulary of cases for `run`, which takes as long.
     private static func parse(_ arguments: [String]) throws -> ParsableCommand {
-        let names = arguments.first == "run" ? SystemThread { _ = Vocabulary.declared } : nil
+        let names = arguments.first == RunCommand.configuration.commandName ? SystemThread { _ = Vocabulary.declared } : nil
         defer { names?.join() }
         return try parseAsRoot(arguments)
     }

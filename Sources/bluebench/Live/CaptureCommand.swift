@@ -13,8 +13,8 @@ struct CaptureCommand: ParsableCommand {
         commandName: "capture", abstract: "Capture the HCI of devices live, in the terminal and in files.",
         discussion: """
             With --between, a program uses the device through this command: it connects to the socket, and its packets are captured. A device \
-            without --between listens to advertisers. --web shows the packets in a browser instead of lines. Ends with Ctrl-C. The selection is for the lines; a file has all packets, keys included, and \
-            mode 0600.
+            without --between listens to advertisers. --web shows the packets in a browser instead of lines. Ends with Ctrl-C. The selection \
+            is for the lines; a file has all packets, keys included, and mode 0600.
             """)
 
     @Argument(help: .device) var devices: [String]

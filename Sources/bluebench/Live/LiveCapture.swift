@@ -22,8 +22,7 @@ final class LiveCapture {
     ///   - page: nil to serve none.
     init(
         _ interfaces: [CaptureInterface], epoch: CaptureTime, selection: PacketSelection, lines: PacketOutput?, names: Bool,
-        file: RingFile?,
-        page: LiveServer? = nil
+        file: RingFile?, page: LiveServer?
     ) {
         (self.interfaces, self.epoch, self.selection) = (interfaces, epoch, selection)
         (self.lines, self.file, self.page) = (lines, file, page)
