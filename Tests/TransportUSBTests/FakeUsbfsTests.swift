@@ -1,7 +1,30 @@
 #if os(Linux)
+    import BenchTesting
     import Foundation
     import Packets
     import Testing
+    import Timing
+    import Transport
+    import VirtualDongle
+
+    /// Receives what the fake usbfs answers.
+    private final class UsbfsClient: ByteStream.Sink {
+        var octets: [UInt8] = []
+        var isClosed = false
+        private let changed: ConditionVariable
+
+        init(_ changed: ConditionVariable) { self.changed = changed }
+
+        func received(_ octets: UnsafeRawBufferPointer) {
+            self.octets.append(contentsOf: octets)
+            changed.signal()
+        }
+
+        func ended(_ reason: TransportError) {
+            isClosed = true
+            changed.signal()
+        }
+    }
 
     /// Programs with unmodified libusb use virtual dongles through a fake usbfs: `bluebench` in a separate process, the simulation in this
     /// one.
@@ -37,6 +60,28 @@
             let result = try #require(try bus.run(["run", "hci/random-numbers", "--tester", "usb", "--subject", "usb:1-2"], within: 20))
             #expect(result.code != 0)
             #expect(result.output.contains("usb:1-1") && result.output.contains("usb:1-2"), "\(result.output)")
+        }
+
+        /// Between open and connect of the preload library, a dongle may be unplugged and another one plugged in.
+        @Test func aProgramThatConnectsToADongleUnpluggedMeanwhileIsAnswered() throws {
+            let bus = try FakeUsbfsBus()
+            let (server, loop) = (bus.server, bus.loop)
+            let changed = ConditionVariable(on: loop)
+            let client = UsbfsClient(changed)
+            let socket = "\(bus.folder)/ioctl//dev/bus/usb/001/002"
+            let early = try ByteStream.connect(to: .unix(path: socket), on: loop)
+            try loop.run {
+                for _ in 0..<3 {
+                    server.unplug(0)
+                    try server.plug(0)
+                }
+                try early.open(client)
+                // An ioctl, USBDEVFS_GET_CAPABILITIES; its end with -1 and ENODEV.
+                early.send([1, 0, 0, 0, 0, 0, 0, 0, 0x1A, 0x55, 0x04, 0x80, 0, 0, 0, 0] + [UInt8](repeating: 0, count: 8))
+                try await changed.wait(for: "an answer") { client.octets.count >= 24 || client.isClosed }
+                let minusOne = [UInt8](repeating: 0xFF, count: 8)
+                #expect(client.octets == [3, 0, 0, 0, 0, 0, 0, 0] + minusOne + [UInt8(ENODEV), 0, 0, 0, 0, 0, 0, 0])
+            }
         }
 
         @Test func casesRunOverTwoDongles() throws {

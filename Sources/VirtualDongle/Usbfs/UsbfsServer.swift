@@ -51,8 +51,11 @@
         private var nodes: [Int: UsbfsNode] = [:]
         private var places: [Int: UsbfsTree.Place] = [:]
         private var lastDeviceNumber = 1
-        /// Unplugged dongles that programs still have open.
+        /// Unplugged dongles that programs still have open, or may be about to use.
         private var gone: [Int: [UsbfsNode]] = [:]
+        /// Number of unplugged dongles of a port that still accept connections: a program may have opened the device node and not yet
+        /// connected, and the preload library aborts it if its connection is refused or reset.
+        private static let lingering = 8
         private var descriptors: [DongleDescriptors]
         private let describe: (String) -> DongleDescriptors
         private let makePipe: (Int) throws -> any HCITransport
@@ -87,7 +90,7 @@
         public func plug(_ index: Int, serialNumber: String? = nil) throws {
             guard nodes[index] == nil else { return }
             if let serialNumber { descriptors[index] = describe(serialNumber) }
-            gone[index]?.removeAll { $0.retire() }
+            retireOldNodes(of: index)
             let place = UsbfsTree.Place(index: index, deviceNumber: try freeDeviceNumber())
             try tree.makeNode(place)
             let dongle = try USBDongle(
@@ -106,6 +109,11 @@
             nodes[index] = node
             places[index] = place
             uevents.send(.add, place)
+        }
+
+        private func retireOldNodes(of index: Int) {
+            let nodes = gone[index] ?? []
+            gone[index] = nodes.dropLast(Self.lingering).filter { !$0.retire() } + nodes.suffix(Self.lingering)
         }
 
         /// Time off the bus of a dongle that leaves and returns.
