@@ -117,6 +117,10 @@ def test_conditions_words_and_mistakes(browser, live):
         assert tab.input_value("#words") == "local_name !status", "the address keeps the selection"
         tab.keyboard.press("Escape")
         until(tab, "document.querySelectorAll('#rows li').length > 20")
+        tab.fill("#words", "/Local_Name.*(script|nothing)/")
+        until(tab, "document.querySelectorAll('#rows li').length === 1")
+        tab.fill("#words", "/Local_Name(/")
+        tab.wait_for_selector("#refusal:not([hidden])")
 
 
 def test_a_packet_with_its_tree_and_note(browser, live):
@@ -262,7 +266,8 @@ def test_huge_and_broken_requests_are_refused():
             (b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000\r\n\r\n", 413), (b"GET /\x1b[2J HTTP/1.1\r\nHost: a\r\n\r\n", 400),
         ):
             assert page.raw(octets).startswith(f"HTTP/1.1 {status} ".encode())
-        for query in {"first": "-1"}, {"first": "9" * 40}, {"count": "x"}, {"where": "Status ="}, {"where": "(" * 5_000}, {"layer": "x"}, {"connection": "x"}:
+        for query in {"first": "-1"}, {"first": "9" * 40}, {"count": "x"}, {"where": "Status ="}, {"where": "(" * 5_000}, {"layer": "x"}, {"connection": "x"}, {"words": "/(/"}, \
+                {"words": "/((a{1,255}){1,255}){1,255}/"}, {"words": r"/(.*)\1/"}, {"words": "/" + "a" * 5_000 + "/"}:
             assert page.refusal("packets", **query)[0] == 400, query
         assert page.refusal("packet", number=1)[0] == 404 and page.refusal("nothing")[0] == 404
         assert page.refusal("export", **{"as": "exe"})[0] == 400

@@ -96,13 +96,15 @@ final class LiveServer {
         do {
             var words: [String] = []
             for (option, text) in [
-                ("--where", key.condition), ("--filter", key.words), ("--layer", key.layer), ("--connection", key.connection),
+                ("--where", key.condition), try Self.search(key.words), ("--layer", key.layer), ("--connection", key.connection),
             ] where !text.isEmpty {
                 words.append("\(option)=\(text)")
             }
             view = LiveView(try PacketSelection(SelectionOptions.parse(words)), store)
         } catch let failure as CommandFailure {
             throw HTTPFault(400, failure.message)
+        } catch let fault as HTTPFault {
+            throw fault
         } catch {
             throw HTTPFault(400, "\(error)")
         }
@@ -112,6 +114,18 @@ final class LiveServer {
         view.scan(store, isFirst: true)
         continueScans()
         return view
+    }
+
+    /// The option for the text of the search field: words, or a regular expression between slashes.
+    private static func search(_ text: String) throws(HTTPFault) -> (option: String, text: String) {
+        guard text.utf8.count > 2, text.hasPrefix("/"), text.hasSuffix("/") else { return ("--filter", text) }
+        let pattern = String(text.dropFirst().dropLast())
+        // The C library's matcher has no bound in memory for repetition counts, nor in time for back-references.
+        let isBounded = pattern.utf8.count <= 200 && !pattern.contains("{") && !pattern.contains(/\\[0-9]/)
+        guard isBounded else {
+            throw HTTPFault(400, "a regular expression here has at most 200 octets, no repetition count {n} and no back-reference \\1")
+        }
+        return ("--grep", pattern)
     }
 
     /// Judges older packets between other work.
