@@ -64,6 +64,7 @@ test: test-build ## all tests, foreign peers included
 test-build: release ## that build, with all tests
 	$(OPTIMISED) --product PDUTool
 	$(OPTIMISED) --product watch-heart-rate
+	$(OPTIMISED) --product serve-heart-rate
 	$(OPTIMISED) --product bluebenchPackageTests
 
 test-swift: $(if $(BUILT),,test-build) ## the Swift tests alone
@@ -114,6 +115,7 @@ soak: test-build ## a hundred orders of the cases, each with another seed; the l
 
 vm: release ## a Debian kernel under QEMU uses our virtual dongles: btmgmt, hci-tester, BlueZ's GATT server, bluebench and an app in the guest
 	$(OPTIMISED) --product watch-heart-rate
+	$(OPTIMISED) --product serve-heart-rate
 	python3 Tests/VM/vm.py --bluebench $(BLUEBENCH)
 	Tools/vm --bluebench $(BLUEBENCH) --accessory heart-rate --run 'bluetoothctl --timeout 10 scan le' | grep "Bluebench Heart Rate"
 

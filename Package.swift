@@ -144,8 +144,12 @@ let package = Package(
         .executableTarget(
             name: "watch-heart-rate", dependencies: ["Monitor", "CoreBluetooth"],
             path: "Examples/core-bluetooth/Sources/watch-heart-rate", swiftSettings: plain),
+        .target(name: "Sensor", dependencies: ["CoreBluetooth"], path: "Examples/core-bluetooth/Sources/Sensor", swiftSettings: plain),
+        .executableTarget(
+            name: "serve-heart-rate", dependencies: ["Sensor", "CoreBluetooth"],
+            path: "Examples/core-bluetooth/Sources/serve-heart-rate", swiftSettings: plain),
         .testTarget(
-            name: "MonitorTests", dependencies: ["Monitor", "CoreBluetooth", "CoreBluetoothAccessories"],
+            name: "MonitorTests", dependencies: ["Monitor", "Sensor", "CoreBluetooth", "CoreBluetoothAccessories"],
             path: "Examples/core-bluetooth/Tests/MonitorTests", swiftSettings: plain),
         tests("Exploration", ["Conformance", "Cases", "Simulation", "Timing", "Packets"]),
         tests("Simulation", ["BenchTesting", "BluetoothCrypto", "Capture", "Transport", "Timing", "Misbehaviour", "Packets"]),

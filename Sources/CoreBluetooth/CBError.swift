@@ -68,28 +68,64 @@ public struct CBError: _BridgedStoredNSError {
     public static var leGattNearBackgroundNotificationLimit: Code { .leGattNearBackgroundNotificationLimit }
 }
 
-/// An error of the attribute protocol. Core Vol 3, Part F, 3.4.1.1. Other codes of a peer are NSErrors of the same domain.
+/// An error of the attribute protocol. Core Vol 3, Part F, 3.4.1.1.
 public struct CBATTError: _BridgedStoredNSError {
-    public enum Code: Int, Sendable, _ErrorCodeProtocol {
+    public enum Code: RawRepresentable, Hashable, Sendable, _ErrorCodeProtocol {
         public typealias _ErrorType = CBATTError
-        case success = 0x00
-        case invalidHandle = 0x01
-        case readNotPermitted = 0x02
-        case writeNotPermitted = 0x03
-        case invalidPdu = 0x04
-        case insufficientAuthentication = 0x05
-        case requestNotSupported = 0x06
-        case invalidOffset = 0x07
-        case insufficientAuthorization = 0x08
-        case prepareQueueFull = 0x09
-        case attributeNotFound = 0x0A
-        case attributeNotLong = 0x0B
-        case insufficientEncryptionKeySize = 0x0C
-        case invalidAttributeValueLength = 0x0D
-        case unlikelyError = 0x0E
-        case insufficientEncryption = 0x0F
-        case unsupportedGroupType = 0x10
-        case insufficientResources = 0x11
+        case success
+        case invalidHandle
+        case readNotPermitted
+        case writeNotPermitted
+        case invalidPdu
+        case insufficientAuthentication
+        case requestNotSupported
+        case invalidOffset
+        case insufficientAuthorization
+        case prepareQueueFull
+        case attributeNotFound
+        case attributeNotLong
+        case insufficientEncryptionKeySize
+        case invalidAttributeValueLength
+        case unlikelyError
+        case insufficientEncryption
+        case unsupportedGroupType
+        case insufficientResources
+        /// A code without a name, such as 0x80 to 0x9F of applications.
+        case other(Int)
+
+        /// The names of the codes from 0x00 on.
+        private static let named: [Code] = [
+            .success, .invalidHandle, .readNotPermitted, .writeNotPermitted, .invalidPdu, .insufficientAuthentication,
+            .requestNotSupported, .invalidOffset, .insufficientAuthorization, .prepareQueueFull, .attributeNotFound,
+            .attributeNotLong, .insufficientEncryptionKeySize, .invalidAttributeValueLength, .unlikelyError, .insufficientEncryption,
+            .unsupportedGroupType, .insufficientResources,
+        ]
+        public init?(rawValue: Int) { self = Self.named.indices.contains(rawValue) ? Self.named[rawValue] : .other(rawValue) }
+        public var rawValue: Int {
+            switch self {
+            case .success: 0x00
+            case .invalidHandle: 0x01
+            case .readNotPermitted: 0x02
+            case .writeNotPermitted: 0x03
+            case .invalidPdu: 0x04
+            case .insufficientAuthentication: 0x05
+            case .requestNotSupported: 0x06
+            case .invalidOffset: 0x07
+            case .insufficientAuthorization: 0x08
+            case .prepareQueueFull: 0x09
+            case .attributeNotFound: 0x0A
+            case .attributeNotLong: 0x0B
+            case .insufficientEncryptionKeySize: 0x0C
+            case .invalidAttributeValueLength: 0x0D
+            case .unlikelyError: 0x0E
+            case .insufficientEncryption: 0x0F
+            case .unsupportedGroupType: 0x10
+            case .insufficientResources: 0x11
+            case .other(let code): code
+            }
+        }
+        public static func == (one: Code, other: Code) -> Bool { one.rawValue == other.rawValue }
+        public func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
     }
 
     public let _nsError: NSError
@@ -101,8 +137,7 @@ public struct CBATTError: _BridgedStoredNSError {
 
     public static var errorDomain: String { CBATTErrorDomain }
     public static var _nsErrorDomain: String { CBATTErrorDomain }
-    /// A code without a name is `unlikelyError`; `errorCode` has its number.
-    public var code: Code { Code(rawValue: errorCode) ?? .unlikelyError }
+    public var code: Code { Code(rawValue: errorCode) ?? .other(errorCode) }
 
     public static var success: Code { .success }
     public static var invalidHandle: Code { .invalidHandle }
@@ -130,8 +165,7 @@ enum Failure {
         guard let error = error as? HostError, case .peer(let fault) = error else { return error as? CBError ?? CBError(.unknown) }
         switch fault {
         case .att(_, _, let code):
-            if let known = CBATTError.Code(rawValue: Int(code.rawValue)) { return CBATTError(known) }
-            return NSError(domain: CBATTErrorDomain, code: Int(code.rawValue))
+            return CBATTError(CBATTError.Code(rawValue: Int(code.rawValue)) ?? .unlikelyError)
         case .disconnected(let reason): return self.error(reason) ?? CBError(.peripheralDisconnected)
         case .timedOut: return CBError(.connectionTimeout)
         case .rejected(_, .pinOrKeyMissing): return CBError(.peerRemovedPairingInformation)

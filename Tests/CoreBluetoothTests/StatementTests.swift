@@ -294,7 +294,10 @@ import Testing
         #expect(error.localizedDescription == "CBError: invalidHandle")
         #expect(CBError(_nsError: stored).code == .invalidHandle)
         #expect(CBError(_nsError: NSError(domain: CBErrorDomain, code: 77)).code == .unknown)
-        #expect(CBATTError(_nsError: NSError(domain: CBATTErrorDomain, code: 0x80)).errorCode == 0x80)
+        let ofAnApplication = CBATTError(_nsError: NSError(domain: CBATTErrorDomain, code: 0x80))
+        #expect(ofAnApplication.errorCode == 0x80 && ofAnApplication.code == CBATTError.Code(rawValue: 0x80))
+        #expect((0...0xFF).allSatisfy { CBATTError.Code(rawValue: $0)?.rawValue == $0 })
+        #expect(CBATTError.Code(rawValue: 0x11) == .insufficientResources && CBATTError.Code(rawValue: 0x12) == .other(0x12))
         #expect(CBError.invalidHandle ~= error && !(CBATTError.invalidHandle ~= error))
     }
 

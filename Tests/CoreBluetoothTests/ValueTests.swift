@@ -19,7 +19,7 @@ import Testing
     }
 
     /// A program may respond when it likes; the outcome is the code that it gives.
-    @Test(arguments: [CBATTError.Code.success, .unlikelyError, .insufficientAuthorization, .invalidAttributeValueLength])
+    @Test(arguments: [CBATTError.Code.success, .unlikelyError, .insufficientAuthorization, .invalidAttributeValueLength, .other(0x80)])
     func aLateResponseIsTheOutcome(result: CBATTError.Code) throws {
         let pair = Pair()
         #expect(pair.connect())

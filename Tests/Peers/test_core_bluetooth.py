@@ -1,4 +1,4 @@
-"""A program with `import CoreBluetooth` on a device that BLUEBENCH_DEVICE names, in wall time."""
+"""Programs with `import CoreBluetooth` on a device that BLUEBENCH_DEVICE names, in wall time."""
 
 import asyncio
 import os
@@ -7,18 +7,25 @@ import shlex
 import subprocess
 
 import pytest
+from bumble import hci
+from bumble.att import ATT_Error
 from bumble.core import UUID, AdvertisingData
+from bumble.device import Peer
 from bumble.gatt import Characteristic, Service
 
-from support import ROOT, TIMEOUT, Process, bluebench, dongles, host
+from support import ROOT, TIMEOUT, Inbox, Process, bluebench, dongles, host
+
+
+def newest(name):
+    places = [ROOT / ".build" / kind / name for kind in ("release", "debug")]
+    built = max((place for place in places if place.is_file()), key=lambda place: place.stat().st_mtime, default=None)
+    assert built, f"no program: swift build --product {name}"
+    return built
 
 
 @pytest.fixture
 def program():
-    places = [ROOT / ".build" / kind / "watch-heart-rate" for kind in ("release", "debug")]
-    built = max((place for place in places if place.is_file()), key=lambda place: place.stat().st_mtime, default=None)
-    assert built, "no program: swift build --product watch-heart-rate"
-    return built
+    return newest("watch-heart-rate")
 
 
 OWN = {name: value for name, value in os.environ.items() if name != "BLUEBENCH_DEVICE"}
@@ -76,3 +83,42 @@ def test_a_program_reads_a_bumble_device_over_tcp(program):
 def test_without_a_device_it_says_what_to_set(program):
     done = watch(program, BLUEBENCH_DEVICE="tcp:127.0.0.1:1")
     assert done.returncode == 1 and "tcp:127.0.0.1:1" in done.stderr and "no values" in done.stdout
+
+
+async def use_the_sensor(program, mine, other):
+    """Reads, writes and subscribes to the program as a Bumble host; returns the rates that came, the exit code and the last line."""
+    process = await asyncio.create_subprocess_exec(
+        program, env=OWN | {"BLUEBENCH_DEVICE": f"tcp:127.0.0.1:{mine}"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert await asyncio.wait_for(process.stdout.readline(), TIMEOUT) == b"advertising\n"
+    async with host(other, "Phone", "F0:48:45:41:52:54") as device:
+        heard = Inbox(device, device.EVENT_ADVERTISEMENT)
+        await device.start_scanning()
+        seen = await asyncio.wait_for(heard.until(lambda report: report.data.get(AdvertisingData.COMPLETE_LOCAL_NAME) == "Sensor"), TIMEOUT)
+        await device.stop_scanning()
+        link = await device.connect(seen.address)
+        ended = Inbox(link, link.EVENT_DISCONNECTION)
+        peer = Peer(link)
+        await peer.discover_services()
+        await peer.discover_characteristics()
+        rate, location, control, battery = [
+            peer.get_characteristics_by_uuid(UUID.from_16_bits(number))[0] for number in (0x2A37, 0x2A38, 0x2A39, 0x2A19)]
+        assert (await location.read_value(), await battery.read_value()) == (b"\x01", b"\x5a")
+        with pytest.raises(ATT_Error) as refusal:
+            await control.write_value(b"\x02", with_response=True)
+        assert refusal.value.error_code == 0x80
+        await control.write_value(b"\x01", with_response=True)
+        values = Inbox()
+        await rate.subscribe(values.put)
+        rates = [await asyncio.wait_for(values.next(), TIMEOUT) for _ in range(5)]
+        await rate.unsubscribe()
+        out, _ = await asyncio.wait_for(process.communicate(), TIMEOUT)
+        # The program has ended the link when it exited.
+        assert await asyncio.wait_for(ended.next(), TIMEOUT) == hci.HCI_REMOTE_USER_TERMINATED_CONNECTION_ERROR
+    return rates, process.returncode, out.decode()
+
+
+def test_a_program_is_a_sensor_for_a_bumble_host_over_tcp():
+    with dongles(2) as (mine, other):
+        rates, code, out = asyncio.run(use_the_sensor(newest("serve-heart-rate"), mine, other))
+    assert [bytes(value) for value in rates] == [bytes([0x08, beats, 0, 0]) for beats in range(61, 66)]
+    assert (code, out.splitlines()[-1]) == (0, "advertising: 1 subscriptions, 0 kJ")

@@ -12,7 +12,7 @@ from support import ROOT, TIMEOUT
 
 PAGE = (ROOT / "docs" / "core-bluetooth.md").read_text()
 # Protocol conformances, and what is ours: the bench with its phones.
-INHERITED = {"rawValue", "init(rawValue:)", "hash", "isEqual(_:)", "copy(with:)", "description", "~=(_:_:)", "errorCode", "init(_:userInfo:)"}
+INHERITED = {"rawValue", "init(rawValue:)", "hash", "hash(into:)", "==(_:_:)", "isEqual(_:)", "copy(with:)", "description", "~=(_:_:)", "errorCode", "init(_:userInfo:)"}
 OURS = ("CBBench", "CBPhone", "CFAbsoluteTime")
 
 

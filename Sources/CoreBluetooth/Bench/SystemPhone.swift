@@ -33,6 +33,7 @@ enum SystemPhone {
                 let transport = try DeviceOpener(firmware: firmware).open(try DeviceSelector(text), on: loop)
                 let phone = CBPhone(name: "bluebench", loop: loop, transport: transport, seed: 0)
                 phone.start()
+                atexit { SystemPhone.leave() }
                 return Carried(phone)
             } catch {
                 reason = "\(text): \(error)"
@@ -41,5 +42,22 @@ enum SystemPhone {
         let phone = CBPhone(name: "bluebench", loop: loop, transport: InProcessTransport.pair(on: loop).host, seed: 0)
         phone.failed(reason)
         return Carried(phone)
+    }
+
+    /// Time for `leave()`; the host itself takes at most one second.
+    private static let limit = DispatchTimeInterval.milliseconds(1_500)
+
+    /// Ends the links and the advertising of the program, and gives the device back to the system.
+    private static func leave() {
+        let phone = shared
+        guard !phone.value.loop.isOnLoop else { return }
+        let hasLeft = DispatchSemaphore(value: 0)
+        phone.value.loop.post {
+            _ = phone.value.loop.start {
+                await phone.value.host.leave()
+                hasLeft.signal()
+            }
+        }
+        _ = hasLeft.wait(timeout: .now() + limit)
     }
 }

@@ -83,7 +83,7 @@ final class PhoneRequests {
     /// - Parameter value: for a read, the value from the offset of the request on.
     func answer(_ token: Int, _ value: [UInt8], _ result: CBATTError.Code) {
         guard let (key, state) = pending.first(where: { $0.value.tokens[token] != nil }), let handle = state.tokens[token] else { return }
-        let code = ATTErrorCode(rawValue: UInt8(truncatingIfNeeded: result.rawValue))
+        let code = UInt8(exactly: result.rawValue).map { ATTErrorCode(rawValue: $0) } ?? .unlikelyError
         pending[key]?.tokens[token] = nil
         pending[key]?.decision = result == .success ? .proceed : .refuse(handle: handle, code)
         pending[key]?.values[handle] = result == .success ? .value(value) : .error(code)

@@ -1,4 +1,5 @@
-# A program with `import CoreBluetooth` on the first dongle subscribes to a heart rate that BlueZ serves on the second one.
+# Programs with `import CoreBluetooth` on the first dongle: one subscribes to a heart rate that BlueZ serves on the second one, the other
+# serves one.
 . "$(dirname "$0")/bluez.bash"
 checkout=$(cat /share/checkout)
 program=$(ls -t "$checkout"/.build/{release,debug}/watch-heart-rate 2>/dev/null | head -1)
@@ -13,8 +14,20 @@ echo "$said"
 # The first octet of the value that the server counts.
 [ "$(grep -c "^111 per minute$" <<<"$said")" = 5 ] && ok "five heart rates of BlueZ came" || bad "five heart rates of BlueZ came"
 wait_for grep -q "^subscribed$" /tmp/server.txt && ok "BlueZ was subscribed to" || bad "BlueZ was subscribed to"
-# The program ends without giving the dongle back to the kernel's driver.
-echo "$(basename "$(device_of $first)"):1.0" >/sys/bus/usb/drivers/btusb/bind
 wait_for held_by_kernel $first && ok "the kernel has the dongle again" || bad "the kernel has the dongle again"
+
+# The other way round: a program that is the sensor, and an app over BlueZ.
+sensor=$(ls -t "$checkout"/.build/{release,debug}/serve-heart-rate 2>/dev/null | head -1)
+[ -n "$sensor" ] || { bad "no program: swift build --product serve-heart-rate"; exit 1; }
+BLUEBENCH_DEVICE=$dongle timeout 150 "$sensor" >/tmp/sensor.txt 2>&1 &
+serving=$!
+wait_for grep -q "^advertising$" /tmp/sensor.txt && ok "the sensor advertises" || bad "the sensor advertises"
+said=$(cd "$checkout" && timeout 100 .venv/bin/python -B Examples/bleak/app.py 2>&1)
+echo "$said"
+grep -q "^found Sensor$" <<<"$said" && grep -q "^worn at the chest$" <<<"$said" && ok "the app reads it" || bad "the app reads it"
+[ "$(grep -cE "^6[1-9] beats per minute$" <<<"$said")" = 3 ] && ok "and three heart rates" || bad "and three heart rates"
+wait $serving && ok "the sensor ends with 0" || bad "the sensor ends with $?"
+cat /tmp/sensor.txt
+wait_for held_by_kernel $first && ok "the kernel has that dongle again, too" || bad "the kernel has that dongle again, too"
 [ $failed = 0 ] || cat /tmp/server.txt /tmp/bluetoothd.txt
 exit $failed

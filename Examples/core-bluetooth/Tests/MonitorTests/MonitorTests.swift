@@ -2,6 +2,7 @@ import CoreBluetooth
 import CoreBluetoothAccessories
 import Foundation
 import Monitor
+import Sensor
 import Testing
 
 /// The app and the monitor of `device.yaml` on one simulated air, in virtual time.
@@ -114,5 +115,44 @@ import Testing
         #expect(becomes(.failed("no permission"), within: 5))
         phone.authorization = .allowedAlways
         #expect(running())
+    }
+}
+
+/// The two apps on one simulated air: a phone that is the sensor, and one that watches it.
+@Suite struct SensorTests {
+    let bench: CBBench
+    let sensor: HeartRateSensor
+    let app: HeartRateMonitor
+
+    init() {
+        bench = CBBench(seed: 1)
+        let phones = (bench.phone("sensor"), bench.phone("phone"))
+        sensor = phones.0.use { HeartRateSensor() }
+        app = phones.1.use { HeartRateMonitor() }
+    }
+
+    private func isTrue(within seconds: TimeInterval, _ condition: @escaping () -> Bool) -> Bool {
+        bench.run(within: seconds, until: condition)
+    }
+
+    @Test func allValuesArriveInOrder() {
+        #expect(isTrue(within: 30) { app.phase == .running && app.location == 1 })
+        for beats in 61...120 { sensor.send(UInt8(beats)) }
+        #expect(isTrue(within: 30) { app.rates.count == 60 })
+        #expect(app.rates == Array(61...120) && sensor.isIdle)
+    }
+
+    @Test func theEnergyIsReset() {
+        #expect(isTrue(within: 30) { app.phase == .running })
+        app.resetEnergy()
+        #expect(isTrue(within: 5) { app.isReset == true })
+        #expect(sensor.energy == 0)
+    }
+
+    @Test func theSensorSeesThatTheAppHasLeft() {
+        #expect(isTrue(within: 30) { sensor.subscribers.count == 1 })
+        app.stop()
+        #expect(isTrue(within: 5) { sensor.subscribers.isEmpty })
+        #expect(sensor.phase == .advertising)
     }
 }
