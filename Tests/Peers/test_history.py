@@ -144,13 +144,13 @@ UNITS = ("bits_per_second", "seconds", "ratio")
 
 
 def families(text):
-    """A strict parser of OpenMetrics text, as far as gauges need it: contiguous families, metadata first, unique samples, and the end mark."""
+    """A strict parser of OpenMetrics text, as far as gauges and infos need it: contiguous families, metadata first, unique samples, and the end mark."""
     lines = text.split("\n")
     assert lines[-2:] == ["# EOF", ""] and lines.count("# EOF") == 1
-    found, name, seen = {}, None, set()
+    found, name, suffix, seen = {}, None, "", set()
     for line in lines[:-2]:
-        if match := re.fullmatch(rf"# TYPE ({NAME}) gauge", line):
-            name = match[1]
+        if match := re.fullmatch(rf"# TYPE ({NAME}) (gauge|info)", line):
+            name, suffix = match[1], "_info" if match[2] == "info" else ""
             assert name not in found
             found[name] = {}
         elif match := re.fullmatch(rf"# UNIT ({NAME}) (\w+)", line):
@@ -159,7 +159,7 @@ def families(text):
             assert match[1] == name and not found[name]
         else:
             match = SAMPLE.fullmatch(line)
-            assert match and match[1] == name and line.rpartition(" ")[0] not in seen, line
+            assert match and match[1] == name + suffix and line.rpartition(" ")[0] not in seen, line
             seen.add(line.rpartition(" ")[0])
             found[name][line.rpartition(" ")[0]] = float(match[2])
     assert all(found.values())
@@ -174,6 +174,8 @@ def test_scraping(tmp_path):
     found = families(run_bench("history", "show", history, "--openmetrics", "-").stdout)
     assert sorted(found["bluebench_goodput_bits_per_second"].values()) == [1_260_000, 1_300_000]
     assert sorted(found["bluebench_cases"].values()) == [1, 1]
+    assert set(found["bluebench_setup"].values()) == {1} and any('description="' in line for line in found["bluebench_setup"])
+    assert all(len(line) < 100 for line in found["bluebench_goodput_bits_per_second"]), "the setup is a number"
     [change] = found["bluebench_goodput_change_ratio"].values()
     assert change == pytest.approx(-0.03, abs=0.002)
 

@@ -56,6 +56,14 @@ public struct VariantTrial: Sendable {
         if !variant.only.isEmpty { plan.cases.removeAll { testCase in !variant.only.contains { CaseFilter.matches(testCase.id, $0) } } }
         guard !plan.cases.isEmpty else { return VariantResult(id: variant.id, title: variant.title, seed: seed, cases: []) }
         let runner = Runner(plan, recorder: try Recorder(path: nil), surroundings: variant.world)
-        return VariantResult(id: variant.id, title: variant.title, seed: seed, cases: try runner.run().cases)
+        return VariantResult(id: variant.id, title: variant.title, seed: seed, cases: try runner.run().cases.map(withoutCourse))
+    }
+
+    /// A result without the course of the case, which takes some 200 kB a case: all variants together have 200,000 results.
+    private static func withoutCourse(_ result: CaseResult) -> CaseResult {
+        var result = result
+        (result.steps, result.attempts, result.commands, result.trace, result.log) = ([], [], [], nil, nil)
+        if result.verdict == .pass || result.verdict == .notApplicable { result.evidence = [] }
+        return result
     }
 }

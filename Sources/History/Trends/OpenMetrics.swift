@@ -1,26 +1,38 @@
 /// The latest figures and verdicts of a history in the OpenMetrics 1.0 text format, for scraping.
 public enum OpenMetrics {
     public static func text(_ trends: [Trend], _ verdicts: [HistoryVerdicts]) -> String {
-        (rows(trends) + cases(verdicts)).map(\.text).joined() + "# EOF\n"
+        ([setups(trends, verdicts)] + rows(trends) + cases(verdicts)).map(\.text).joined() + "# EOF\n"
     }
 
     private struct Family {
         var name: String
         var unit: String?
         var help: String
+        var isInfo = false
         var samples: [(labels: [(String, String)], value: Double)]
 
         var text: String {
             guard !samples.isEmpty else { return "" }
             let lines = samples.map { sample in
                 let labels = sample.labels.map { "\($0.0)=\"\(OpenMetrics.escaped($0.1))\"" }.joined(separator: ",")
-                return "\(name){\(labels)} \(sample.value)\n"
+                return "\(name)\(isInfo ? "_info" : ""){\(labels)} \(isInfo ? "1" : "\(sample.value)")\n"
             }
-            return "# TYPE \(name) gauge\n" + (unit.map { "# UNIT \(name) \($0)\n" } ?? "")
+            return "# TYPE \(name) \(isInfo ? "info" : "gauge")\n" + (unit.map { "# UNIT \(name) \($0)\n" } ?? "")
                 + "# HELP \(name) \(OpenMetrics.escaped(help))\n"
                 + lines.joined()
         }
     }
+
+    /// The description of each setup, whose number is a label of all other samples.
+    private static func setups(_ trends: [Trend], _ verdicts: [HistoryVerdicts]) -> Family {
+        let described = trends.map { ($0.series.setupNumber, $0.series.setup) } + verdicts.map { ($0.run.setupNumber, $0.run.setup) }
+        let setups = Dictionary(described) { first, _ in first }.sorted { $0.key < $1.key }
+        return Family(
+            name: "bluebench_setup", help: "Devices and options of a setup.", isInfo: true,
+            samples: setups.map { ([label($0.key), ("description", $0.value)], 1) })
+    }
+
+    private static func label(_ setup: Int64) -> (String, String) { ("setup", "\(setup)") }
 
     private static func rows(_ trends: [Trend]) -> [Family] {
         HistoryMetric.allCases.flatMap { metric in
@@ -45,7 +57,7 @@ public enum OpenMetrics {
         }
     }
 
-    private static func labels(_ series: HistorySeries) -> [(String, String)] { [("setup", series.setup), ("row", series.name)] }
+    private static func labels(_ series: HistorySeries) -> [(String, String)] { [label(series.setupNumber), ("row", series.name)] }
 
     /// Verdict counts of the latest run of each set-up.
     private static func cases(_ verdicts: [HistoryVerdicts]) -> [Family] {
@@ -56,11 +68,11 @@ public enum OpenMetrics {
             Family(
                 name: "bluebench_cases", help: "Cases of the latest run by verdict.",
                 samples: runs.flatMap { run in
-                    run.counts.sorted { $0.key < $1.key }.map { ([("setup", run.run.setup), ("verdict", $0.key)], Double($0.value)) }
+                    run.counts.sorted { $0.key < $1.key }.map { ([label(run.run.setupNumber), ("verdict", $0.key)], Double($0.value)) }
                 }),
             Family(
                 name: "bluebench_flaky_cases", help: "Cases of the latest run that passed only when they were run again.",
-                samples: runs.map { ([("setup", $0.run.setup)], Double($0.flaky.count)) }),
+                samples: runs.map { ([label($0.run.setupNumber)], Double($0.flaky.count)) }),
         ]
     }
 

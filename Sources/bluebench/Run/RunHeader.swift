@@ -12,7 +12,7 @@ enum RunHeader {
         lines.append(
             slack == 0
                 ? "windows  as in the cases, on a wall clock (--slack 0)"
-                : "windows  on a wall clock: where something must come, \(slack) ms are added to the end (--slack); beginnings are as in the cases"
+                : "windows  on a wall clock: every deadline is \(slack) ms later than in the case (--slack)"
         )
         return lines
     }
