@@ -1,5 +1,5 @@
 #if os(Linux)
-    import CEpoll
+    import CSystemCalls
     import Glibc
     import Packets
 
@@ -121,8 +121,8 @@
         }
 
         private func wait(until deadline: Microseconds?) -> Int32 {
-            guard let deadline else { return epoll_wait(epoll, events, Int32(Self.mostEvents), -1) }
-            guard deadline > .zero else { return epoll_wait(epoll, events, Int32(Self.mostEvents), 0) }
+            guard let deadline else { return epoll_wait_plainly(epoll, events, Int32(Self.mostEvents), -1) }
+            guard deadline > .zero else { return epoll_wait_plainly(epoll, events, Int32(Self.mostEvents), 0) }
             let left = max(0, (deadline - MonotonicClock.now()).rawValue)
             if isFine {
                 let found = epoll_wait_nanoseconds(epoll, events, Int32(Self.mostEvents), left * 1_000)
@@ -134,9 +134,9 @@
 
         /// Waits with `epoll_wait`, whose milliseconds are too coarse for air time; the last part of the wait uses `poll` on the whole set.
         private func waitCoarsely(_ left: Int64) -> Int32 {
-            if left >= 3_000 { return epoll_wait(epoll, events, Int32(Self.mostEvents), Int32(clamping: left / 1_000 - 1)) }
+            if left >= 3_000 { return epoll_wait_plainly(epoll, events, Int32(Self.mostEvents), Int32(clamping: left / 1_000 - 1)) }
             guard poll_nanoseconds(epoll, left * 1_000) > 0 else { return 0 }
-            return epoll_wait(epoll, events, Int32(Self.mostEvents), 0)
+            return epoll_wait_plainly(epoll, events, Int32(Self.mostEvents), 0)
         }
     }
 #endif

@@ -179,7 +179,7 @@ public final class ByteStream {
     /// - Parameter isLast: report the end of the stream after the remaining data.
     @inline(__always) private func receive(isLast: Bool) {
         for _ in 0..<Self.readsPerTurn {
-            let got = isSocket ? recv(descriptor, room.baseAddress, room.count, 0) : read(descriptor, room.baseAddress, room.count)
+            let got = isSocket ? systemReceive(descriptor, room.baseAddress, room.count) : read(descriptor, room.baseAddress, room.count)
             guard got > 0 else {
                 if got < 0, errno == EINTR { continue }
                 if got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK) { end(with: loss) }

@@ -1,4 +1,5 @@
 #if canImport(Glibc)
+    import CSystemCalls
     import Glibc
 #else
     import Darwin
@@ -11,11 +12,20 @@ func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }
 /// Writes without SIGPIPE if the reader is gone; falls back to `write` for descriptors other than sockets.
 @inline(__always) func systemSend(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
     #if canImport(Glibc)
-        let sent = send(descriptor, bytes, count, Int32(MSG_NOSIGNAL))
+        let sent = send_plainly(descriptor, bytes, count)
     #else
         let sent = send(descriptor, bytes, count, 0)
     #endif
     return sent < 0 && errno == ENOTSOCK ? write(descriptor, bytes, count) : sent
+}
+
+/// Reads what a socket has received.
+@inline(__always) func systemReceive(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+    #if canImport(Glibc)
+        receive_plainly(descriptor, bytes, count)
+    #else
+        recv(descriptor, bytes, count, 0)
+    #endif
 }
 
 func setNonBlocking(_ descriptor: Int32) {
