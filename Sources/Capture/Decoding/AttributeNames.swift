@@ -10,7 +10,7 @@ struct AttributeNames {
         /// The UUID of each characteristic, by the handle of its value.
         var characteristics: [Int: BluetoothUUID] = [:]
         var descriptors: [Int: BluetoothUUID] = [:]
-        /// Texts that were needed before; an empty one stands for no name.
+        /// Handles with their names, as they were needed before; an empty text stands for no name.
         var texts: [Int: String] = [:]
         /// UUID in the last request for types or values.
         var requested: BluetoothUUID?
@@ -22,7 +22,10 @@ struct AttributeNames {
         }
     }
 
-    private var servers: [LinkDirection: Server] = [:]
+    private var near = Server()
+    private var far = Server()
+    /// Of both ends, in a sniffer's capture without directions.
+    private var either = Server()
     /// The peer's Device Name, if it was read.
     private(set) var deviceName: String?
 
@@ -40,21 +43,44 @@ struct AttributeNames {
     /// Learns from an ATT PDU, and names its handles.
     mutating func name(_ pdu: inout DecodedLayer, _ way: LinkDirection) {
         guard pdu.declaration != nil else { return }
-        let isFromClient = pdu.name.hasSuffix("_REQ") || pdu.name.hasSuffix("_CMD") || pdu.name == "ATT_HANDLE_VALUE_CFM"
-        let side = isFromClient ? way.other : way
-        var server = servers.removeValue(forKey: side) ?? Server()
-        defer { servers[side] = server }
-        note(pdu, side, &server)
-        for field in Self.fields {
-            guard let handle = pdu.fields.named(field)?.int, let text = Self.text(handle, &server) else { continue }
-            pdu.label(field, as: "\(Hex.number(UInt16(truncatingIfNeeded: handle), bits: 16)) (\(text))")
+        // What a client sends has an even opcode. Core Vol 3, Part F, 3.4.8.
+        let side = pdu.code.isMultiple(of: 2) ? way.other : way
+        if Self.isDiscovery(UInt8(truncatingIfNeeded: pdu.code)) { note(pdu, side) }
+        switch side {
+        case .forth: Self.label(&pdu, &near)
+        case .back: Self.label(&pdu, &far)
+        case .unknown: Self.label(&pdu, &either)
+        }
+    }
+
+    private subscript(side: LinkDirection) -> Server {
+        get {
+            switch side {
+            case .forth: near
+            case .back: far
+            case .unknown: either
+            }
+        }
+        set {
+            switch side {
+            case .forth: near = newValue
+            case .back: far = newValue
+            case .unknown: either = newValue
+            }
+        }
+    }
+
+    private static func label(_ pdu: inout DecodedLayer, _ server: inout Server) {
+        for field in fields {
+            guard let handle = pdu.fields.named(field)?.int, let text = text(handle, &server) else { continue }
+            pdu.label(field, as: text)
         }
     }
 
     /// The attributes of the peer, to be known in its next connection.
     var ofPeer: AttributeNames {
         var kept = AttributeNames()
-        kept.servers[.back] = servers[.back]
+        kept.far = far
         kept.deviceName = deviceName
         return kept
     }
@@ -63,7 +89,7 @@ struct AttributeNames {
 
     private static func text(_ handle: Int, _ server: inout Server) -> String? {
         if let known = server.texts[handle] { return known.isEmpty ? nil : known }
-        let text = makeText(handle, server)
+        let text = makeText(handle, server).map { "\(Hex.number(UInt16(truncatingIfNeeded: handle), bits: 16)) (\($0))" }
         server.texts[handle] = text ?? ""
         return text
     }
@@ -81,7 +107,9 @@ struct AttributeNames {
 
     // MARK: Discovery
 
-    private mutating func note(_ pdu: DecodedLayer, _ side: LinkDirection, _ server: inout Server) {
+    private mutating func note(_ pdu: DecodedLayer, _ side: LinkDirection) {
+        var server = self[side]
+        defer { self[side] = server }
         switch pdu.name {
         case "ATT_READ_BY_TYPE_REQ": server.requested = pdu.fields.named("Attribute_Type")?.octets.flatMap { BluetoothUUID(octets: $0) }
         case "ATT_READ_BY_GROUP_TYPE_REQ":
