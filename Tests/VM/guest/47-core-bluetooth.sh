@@ -19,6 +19,10 @@ wait_for held_by_kernel $first && ok "the kernel has the dongle again" || bad "t
 # The other way round: a program that is the sensor, and an app over BlueZ.
 sensor=$(ls -t "$checkout"/.build/{release,debug}/serve-heart-rate 2>/dev/null | head -1)
 [ -n "$sensor" ] || { bad "no program: swift build --product serve-heart-rate"; exit 1; }
+# BlueZ keeps the services of the program before, whose device has the same address.
+adapter=/org/bluez/$(basename "$(adapter_of $second)")
+dbus-send --system --print-reply --dest=org.bluez $adapter org.bluez.Adapter1.RemoveDevice objpath:$adapter/dev_${ours//:/_} >/dev/null \
+    || bad "BlueZ forgets the program before"
 BLUEBENCH_DEVICE=$dongle timeout 150 "$sensor" >/tmp/sensor.txt 2>&1 &
 serving=$!
 wait_for grep -q "^advertising$" /tmp/sensor.txt && ok "the sensor advertises" || bad "the sensor advertises"
