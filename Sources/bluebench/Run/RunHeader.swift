@@ -12,7 +12,7 @@ enum RunHeader {
         lines.append(
             slack == 0
                 ? "windows  as in the cases, on a wall clock (--slack 0)"
-                : "windows  on a wall clock: every deadline is \(slack) ms later than in the case (--slack)"
+                : "windows  on a wall clock: a packet that must come may be \(slack) ms later than the case says (--slack)"
         )
         return lines
     }

@@ -92,19 +92,18 @@ final class LiveServer {
             view.lastUse = uses
             return view
         }
+        let search = try Self.search(key.words)
         let view: LiveView
         do {
             var words: [String] = []
             for (option, text) in [
-                ("--where", key.condition), try Self.search(key.words), ("--layer", key.layer), ("--connection", key.connection),
+                ("--where", key.condition), search, ("--layer", key.layer), ("--connection", key.connection),
             ] where !text.isEmpty {
                 words.append("\(option)=\(text)")
             }
             view = LiveView(try PacketSelection(SelectionOptions.parse(words)), store)
         } catch let failure as CommandFailure {
             throw HTTPFault(400, failure.message)
-        } catch let fault as HTTPFault {
-            throw fault
         } catch {
             throw HTTPFault(400, "\(error)")
         }
