@@ -59,7 +59,7 @@ public struct VariantTrial: Sendable {
         return VariantResult(id: variant.id, title: variant.title, seed: seed, cases: try runner.run().cases.map(withoutCourse))
     }
 
-    /// A result without the course of the case, which takes some 10 kB: all variants together have 300,000 results.
+    /// A result without the course of the case, which takes most of its memory.
     private static func withoutCourse(_ result: CaseResult) -> CaseResult {
         var result = result
         (result.steps, result.attempts, result.commands, result.trace, result.log) = ([], [], [], nil, nil)
