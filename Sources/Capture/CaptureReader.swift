@@ -3,7 +3,7 @@ public final class CaptureReader {
     public let path: String
     public let format: CaptureFormat
     /// The interfaces found so far.
-    public var interfaces: [CaptureInterface] { decoder.interfaces }
+    public var interfaces: [CaptureInterface] { input.interfaces }
     /// Number of records read.
     public var count: Int { input.packets }
 
@@ -37,13 +37,13 @@ public final class CaptureReader {
             decoder = try PcapDecoder(input, big: big, nanoseconds: nanoseconds)
         } else if PacketLogger.recognises(prefix, isWhole: isWhole, big: true) {
             format = .packetLogger
-            decoder = PacketLoggerDecoder(input: input, big: true)
+            decoder = PacketLoggerDecoder(input, big: true)
         } else if HCIDumpDecoder.recognises(prefix, isWhole: isWhole) {
             format = .hcidump
-            decoder = HCIDumpDecoder(input: input)
+            decoder = HCIDumpDecoder(input)
         } else if PacketLogger.recognises(prefix, isWhole: isWhole, big: false) {
             format = .packetLogger
-            decoder = PacketLoggerDecoder(input: input, big: false)
+            decoder = PacketLoggerDecoder(input, big: false)
         } else {
             throw .unknownFormat(path: path)
         }

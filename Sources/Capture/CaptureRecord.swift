@@ -64,11 +64,14 @@ public struct CaptureRecord: Sendable, Hashable {
 
 /// Source of packets in a capture: a controller or the air.
 public struct CaptureInterface: Sendable, Hashable {
-    public var name: String
-    public var linkType: LinkType
+    public let name: String
+    /// The name, safe for terminals.
+    public let plainName: String
+    public let linkType: LinkType
 
     public init(name: String, linkType: LinkType) {
         self.name = name
+        plainName = PlainText.escaped(name)
         self.linkType = linkType
     }
 }

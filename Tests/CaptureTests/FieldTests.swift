@@ -1,5 +1,6 @@
 import Capture
 import Foundation
+import Packets
 import Testing
 
 /// Captures written by other tools. They are not part of the package; without them, the tests are skipped.
@@ -35,6 +36,17 @@ struct FieldTests {
             #expect(
                 file.path.hasPrefix("pcapng-torture") || records.contains { if case .other = $0.content { false } else { true } },
                 "\(file.path)")
+        }
+    }
+
+    @Test func linesAreTheSameWithAndWithoutTheCache() throws {
+        for file in listed {
+            var (decoding, writing) = (PacketDecoder(names: true), PacketDecoder(names: true))
+            let (records, _) = try CaptureReader.readAll(library + "/" + file.path)
+            for (number, record) in records.prefix(5_000).enumerated() {
+                let text = TextBuffer.text { writing.write(record, to: &$0) }
+                #expect(text == decoding.decode(record).description, "\(file.path) \(number + 1)")
+            }
         }
     }
 

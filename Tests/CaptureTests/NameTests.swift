@@ -1,6 +1,7 @@
 import Capture
 import Packets
 import Testing
+import Timing
 
 @Suite struct NameTests {
     private func att(_ octets: [UInt8]) -> HCIPacket {
@@ -76,5 +77,40 @@ import Testing
         #expect(line(&decoder, HCIPacket(.event, [0x05, 0x04, 0x00, 0x40, 0x00, 0x13]), .controllerToHost).contains("0x0040 (A"))
         _ = line(&decoder, connected(2), .controllerToHost)
         #expect(line(&decoder, att([0x0A, 1, 0]), .hostToController).hasPrefix("ACL 0x0040 ATT_READ_REQ"))
+    }
+
+    /// Connections with two devices that advertise, under changing names, and are discovered, in any order.
+    @Test("A line with names that is looked up is the one that would be decoded", arguments: [1, 2, 3] as [UInt64])
+    func knownLines(seed: UInt64) {
+        let reports = [("A", UInt8(1)), ("B", 1), ("C", 2)].map { name, address in
+            [0x3E, 15, 0x02, 1, 0, 0, address, 0, 0, 0, 0, 0, 3, 2, 0x09] + Array(name.utf8) + [0xC0]
+        }
+        let other: [(HCIPacket, CaptureDirection)] =
+            reports.map { (HCIPacket(.event, $0), .controllerToHost) } + [1, 2].map { (connected($0), .controllerToHost) } + [
+                (HCIPacket(.event, [0x05, 0x04, 0x00, 0x40, 0x00, 0x13]), .controllerToHost),
+                (att([0x01, 0x08, 0x10, 0, 0x0A]), .controllerToHost),
+                (att([0x08, 1, 0, 0xFF, 0xFF, 0x00, 0x2A]), .hostToController), (att([0x09, 3, 3, 0, 0x44]), .controllerToHost),
+                (HCIPacket(.acl, [0x40, 0x00, 7, 0, 3, 0, 6, 0, 5, 8, 0]), .hostToController),
+            ]
+        let packets = discovery + uses.map { (att($0.octets), $0.direction) } + other
+        var random = RandomSource(seed: seed)
+        var (decoding, writing) = (PacketDecoder(names: true), PacketDecoder(names: true))
+        var named = 0
+        for _ in 0..<3_000 {
+            let (packet, direction) = packets[Int.random(in: packets.indices, using: &random)]
+            let text = line(&writing, packet, direction)
+            #expect(text == decoding.decode(packet, direction).description)
+            if text.contains("(Heart Rate") { named += 1 }
+        }
+        #expect(named > 100)
+    }
+
+    /// The capture begins in the middle of a connection, so nothing says with whom.
+    @Test func aLineIsNamedAfterDiscoveryAlsoIfItWasShownWithoutNames() {
+        var decoder = PacketDecoder(names: true)
+        let error = att([0x01, 0x08, 0x10, 0, 0x0A])
+        #expect(line(&decoder, error, .controllerToHost).contains("Attribute_Handle_In_Error=0x0010 Error"))
+        for (packet, direction) in discovery { _ = line(&decoder, packet, direction) }
+        #expect(line(&decoder, error, .controllerToHost).contains("0x0010 (Heart Rate service)"))
     }
 }

@@ -23,28 +23,23 @@ struct AirTraffic {
         let isBroken = frame.flags.contains(.crcChecked) && !frame.flags.contains(.crcValid)
         let pdu = start..<frame.bytes.count - 3
         let accessAddress = frame.bytes[..<4].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-        var isOfLink = false
-        var layers: [DecodedLayer]
+        let isOfLink = frame.channel.isOfLink(accessAddress)
+        let radio = radio(frame, isBroken: isBroken, isOfLink ? accessAddress : nil)
+        var layers = [DecodedLayer(named: radio, of: .air, frame.bytes, 0..<start, summary: radio)]
         switch frame.channel {
-        case .auxiliaryAdvertising: layers = [auxiliary(frame.bytes, pdu, accessAddress)]
-        case .advertising where accessAddress == Self.advertisingAccessAddress:
-            let isPrimary = frame.channelIndex.map { $0 >= 37 } ?? true
-            layers = [
-                isPrimary
-                    ? DecodedLayer(advertising: frame.bytes, pdu, secondary: false) : auxiliary(frame.bytes, pdu, accessAddress)
-            ]
-        case .advertising, .dataFromCentral, .dataFromPeripheral:
+        case _ where isOfLink:
             let way: LinkDirection = frame.channel == .advertising ? .unknown : frame.channel == .dataFromCentral ? .forth : .back
-            isOfLink = true
             if links[accessAddress] == nil, links.count >= Self.mostLinks { links.removeAll() }
-            layers = links[accessAddress, default: LinkTraffic(names: showsNames)].decode(frame, pdu, way, isBroken: isBroken)
-        case .connectedIsochronousFromCentral, .connectedIsochronousFromPeripheral, .broadcastIsochronous:
+            links[accessAddress, default: LinkTraffic(names: showsNames)].decode(frame, pdu, way, isBroken: isBroken, to: &layers)
+        case .advertising where frame.channelIndex.map { $0 >= 37 } ?? true:
+            layers.append(DecodedLayer(advertising: frame.bytes, pdu, secondary: false))
+        case .auxiliaryAdvertising, .advertising: layers.append(auxiliary(frame.bytes, pdu, accessAddress))
+        default:
             let text = "isochronous \(pdu.count - 2) octets"
-            layers = [DecodedLayer(named: text, of: .llIsochronous, frame.bytes, pdu, summary: text)]
+            layers.append(DecodedLayer(named: text, of: .llIsochronous, frame.bytes, pdu, summary: text))
         }
         if !isBroken { note(layers) }
-        let radio = radio(frame, isBroken: isBroken, isOfLink ? accessAddress : nil)
-        return DecodedPacket(layers: [DecodedLayer(named: radio, of: .air, frame.bytes, 0..<start, summary: radio)] + layers)
+        return DecodedPacket(layers: layers)
     }
 
     /// Radio parameters of a frame as text.
@@ -53,7 +48,7 @@ struct AirTraffic {
             if let channel = frame.channelIndex {
                 text.write("channel ")
                 text.write(decimal: Int(channel))
-                text.write(" ")
+                text.writeSpace()
             }
             switch frame.modulation {
             case .leCoded: text.write(frame.bytes.dropFirst(4).first == 1 ? "S2" : "S8")
@@ -62,7 +57,7 @@ struct AirTraffic {
             }
             if isBroken { text.write(" bad CRC") }
             guard let accessAddress else { return }
-            text.write(" ")
+            text.writeSpace()
             text.write(hex: UInt64(accessAddress), bits: 32)
         }
     }
@@ -85,6 +80,17 @@ struct AirTraffic {
         guard let layer = layers.last, layer.layer == .advertising else { return }
         isScanRequested = layer.name == "AUX_SCAN_REQ"
         if let accessAddress = layer.accessAddressOfLink { links[accessAddress] = LinkTraffic(names: showsNames) }
+    }
+}
+
+extension AirFrame.Channel {
+    /// True for a data channel, and for one of unknown kind with the access address of a link.
+    fileprivate func isOfLink(_ accessAddress: UInt32) -> Bool {
+        switch self {
+        case .dataFromCentral, .dataFromPeripheral: true
+        case .advertising: accessAddress != AirTraffic.advertisingAccessAddress
+        default: false
+        }
     }
 }
 
@@ -123,37 +129,42 @@ private struct LinkTraffic {
 
     init(names: Bool) { connection = ConnectionTraffic(names: names ? AttributeNames() : nil) }
 
-    mutating func decode(_ frame: AirFrame, _ pdu: Range<Int>, _ way: LinkDirection, isBroken: Bool) -> [DecodedLayer] {
+    mutating func decode(
+        _ frame: AirFrame, _ pdu: Range<Int>, _ way: LinkDirection, isBroken: Bool, to layers: inout [DecodedLayer]
+    ) {
         let bytes = frame.bytes
         let header = bytes[pdu.lowerBound]
         let sequenceNumber = header >> 3 & 1
         let words = Self.headers[way == .forth ? 0 : way == .back ? 1 : 2][Int(header >> 2 & 7)]
-        let head = DecodedLayer(
-            named: words.name, of: .linkLayerHeaders, bytes, pdu.lowerBound..<pdu.lowerBound + 2, summary: words.summary)
+        layers.append(
+            DecodedLayer(named: words.name, of: .linkLayerHeaders, bytes, pdu.lowerBound..<pdu.lowerBound + 2, summary: words.summary))
         // The header has a third octet if a constant tone extension follows.
         let start = pdu.lowerBound + (header >> 5 & 1 == 1 && pdu.count > 2 ? 3 : 2)
         let payload = start..<max(start, pdu.upperBound)
         let isRepeated = isRepeated(sequenceNumber, way, isBroken: isBroken)
         if !payload.isEmpty, isEncrypted(header, bytes, payload, frame.flags) {
             let text = DecodedLayer.encrypted + " \(payload.count) octets"
-            return [head, DecodedLayer(named: text, of: .llData, bytes, payload, summary: text)]
+            return layers.append(DecodedLayer(named: text, of: .llData, bytes, payload, summary: text))
         }
         if header & 3 == 3 {
             let control = DecodedLayer(layer: .llControl, bytes, payload)
             if !isBroken { note(control) }
-            return [head, control]
+            return layers.append(control)
         }
-        let upper =
-            isBroken || isRepeated || payload.isEmpty || header & 3 == 0
-            ? again(header, bytes, payload, isBroken) : data(header, bytes, payload, way)
-        guard upper.isEmpty else { return [head] + upper }
+        let below = layers.count
+        if isBroken || isRepeated || payload.isEmpty || header & 3 == 0 {
+            layers += again(header, bytes, payload, isBroken)
+        } else {
+            connection.receive(header & 3 == 2 ? .first : .continuing, bytes, payload, way, to: &layers)
+        }
+        guard layers.count == below else { return }
         let text =
             switch header & 3 {
             case 2: "start \(payload.count) octets"
             case 1: payload.isEmpty ? "empty" : "continued \(payload.count) octets"
             default: "LLID \(header & 3) \(payload.count) octets"
             }
-        return [head, DecodedLayer(named: text, of: .llData, bytes, payload, summary: text)]
+        layers.append(DecodedLayer(named: text, of: .llData, bytes, payload, summary: text))
     }
 
     private mutating func isRepeated(_ sequenceNumber: UInt8, _ way: LinkDirection, isBroken: Bool) -> Bool {
@@ -166,15 +177,13 @@ private struct LinkTraffic {
         return before == sequenceNumber
     }
 
-    private mutating func data(_ header: UInt8, _ bytes: [UInt8], _ payload: Range<Int>, _ way: LinkDirection) -> [DecodedLayer] {
-        connection.receive(header & 3 == 2 ? .first : .continuing, bytes, payload, way)
-    }
-
     /// Decodes a retransmission, which does not change the state.
     private func again(_ header: UInt8, _ bytes: [UInt8], _ payload: Range<Int>, _ isBroken: Bool) -> [DecodedLayer] {
         guard !isBroken, header & 3 == 2 else { return [] }
-        var copy = self
-        return copy.data(header, bytes, payload, .unknown).filter { $0.layer != .l2capFragment }
+        var copy = connection
+        var layers: [DecodedLayer] = []
+        copy.receive(.first, bytes, payload, .unknown, to: &layers)
+        return layers.filter { $0.layer != .l2capFragment }
     }
 
     private mutating func note(_ control: DecodedLayer) {

@@ -15,17 +15,35 @@ struct AttributeNames {
         /// UUID in the last request for types or values.
         var requested: BluetoothUUID?
 
-        mutating func add(_ uuid: BluetoothUUID, at handle: Int, to list: WritableKeyPath<Server, [Int: BluetoothUUID]>) {
-            guard self[keyPath: list].count < AttributeNames.most || self[keyPath: list][handle] != nil else { return }
-            self[keyPath: list][handle] = uuid
+        mutating func add(_ uuid: BluetoothUUID, at handle: UInt16, to list: WritableKeyPath<Server, [Int: BluetoothUUID]>) {
+            let known = self[keyPath: list][Int(handle)]
+            guard known != uuid, known != nil || self[keyPath: list].count < AttributeNames.most else { return }
+            self[keyPath: list][Int(handle)] = uuid
             texts.removeAll()
         }
+
+        /// A handle with its name; nil if it has none.
+        mutating func text(_ handle: Int) -> String? {
+            if let known = texts[handle] { return known.isEmpty ? nil : known }
+            let text = makeText(handle).map { "\(Hex.number(UInt16(truncatingIfNeeded: handle), bits: 16)) (\($0))" }
+            texts[handle] = text ?? ""
+            return text
+        }
+
+        private func makeText(_ handle: Int) -> String? {
+            if let uuid = characteristics[handle] { return Self.name(uuid) }
+            if let uuid = services[handle] { return Self.name(uuid) + " service" }
+            if let uuid = characteristics[handle + 1] { return Self.name(uuid) + " declaration" }
+            guard let uuid = descriptors[handle] else { return nil }
+            let owner = characteristics.keys.filter { $0 < handle }.max().flatMap { characteristics[$0] }
+            return Self.name(uuid) + (owner.map { " of " + Self.name($0) } ?? "")
+        }
+
+        private static func name(_ uuid: BluetoothUUID) -> String { uuid.short.flatMap { AssignedNumbers.name(uuid: $0) } ?? "\(uuid)" }
     }
 
-    private var near = Server()
-    private var far = Server()
-    /// Of both ends, in a sniffer's capture without directions.
-    private var either = Server()
+    /// The attributes of each end; of both in a sniffer's capture without directions.
+    private var servers = ByDirection(Server())
     /// The peer's Device Name, if it was read.
     private(set) var deviceName: String?
 
@@ -35,126 +53,84 @@ struct AttributeNames {
     private static let characteristic = BluetoothUUID(0x2803)
     private static let deviceName = BluetoothUUID(0x2A00)
     private static let fields = ["Attribute_Handle", "Attribute_Handle_In_Error"]
-    /// Requests and responses of discovery: their meaning depends on earlier PDUs. Core Vol 3, Part F, 3.4.3 and 3.4.4.
-    private static let discovery: Set<UInt8> = [0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x10, 0x11]
+    /// By opcode: the place of the handle that a PDU names.
+    private static let places = (0...UInt8.max).map { opcode in
+        let declaration = PDUCatalog.declaration(layer: .att, code: Int(opcode))
+        return fields.lazy.compactMap { declaration?.offset(ofField: $0) }.first.map { $0 + 1 }
+    }
 
-    static func isDiscovery(_ opcode: UInt8) -> Bool { discovery.contains(opcode) }
-
-    /// Learns from an ATT PDU, and names its handles.
+    /// Names the handles of an ATT PDU.
     mutating func name(_ pdu: inout DecodedLayer, _ way: LinkDirection) {
         guard pdu.declaration != nil else { return }
-        // What a client sends has an even opcode. Core Vol 3, Part F, 3.4.8.
-        let side = pdu.code.isMultiple(of: 2) ? way.other : way
-        if Self.isDiscovery(UInt8(truncatingIfNeeded: pdu.code)) { note(pdu, side) }
-        switch side {
-        case .forth: Self.label(&pdu, &near)
-        case .back: Self.label(&pdu, &far)
-        case .unknown: Self.label(&pdu, &either)
-        }
-    }
-
-    private subscript(side: LinkDirection) -> Server {
-        get {
-            switch side {
-            case .forth: near
-            case .back: far
-            case .unknown: either
-            }
-        }
-        set {
-            switch side {
-            case .forth: near = newValue
-            case .back: far = newValue
-            case .unknown: either = newValue
-            }
-        }
-    }
-
-    private static func label(_ pdu: inout DecodedLayer, _ server: inout Server) {
-        for field in fields {
-            guard let handle = pdu.fields.named(field)?.int, let text = text(handle, &server) else { continue }
+        let side = Self.server(UInt8(truncatingIfNeeded: pdu.code), way)
+        for field in Self.fields {
+            guard let handle = pdu.fields.named(field)?.int, let text = servers[side].text(handle) else { continue }
             pdu.label(field, as: text)
         }
     }
 
+    /// The name that an ATT PDU shows for its handle; nil if there is none.
+    mutating func text(_ pdu: RawSpan, _ way: LinkDirection) -> String? {
+        guard !pdu.isEmpty, let place = Self.places[Int(pdu.u8(at: 0))], pdu.byteCount >= place + 2 else { return nil }
+        return servers[Self.server(pdu.u8(at: 0), way)].text(Int(pdu.u16(at: place)))
+    }
+
+    /// The end whose attributes a PDU means: what a client sends has an even opcode. Core Vol 3, Part F, 3.4.8.
+    private static func server(_ opcode: UInt8, _ way: LinkDirection) -> LinkDirection { opcode.isMultiple(of: 2) ? way.other : way }
+
     /// The attributes of the peer, to be known in its next connection.
     var ofPeer: AttributeNames {
         var kept = AttributeNames()
-        kept.far = far
-        kept.deviceName = deviceName
+        kept.servers[.back] = servers[.back]
         return kept
     }
 
-    // MARK: Texts
-
-    private static func text(_ handle: Int, _ server: inout Server) -> String? {
-        if let known = server.texts[handle] { return known.isEmpty ? nil : known }
-        let text = makeText(handle, server).map { "\(Hex.number(UInt16(truncatingIfNeeded: handle), bits: 16)) (\($0))" }
-        server.texts[handle] = text ?? ""
-        return text
-    }
-
-    private static func makeText(_ handle: Int, _ server: Server) -> String? {
-        if let uuid = server.characteristics[handle] { return name(uuid) }
-        if let uuid = server.services[handle] { return name(uuid) + " service" }
-        if let uuid = server.characteristics[handle + 1] { return name(uuid) + " declaration" }
-        guard let uuid = server.descriptors[handle] else { return nil }
-        let owner = server.characteristics.keys.filter { $0 < handle }.max().flatMap { server.characteristics[$0] }
-        return name(uuid) + (owner.map { " of " + name($0) } ?? "")
-    }
-
-    private static func name(_ uuid: BluetoothUUID) -> String { uuid.short.flatMap { AssignedNumbers.name(uuid: $0) } ?? "\(uuid)" }
-
     // MARK: Discovery
 
-    private mutating func note(_ pdu: DecodedLayer, _ side: LinkDirection) {
-        var server = self[side]
-        defer { self[side] = server }
-        switch pdu.name {
-        case "ATT_READ_BY_TYPE_REQ": server.requested = pdu.fields.named("Attribute_Type")?.octets.flatMap { BluetoothUUID(octets: $0) }
-        case "ATT_READ_BY_GROUP_TYPE_REQ":
-            server.requested = pdu.fields.named("Attribute_Group_Type")?.octets.flatMap { BluetoothUUID(octets: $0) }
-        case "ATT_FIND_BY_TYPE_VALUE_REQ":
-            let isService = pdu.fields.named("Attribute_Type")?.int == Self.primaryService.short.map(Int.init)
-            server.requested = isService ? pdu.fields.named("Attribute_Value")?.octets.flatMap { BluetoothUUID(octets: $0) } : nil
-        case "ATT_READ_BY_GROUP_TYPE_RSP":
-            guard server.requested == Self.primaryService || server.requested == Self.secondaryService else { break }
-            for (handle, value) in Self.rows(pdu, "Attribute_Data_List", "Attribute_Handle", "Attribute_Value") {
-                if let uuid = BluetoothUUID(octets: value) { server.add(uuid, at: handle, to: \.services) }
+    /// Learns from requests and responses of discovery. Core Vol 3, Part F, 3.4.3 and 3.4.4.
+    mutating func learn(from pdu: RawSpan, _ way: LinkDirection) {
+        guard !pdu.isEmpty else { return }
+        let opcode = pdu.u8(at: 0)
+        let side = Self.server(opcode, way)
+        var reader = ByteReader(pdu.extracting(1...))
+        switch opcode {
+        case ATT.ReadByTypeReq.opcode: servers[side].requested = (try? ATT.ReadByTypeReq(from: &reader))?.attributeType
+        case ATT.ReadByGroupTypeReq.opcode: servers[side].requested = (try? ATT.ReadByGroupTypeReq(from: &reader))?.attributeGroupType
+        case ATT.FindByTypeValueReq.opcode:
+            let request = try? ATT.FindByTypeValueReq(from: &reader)
+            let isService = request?.attributeType == Self.primaryService.short
+            servers[side].requested = isService ? request.flatMap { BluetoothUUID(octets: $0.attributeValue) } : nil
+        case ATT.ReadByGroupTypeRsp.opcode:
+            guard servers[side].requested == Self.primaryService || servers[side].requested == Self.secondaryService else { break }
+            for row in (try? ATT.ReadByGroupTypeRsp(from: &reader))?.attributeDataList ?? [] {
+                if let uuid = BluetoothUUID(octets: row.attributeValue) { servers[side].add(uuid, at: row.attributeHandle, to: \.services) }
             }
-        case "ATT_FIND_BY_TYPE_VALUE_RSP":
-            guard let uuid = server.requested else { break }
-            for row in pdu.fields.named("Handles_Information_List")?.children ?? [] {
-                if let handle = row.children.named("Found_Attribute_Handle")?.int { server.add(uuid, at: handle, to: \.services) }
+        case ATT.FindByTypeValueRsp.opcode:
+            guard let uuid = servers[side].requested else { break }
+            for row in (try? ATT.FindByTypeValueRsp(from: &reader))?.handlesInformationList ?? [] {
+                servers[side].add(uuid, at: row.foundAttributeHandle, to: \.services)
             }
-        case "ATT_READ_BY_TYPE_RSP": noteTypes(pdu, side, &server)
-        case "ATT_FIND_INFORMATION_RSP":
-            for (handle, value) in Self.rows(pdu, "Information_Data", "Handle", "UUID") {
-                if let uuid = BluetoothUUID(octets: value) { server.add(uuid, at: handle, to: \.descriptors) }
+        case ATT.ReadByTypeRsp.opcode:
+            if let response = try? ATT.ReadByTypeRsp(from: &reader) { learn(from: response, side) }
+        case ATT.FindInformationRsp.opcode:
+            for row in (try? ATT.FindInformationRsp(from: &reader))?.informationData ?? [] {
+                servers[side].add(row.uuid, at: row.handle, to: \.descriptors)
             }
         default: break
         }
     }
 
-    private mutating func noteTypes(_ pdu: DecodedLayer, _ side: LinkDirection, _ server: inout Server) {
-        let rows = Self.rows(pdu, "Attribute_Data_List", "Attribute_Handle", "Attribute_Value")
-        switch server.requested {
+    private mutating func learn(from response: ATT.ReadByTypeRsp, _ side: LinkDirection) {
+        switch servers[side].requested {
         case Self.characteristic:
             // Properties, handle of the value, UUID. Core Vol 3, Part G, 3.3.1.
-            for (_, value) in rows where value.count >= 5 {
+            for value in response.attributeDataList.lazy.map(\.attributeValue) where value.count >= 5 {
                 guard let uuid = BluetoothUUID(octets: Array(value[3...])) else { continue }
-                server.add(uuid, at: Int(value[1]) | Int(value[2]) << 8, to: \.characteristics)
+                servers[side].add(uuid, at: UInt16(value[1]) | UInt16(value[2]) << 8, to: \.characteristics)
             }
         case Self.deviceName where side != .forth:
-            if let value = rows.first?.value { deviceName = PeerNames.text(value) }
+            if let value = response.attributeDataList.first?.attributeValue { deviceName = PeerNames.text(value) }
         default: break
-        }
-    }
-
-    private static func rows(_ pdu: DecodedLayer, _ list: String, _ handle: String, _ value: String) -> [(handle: Int, value: [UInt8])] {
-        (pdu.fields.named(list)?.children ?? []).compactMap { row in
-            guard let handle = row.children.named(handle)?.int, let value = row.children.named(value)?.octets else { return nil }
-            return (handle, value)
         }
     }
 }

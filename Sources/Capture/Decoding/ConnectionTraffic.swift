@@ -6,45 +6,51 @@ import Packets
 ///
 /// Keeps the state that depends on earlier packets of the connection, such as channels opened by signalling and names of attributes.
 struct ConnectionTraffic {
+    /// The other end, if its address is known.
+    let peer: DeviceAddress?
     /// Nil if handles are shown without names.
     private(set) var names: AttributeNames?
-    private var reassemblers: [LinkDirection: L2CAPReassembler] = [:]
+    private var reassemblers = ByDirection(L2CAPReassembler())
     private var channels = OpenChannels()
 
-    init(names: AttributeNames? = nil) { self.names = names }
-
-    /// The layers of the PDU that a fragment completes; empty if it is incomplete.
-    ///
-    /// - Parameter fragment: range of the fragment in the packet.
-    mutating func receive(_ boundary: ACLHeader.Boundary, _ bytes: [UInt8], _ fragment: Range<Int>, _ way: LinkDirection) -> [DecodedLayer]
-    {
-        var reassembler = reassemblers.removeValue(forKey: way) ?? L2CAPReassembler()
-        defer { reassemblers[way] = reassembler }
-        let abandoned = reassembler.abandoned
-        let action = reassembler.receive(boundary: boundary, bytes.span.bytes.extracting(fragment))
-        var layers: [DecodedLayer] = []
-        if reassembler.abandoned > abandoned { layers.append(Self.broken("a PDU before it was not finished", bytes, fragment)) }
-        switch action {
-        case .wait: break
-        case .deliverFragment(let channel): layers += pdu(channel, bytes, fragment, way)
-        case .deliverAssembled(let channel):
-            let whole = reassembler.assembled
-            layers += pdu(channel, whole, 0..<whole.count, way)
-        case .drop(let fault): layers.append(Self.broken(fault.rawValue, bytes, fragment))
-        }
-        return layers
+    init(peer: DeviceAddress? = nil, names: AttributeNames? = nil) {
+        self.peer = peer
+        self.names = names
     }
 
-    /// True if no PDU of that direction is incomplete.
-    func isBetweenPDUs(_ way: LinkDirection) -> Bool { reassemblers[way]?.isBetweenPDUs ?? true }
-
-    /// True if a packet contains a complete PDU of a channel whose decoding does not depend on earlier packets.
-    func isWholePDU(ofFixedChannel data: RawSpan) -> Bool {
-        guard let header = L2CAPHeader(data), Int(header.length) + L2CAPHeader.octets == data.byteCount else { return false }
-        guard header.channel == CID.att, names != nil, data.byteCount > L2CAPHeader.octets else {
-            return header.channel == CID.att || header.channel == CID.smp
+    /// Adds the layers of the PDU that a fragment completes; none if it is incomplete.
+    ///
+    /// - Parameter fragment: range of the fragment in the packet.
+    mutating func receive(
+        _ boundary: ACLHeader.Boundary, _ bytes: [UInt8], _ fragment: Range<Int>, _ way: LinkDirection, to layers: inout [DecodedLayer]
+    ) {
+        let abandoned = reassemblers[way].abandoned
+        let action = reassemblers[way].receive(boundary: boundary, bytes.span.bytes.extracting(fragment))
+        if reassemblers[way].abandoned > abandoned { layers.append(Self.broken("a PDU before it was not finished", bytes, fragment)) }
+        switch action {
+        case .wait: break
+        case .deliverFragment(let channel): decode(channel, bytes, fragment, way, to: &layers)
+        case .deliverAssembled(let channel):
+            let whole = reassemblers[way].assembled
+            decode(channel, whole, 0..<whole.count, way, to: &layers)
+        case .drop(let fault): layers.append(Self.broken(fault.rawValue, bytes, fragment))
         }
-        return !AttributeNames.isDiscovery(data.unsafeLoad(fromByteOffset: L2CAPHeader.octets, as: UInt8.self))
+    }
+
+    /// The name of the peer: as its attributes say, or as it advertised.
+    func peerName(_ peers: PeerNames?) -> String? { names?.deviceName ?? peer.flatMap { peers?[$0.value] } }
+
+    /// The names in the text of a packet, which besides them depends on its octets alone; nil if it depends on more, because the packet is
+    /// not a complete PDU of ATT or SMP. Learns the names that the packet shows.
+    mutating func names(inPacket data: RawSpan, _ way: LinkDirection, _ peers: PeerNames?) -> LineNames? {
+        guard let header = L2CAPHeader(data), Int(header.length) + L2CAPHeader.octets == data.byteCount, reassemblers[way].isBetweenPDUs,
+            header.channel == CID.att || header.channel == CID.smp
+        else { return nil }
+        guard names != nil else { return LineNames() }
+        guard header.channel == CID.att else { return LineNames(peer: peerName(peers)) }
+        let pdu = data.extracting(L2CAPHeader.octets...)
+        names?.learn(from: pdu, way)
+        return LineNames(peer: peerName(peers), attribute: names?.text(pdu, way))
     }
 
     private static func broken(_ reason: String, _ bytes: [UInt8], _ range: Range<Int>) -> DecodedLayer {
@@ -56,21 +62,25 @@ struct ConnectionTraffic {
         uniqueKeysWithValues: (UInt16(1)...7).map { ($0, "L2CAP channel \(Hex.number($0, bits: 16))") })
 
     /// Decodes a complete PDU by its channel. Core Vol 3, Part A, 2.1.
-    private mutating func pdu(_ channel: UInt16, _ bytes: [UInt8], _ range: Range<Int>, _ way: LinkDirection) -> [DecodedLayer] {
+    private mutating func decode(
+        _ channel: UInt16, _ bytes: [UInt8], _ range: Range<Int>, _ way: LinkDirection, to layers: inout [DecodedLayer]
+    ) {
         let payload = (range.lowerBound + L2CAPHeader.octets)..<range.upperBound
-        let header = DecodedLayer(
-            named: Self.names[channel] ?? "L2CAP channel \(Hex.number(channel, bits: 16))", of: .l2cap, bytes,
-            range.lowerBound..<payload.lowerBound, summary: "")
+        layers.append(
+            DecodedLayer(
+                named: Self.names[channel] ?? "L2CAP channel \(Hex.number(channel, bits: 16))", of: .l2cap, bytes,
+                range.lowerBound..<payload.lowerBound, summary: ""))
         switch Layer(channel: channel) {
         case .l2capSignaling:
             for command in SignalingCommand.list(Array(bytes[payload])).commands { channels.note(command, way) }
-            return [header] + Self.signalling(bytes, payload)
+            layers += Self.signalling(bytes, payload)
         case .att:
             var pdu = DecodedLayer(layer: .att, bytes, payload)
+            names?.learn(from: bytes.span.bytes.extracting(payload), way)
             names?.name(&pdu, way)
-            return [header, pdu]
-        case let layer?: return [header, DecodedLayer(layer: layer, bytes, payload)]
-        case nil: return [header, channels.decode(channel, bytes, payload, way)]
+            layers.append(pdu)
+        case let layer?: layers.append(DecodedLayer(layer: layer, bytes, payload))
+        case nil: layers.append(channels.decode(channel, bytes, payload, way))
         }
     }
 

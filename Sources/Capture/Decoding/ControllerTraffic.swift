@@ -20,16 +20,19 @@ struct ControllerTraffic {
     init(names: Bool = false) { peers = names ? PeerNames() : nil }
 
     mutating func decode(_ packet: HCIPacket, _ direction: CaptureDirection) -> DecodedPacket {
+        follow(packet, isShown: false)
+        defer { follow(packet, isShown: true) }
+        return describe(packet, direction)
+    }
+
+    private mutating func describe(_ packet: HCIPacket, _ direction: CaptureDirection) -> DecodedPacket {
         switch packet.kind {
         case .command: return DecodedPacket(layers: [DecodedLayer(hci: packet, vendor: .company(company))])
         case .event:
             var event = DecodedLayer(hci: packet, vendor: .company(company))
             note(event)
             nameEncryption(&event)
-            let isEnd = packet.eventCode == HCIEvents.DisconnectionComplete.code
-            if isEnd { namePeer(&event) }
-            if let change = try? tracker.received(packet) { follow(change) }
-            if !isEnd { namePeer(&event) }
+            namePeer(&event)
             return DecodedPacket(layers: [event])
         case .iso: return DecodedPacket(layers: [DecodedLayer(hci: packet)])
         case .sco:
@@ -42,36 +45,36 @@ struct ControllerTraffic {
         }
     }
 
-    /// Writes the text line of a packet; uses a cache if only the packet's octets determine the text.
+    /// Writes the text line of a packet; uses a cache if its octets and names determine the text.
     mutating func write(_ packet: HCIPacket, _ direction: CaptureDirection, to text: inout TextBuffer) {
-        guard isKnownByOctets(packet, direction) else { return decode(packet, direction).write(to: &text) }
-        if let line = lines[packet] {
-            text.write(utf8: line)
-            if packet.kind == .event, let change = try? tracker.received(packet) { follow(change) }
-        } else {
-            let start = text.utf8.count
-            decode(packet, direction).write(to: &text)
-            lines[packet] = Array(text.utf8[start...])
-        }
+        follow(packet, isShown: false)
+        defer { follow(packet, isShown: true) }
+        guard let names = names(in: packet, direction) else { return describe(packet, direction).write(to: &text) }
+        if let line = lines[packet, names] { return text.write(utf8: line) }
+        let start = text.utf8.count
+        describe(packet, direction).write(to: &text)
+        lines[packet, names] = Array(text.utf8[start...])
     }
 
-    private func isKnownByOctets(_ packet: HCIPacket, _ direction: CaptureDirection) -> Bool {
+    /// The names in the line of a packet; nil if the line also depends on other packets.
+    private mutating func names(in packet: HCIPacket, _ direction: CaptureDirection) -> LineNames? {
         switch packet.kind {
-        case .command: return true
-        case .event: return !Self.encryptionChanges.contains(packet.eventCode ?? 0)
-        case .sco, .iso: return false
+        case .command: return LineNames()
+        case .event:
+            guard let code = packet.eventCode, !Self.encryptionChanges.contains(code) else { return nil }
+            guard let peers else { return LineNames() }
+            return LineNames(peer: handle(in: packet).flatMap(peerName), learned: PeerNames.areShown(by: packet) ? peers.learned : 0)
+        case .sco, .iso: return nil
         case .acl:
-            guard let header = packet.aclHeader, header.boundary == .first || header.boundary == .firstNonFlushable else { return false }
+            guard let header = packet.aclHeader, header.boundary == .first || header.boundary == .firstNonFlushable else { return nil }
             let payload = packet.bytes.span.bytes.extracting(ACLHeader.octets...)
-            guard payload.byteCount == header.length, let connection = connections[header.handle.rawValue] else { return false }
-            return connection.isWholePDU(ofFixedChannel: payload)
-                && connection.isBetweenPDUs(direction == .hostToController ? .forth : .back)
+            guard payload.byteCount == header.length else { return nil }
+            return connections[header.handle.rawValue]?.names(inPacket: payload, direction == .hostToController ? .forth : .back, peers)
         }
     }
 
     private mutating func note(_ event: DecodedLayer) {
-        // Lines with names depend on more than the octets of their packets.
-        if peers?.note(event) == true { lines = KnownLines() }
+        peers?.note(event)
         guard event.name == "Command_Complete", let company = event.returns.named("Company_Identifier")?.int else { return }
         self.company = UInt16(truncatingIfNeeded: company)
     }
@@ -87,25 +90,25 @@ struct ControllerTraffic {
         event.label("Encryption_Enabled", as: kind == .classic ? "On_E0" : "On_AES_CCM")
     }
 
-    private mutating func follow(_ change: ConnectionChange) {
+    /// Follows the connections. An end counts after its event is shown: with the name of the peer.
+    private mutating func follow(_ packet: HCIPacket, isShown: Bool) {
+        guard packet.kind == .event, (packet.eventCode == HCIEvents.DisconnectionComplete.code) == isShown,
+            let change = try? tracker.received(packet)
+        else { return }
         switch change {
-        case .opened(let connection): open(connection.handle.rawValue, peer: connection.peer)
-        case .closed(let handle, _):
-            connections[handle.rawValue] = nil
-            if peers != nil { lines = KnownLines() }
-        case .reset: connections.removeAll()
+        case .opened(let connection): open(connection.handle.rawValue)
+        case .closed(let handle, _): end(handle.rawValue)
+        case .reset: for handle in connections.keys { end(handle) }
         case .failed, .parametersChanged, .physChanged, .dataLengthChanged, .encryptionRequested, .encryptionChanged, .keyRefreshed: break
         }
     }
 
-    private mutating func open(_ handle: UInt16, peer: DeviceAddress? = nil) {
-        if connections[handle] == nil, connections.count >= Self.mostConnections { connections.removeAll() }
-        guard peers != nil else {
-            connections[handle] = ConnectionTraffic()
-            return
-        }
-        connections[handle] = ConnectionTraffic(names: peer.flatMap { known[$0.value] } ?? AttributeNames())
-        lines = KnownLines()
+    private mutating func open(_ handle: UInt16) {
+        end(handle)
+        let peer = tracker[ConnectionHandle(handle)]?.peer
+        if connections.count >= Self.mostConnections { connections.removeAll() }
+        let names = peer.flatMap { known[$0.value] } ?? AttributeNames()
+        connections[handle] = ConnectionTraffic(peer: peer, names: peers == nil ? nil : names)
     }
 
     // MARK: Names
@@ -117,19 +120,30 @@ struct ControllerTraffic {
         event.label("Connection_Handle", as: "\(Hex.number(UInt16(truncatingIfNeeded: handle), bits: 16)) (\(name))")
     }
 
-    private func peerName(_ handle: UInt16) -> String? {
-        tracker[ConnectionHandle(handle)]?.peer.flatMap { peers?[$0.value] }
+    /// The connection of an event.
+    private func handle(in event: HCIPacket) -> UInt16? {
+        let isOfLE = event.eventCode == HCIEvents.LEConnectionComplete.code
+        let place = Self.places[isOfLE ? 1 : 0][Int((isOfLE ? event.leSubevent : event.eventCode) ?? 0)]
+        return place.flatMap { event.bytes.count >= $0 + 2 ? event.bytes.span.bytes.u16(at: $0) & 0x0FFF : nil }
     }
 
-    /// Keeps what an ATT PDU has shown of the peer.
-    private mutating func keepNames(_ handle: UInt16, _ bytes: [UInt8], _ layers: [DecodedLayer]) {
-        guard let pdu = layers.last, pdu.layer == .att, AttributeNames.isDiscovery(UInt8(truncatingIfNeeded: pdu.code)),
-            let peer = tracker[ConnectionHandle(handle)]?.peer, let names = connections[handle]?.names
-        else { return }
+    /// The place of the handle in events, by event code, and by the subevent code of LE events.
+    private static let places = [false, true].map { isOfLE in
+        (0...Int(UInt8.max)).map { code in
+            let event = PDUCatalog.event(
+                code: isOfLE ? HCIEvents.LEConnectionComplete.code : UInt8(code), subevent: isOfLE ? UInt8(code) : nil)
+            return event?.offset(ofField: "Connection_Handle").map { $0 + (isOfLE ? 3 : 2) }
+        }
+    }
+
+    private func peerName(_ handle: UInt16) -> String? { connections[handle]?.peerName(peers) }
+
+    /// Keeps the attributes of a peer for its next connection.
+    private mutating func end(_ handle: UInt16) {
+        guard let ended = connections.removeValue(forKey: handle), let peer = ended.peer, let names = ended.names else { return }
+        if let name = names.deviceName { peers?.set(name, of: peer.value) }
         if known[peer.value] == nil, known.count >= Self.mostKnown { known.removeAll() }
         known[peer.value] = names.ofPeer
-        if let name = names.deviceName { _ = peers?.set(name, of: peer.value) }
-        lines = KnownLines()
     }
 
     private mutating func data(_ packet: HCIPacket, _ direction: CaptureDirection) -> DecodedPacket {
@@ -137,19 +151,21 @@ struct ControllerTraffic {
         let data = ACLHeader.octets..<packet.bytes.count
         let handle = header.handle.rawValue
         if connections[handle] == nil { open(handle) }
-        let upper = connections[handle]?.receive(header.boundary, packet.bytes, data, direction == .hostToController ? .forth : .back) ?? []
-        var layer = DecodedLayer(hci: packet)
-        layer.problem = nil
-        layer.summary = "ACL \(Hex.number(handle, bits: 16))"
-        if peers != nil {
-            keepNames(handle, packet.bytes, upper)
-            if let name = peerName(handle) { layer.summary? += " (\(name))" }
+        var layers = [DecodedLayer(hci: packet)]
+        connections[handle]?.receive(
+            header.boundary, packet.bytes, data, direction == .hostToController ? .forth : .back, to: &layers)
+        let summary = TextBuffer.text { text in
+            text.write("ACL ")
+            text.write(hex: UInt64(handle), bits: 16)
+            if let name = peerName(handle) { text.write(" (\(name))") }
+            if layers.count == 1 || layers.contains(where: { $0.layer == .l2capFragment }) {
+                text.write(" \(header.boundary == .continuing ? "continued" : "first") \(data.count) octets")
+            }
+            if Int(header.length) != data.count { text.write(" (header says \(header.length))") }
         }
-        if upper.isEmpty || upper.contains(where: { $0.layer == .l2capFragment }) {
-            layer.summary? += " \(header.boundary == .continuing ? "continued" : "first") \(data.count) octets"
-        }
-        if Int(header.length) != data.count { layer.summary? += " (header says \(header.length))" }
-        return DecodedPacket(layers: [layer] + upper)
+        layers[0].problem = nil
+        layers[0].summary = summary
+        return DecodedPacket(layers: layers)
     }
 }
 
@@ -161,7 +177,7 @@ extension DecodedPacket {
         let whole = [UInt8(truncatingIfNeeded: length), UInt8(length >> 8), UInt8(truncatingIfNeeded: channel), UInt8(channel >> 8)] + pdu
         var traffic = ConnectionTraffic()
         layers = [DecodedLayer(named: text, of: .hciData, whole, 0..<0, summary: text)]
-        layers += traffic.receive(.first, whole, 0..<whole.count, .back)
+        traffic.receive(.first, whole, 0..<whole.count, .back, to: &layers)
     }
 
     /// Describes a decoded layer of a connection's channel.

@@ -30,7 +30,7 @@ extension DecodedPacket: CustomStringConvertible {
             separator = layers[index].summary == nil ? " | " : " "
         }
         for note in notes {
-            text.write(" ")
+            text.writeSpace()
             text.write(note)
         }
     }

@@ -48,7 +48,10 @@ public struct PacketDecoder {
         air[interface, default: AirTraffic(names: showsNames)].decode(frame)
     }
 
-    private static func oneLine(_ text: String) -> String { String(text.map { $0.isNewline || $0 == "\t" ? " " : $0 }) }
+    private static func oneLine(_ text: String) -> String {
+        let isPlain = text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x80 }
+        return isPlain ? text : String(text.map { $0.isNewline || $0 == "\t" ? " " : $0 })
+    }
 }
 
 extension DecodedPacket {

@@ -3,38 +3,47 @@ import Packets
 /// Names of devices by address, from advertising data, inquiry results and remote name requests.
 struct PeerNames {
     private var names: [UInt64: String] = [:]
+    /// Number of names learned.
+    private(set) var learned = 0
     private static let most = 1_024
     private static let longest = 40
 
     subscript(address: UInt64) -> String? { names[address] }
 
-    /// Sets a name; returns true if it is new.
-    mutating func set(_ name: String, of address: UInt64) -> Bool {
-        guard !name.isEmpty, names[address] != name else { return false }
+    mutating func set(_ name: String, of address: UInt64) {
+        guard !name.isEmpty, names[address] != name else { return }
         if names[address] == nil, names.count >= Self.most { names.removeAll() }
         names[address] = name
-        return true
+        learned += 1
     }
 
-    /// Learns from an event; returns true if it shows a new name.
-    mutating func note(_ event: DecodedLayer) -> Bool {
+    /// True for events that may show the name of a device.
+    static func areShown(by event: HCIPacket) -> Bool {
+        switch event.eventCode {
+        case HCIEvents.RemoteNameRequestComplete.code, HCIEvents.ExtendedInquiryResult.code: true
+        default: reports.contains(event.leSubevent)
+        }
+    }
+
+    private static let reports: Set<UInt8?> = [HCIEvents.LEAdvertisingReport.subevent, HCIEvents.LEExtendedAdvertisingReport.subevent]
+
+    /// Learns from an event.
+    mutating func note(_ event: DecodedLayer) {
         switch event.name {
         case "LE_Advertising_Report", "LE_Extended_Advertising_Report":
-            var isNew = false
             for report in event.fields.named("Reports")?.children ?? [] {
                 guard let address = report.children.named("Address")?.integer,
                     let name = Self.advertised(report.children.named("Data")?.children ?? [])
                 else { continue }
-                isNew = set(name, of: UInt64(truncatingIfNeeded: address)) || isNew
+                set(name, of: UInt64(truncatingIfNeeded: address))
             }
-            return isNew
         case "Remote_Name_Request_Complete", "Extended_Inquiry_Result":
-            guard let address = event.fields.named("BD_ADDR")?.integer else { return false }
             let found =
                 event.fields.named("Remote_Name")?.octets.map(Self.text)
                 ?? Self.advertised(event.fields.named("Extended_Inquiry_Response")?.children ?? [])
-            return found.map { set($0, of: UInt64(truncatingIfNeeded: address)) } ?? false
-        default: return false
+            guard let name = found, let address = event.fields.named("BD_ADDR")?.integer else { return }
+            set(name, of: UInt64(truncatingIfNeeded: address))
+        default: break
         }
     }
 

@@ -10,14 +10,16 @@ extension Array where Element == UInt8 {
 
 extension ArraySlice where Element == UInt8 {
     /// The number at an offset in the slice; nil beyond its end.
-    func number<Number: FixedWidthInteger>(_ type: Number.Type = Number.self, at offset: Int, big: Bool) -> Number? {
-        let width = Number.bitWidth / 8
-        guard offset >= 0, count - offset >= width else { return nil }
-        var value: Number = 0
-        for index in 0..<width {
-            let octet = self[startIndex + offset + (big ? index : width - 1 - index)]
-            value = Number(truncatingIfNeeded: UInt64(truncatingIfNeeded: value) << 8 | UInt64(octet))
-        }
-        return value
+    func number<Number: FixedWidthInteger & BitwiseCopyable>(_ type: Number.Type = Number.self, at offset: Int, big: Bool) -> Number? {
+        span.bytes.number(at: offset, big: big)
+    }
+}
+
+extension RawSpan {
+    /// The number at an offset; nil beyond the end.
+    func number<Number: FixedWidthInteger & BitwiseCopyable>(_ type: Number.Type = Number.self, at offset: Int, big: Bool) -> Number? {
+        guard offset >= 0, byteCount - offset >= MemoryLayout<Number>.size else { return nil }
+        let number = unsafeLoadUnaligned(fromByteOffset: offset, as: Number.self)
+        return big ? Number(bigEndian: number) : Number(littleEndian: number)
     }
 }

@@ -41,7 +41,6 @@ struct BTSnoopEncoder: RecordEncoder {
 }
 
 struct BTSnoopDecoder: RecordDecoder {
-    private(set) var interfaces: [CaptureInterface] = []
     private let datalink: UInt32
     private let input: RecordInput
 
@@ -53,7 +52,7 @@ struct BTSnoopDecoder: RecordDecoder {
         guard [BTSnoop.Datalink.bare, BTSnoop.Datalink.h4, BTSnoop.Datalink.monitor].contains(datalink) else {
             throw input.malformed("btsnoop datalink \(datalink) is not 1001, 1002 or 2001")
         }
-        if datalink != BTSnoop.Datalink.monitor { interfaces = [CaptureInterface(name: "hci", linkType: .h4)] }
+        if datalink != BTSnoop.Datalink.monitor { input.interfaces = [CaptureInterface(name: "hci", linkType: .h4)] }
     }
 
     mutating func next() throws(CaptureError) -> CaptureRecord? {
@@ -86,11 +85,11 @@ struct BTSnoopDecoder: RecordDecoder {
     }
 
     /// Adds an interface for each new adapter index; the monitor itself (0xFFFF) also has one.
-    private mutating func adapter(_ index: Int) -> Int {
+    private func adapter(_ index: Int) -> Int {
         let name = index == 0xFFFF ? "monitor" : "hci\(index)"
-        if let known = interfaces.firstIndex(where: { $0.name == name }) { return known }
-        interfaces.append(CaptureInterface(name: name, linkType: .linuxMonitor))
-        return interfaces.count - 1
+        if let known = input.interfaces.firstIndex(where: { $0.name == name }) { return known }
+        input.interfaces.append(CaptureInterface(name: name, linkType: .linuxMonitor))
+        return input.interfaces.count - 1
     }
 }
 

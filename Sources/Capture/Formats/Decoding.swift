@@ -2,7 +2,6 @@ import Packets
 
 /// Reads the records of one format in sequence.
 protocol RecordDecoder {
-    var interfaces: [CaptureInterface] { get }
     /// The next record; nil at the regular end of the file.
     mutating func next() throws(CaptureError) -> CaptureRecord?
 }
@@ -12,6 +11,8 @@ final class RecordInput {
     let source: FileSource
     /// Number of packets delivered.
     var packets = 0
+    /// The interfaces found so far.
+    var interfaces: [CaptureInterface] = []
 
     init(_ source: FileSource) { self.source = source }
 

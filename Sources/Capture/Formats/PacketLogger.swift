@@ -91,9 +91,14 @@ struct PacketLoggerEncoder: RecordEncoder {
 }
 
 struct PacketLoggerDecoder: RecordDecoder {
-    let interfaces = [CaptureInterface(name: "hci", linkType: .h4)]
-    let input: RecordInput
-    let big: Bool
+    private let input: RecordInput
+    private let big: Bool
+
+    init(_ input: RecordInput, big: Bool) {
+        self.input = input
+        self.big = big
+        input.interfaces = [CaptureInterface(name: "hci", linkType: .h4)]
+    }
 
     mutating func next() throws(CaptureError) -> CaptureRecord? {
         guard let header = try input.start(PacketLogger.headerLength) else { return nil }
@@ -111,8 +116,12 @@ struct PacketLoggerDecoder: RecordDecoder {
 /// hcidump format of BlueZ: length, direction, seconds, microseconds (little-endian), then the packet with its H4 indicator.
 struct HCIDumpDecoder: RecordDecoder {
     static let headerLength = 12
-    let interfaces = [CaptureInterface(name: "hci", linkType: .h4)]
-    let input: RecordInput
+    private let input: RecordInput
+
+    init(_ input: RecordInput) {
+        self.input = input
+        input.interfaces = [CaptureInterface(name: "hci", linkType: .h4)]
+    }
 
     static func recognises(_ prefix: ArraySlice<UInt8>, isWhole: Bool) -> Bool {
         recordsAgree(prefix, isWhole: isWhole, headerLength: headerLength) { header in

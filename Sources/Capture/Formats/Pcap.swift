@@ -3,7 +3,6 @@ import Packets
 /// Classic libpcap, in both byte orders and both resolutions.
 struct PcapDecoder: RecordDecoder {
     private static let longestPacket = 1 << 18
-    let interfaces: [CaptureInterface]
     private let input: RecordInput
     private let big: Bool
     private let isNanoseconds: Bool
@@ -26,7 +25,7 @@ struct PcapDecoder: RecordDecoder {
         isNanoseconds = nanoseconds
         let header = try input.piece(24)
         linkType = LinkType(rawValue: (header.number(UInt32.self, at: 20, big: big) ?? 0) & 0x0FFF_FFFF)
-        interfaces = [CaptureInterface(name: "", linkType: linkType)]
+        input.interfaces = [CaptureInterface(name: "", linkType: linkType)]
     }
 
     mutating func next() throws(CaptureError) -> CaptureRecord? {

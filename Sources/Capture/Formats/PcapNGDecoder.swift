@@ -10,7 +10,6 @@ struct PcapNGDecoder: RecordDecoder {
         var offsetSeconds: Int64 = 0
     }
 
-    private(set) var interfaces: [CaptureInterface] = []
     private var described: [Interface] = []
     /// Index of the section's first interface among all interfaces.
     private var base = 0
@@ -62,7 +61,7 @@ struct PcapNGDecoder: RecordDecoder {
             throw input.malformed("a section header of \(length) bytes")
         }
         try input.skip(Int(length) - 12)
-        base = interfaces.count
+        base = input.interfaces.count
         described = []
     }
 
@@ -72,16 +71,17 @@ struct PcapNGDecoder: RecordDecoder {
         }
         var interface = Interface(linkType: LinkType(rawValue: UInt32(linkType)), snapLength: snapLength)
         var name = ""
-        forEachOption(body.dropFirst(8)) { code, value in
+        let options = body.dropFirst(8)
+        forEachOption(options.span.bytes) { code, value in
             switch code {
-            case PcapNG.Option.name: name = text(of: value)
-            case PcapNG.Option.resolution: interface.unitsPerSecond = Self.unitsPerSecond(value.first ?? 6)
+            case PcapNG.Option.name: name = text(of: value.octets[...])
+            case PcapNG.Option.resolution: interface.unitsPerSecond = Self.unitsPerSecond(value.number(at: 0, big: big) ?? 6)
             case PcapNG.Option.timeOffset: interface.offsetSeconds = value.number(at: 0, big: big) ?? 0
             default: break
             }
         }
         described.append(interface)
-        interfaces.append(CaptureInterface(name: name, linkType: interface.linkType))
+        input.interfaces.append(CaptureInterface(name: name, linkType: interface.linkType))
     }
 
     /// Resolution of times: powers of two if the most significant bit of the option is set, otherwise powers of ten. Resolutions that
@@ -104,23 +104,24 @@ struct PcapNGDecoder: RecordDecoder {
 
     /// Time, lengths, packet and options: the common part of enhanced and obsolete packet blocks.
     private func packet(interface index: Int, _ rest: ArraySlice<UInt8>) throws(CaptureError) -> CaptureRecord {
-        guard let high: UInt32 = rest.number(at: 0, big: big), let low: UInt32 = rest.number(at: 4, big: big),
-            let length: UInt32 = rest.number(at: 8, big: big), let original: UInt32 = rest.number(at: 12, big: big),
-            Int(length) <= rest.count - 16
+        let block = rest.span.bytes
+        guard let high: UInt32 = block.number(at: 0, big: big), let low: UInt32 = block.number(at: 4, big: big),
+            let length: UInt32 = block.number(at: 8, big: big), let original: UInt32 = block.number(at: 12, big: big),
+            Int(length) <= block.byteCount - 16
         else { throw input.malformed("a packet longer than its block") }
         guard index < described.count else { throw input.malformed("a packet of interface \(index), which was not described") }
         let octets = rest.dropFirst(16).prefix(Int(length))
         var comments: [String] = []
         var direction: CaptureDirection?
         var onAir: [UInt8]?
-        forEachOption(rest.dropFirst(16 + (Int(length) + 3) / 4 * 4)) { code, value in
+        forEachOption(block.extracting(droppingFirst: 16 + (Int(length) + 3) / 4 * 4)) { code, value in
             switch code {
-            case PcapNG.Option.comment: comments.append(text(of: value))
+            case PcapNG.Option.comment: comments.append(text(of: value.octets[...]))
             case PcapNG.Option.flags:
                 let flags: UInt32 = value.number(at: 0, big: big) ?? 0
                 let way = UInt8(flags & 3)
                 direction = way == PcapNG.inbound ? .controllerToHost : way == PcapNG.outbound ? .hostToController : nil
-            case PcapNG.Option.onAir: onAir = Array(value)
+            case PcapNG.Option.onAir: onAir = value.octets
             default: break
             }
         }
@@ -133,9 +134,11 @@ struct PcapNGDecoder: RecordDecoder {
         var record = CaptureRecord(
             time: Self.time(UInt64(high) << 32 | UInt64(low), of: interface), interface: base + index, content: decoded,
             cutFrom: original > length ? Int(original) : nil)
-        record.isFlagged = comments.contains(PcapNG.flagMark)
-        comments.removeAll { $0 == PcapNG.flagMark }
-        if !comments.isEmpty { record.comment = comments.joined(separator: "\n") }
+        if !comments.isEmpty {
+            record.isFlagged = comments.contains(PcapNG.flagMark)
+            comments.removeAll { $0 == PcapNG.flagMark }
+            record.comment = comments.isEmpty ? nil : comments.joined(separator: "\n")
+        }
         return record
     }
 
@@ -159,13 +162,13 @@ struct PcapNGDecoder: RecordDecoder {
         return CaptureTime(nanoseconds: exceeds ? start : sum)
     }
 
-    private func forEachOption(_ octets: ArraySlice<UInt8>, _ body: (UInt16, ArraySlice<UInt8>) -> Void) {
+    private func forEachOption(_ octets: RawSpan, _ body: (UInt16, RawSpan) -> Void) {
         var rest = octets
         while let code: UInt16 = rest.number(at: 0, big: big), let length: UInt16 = rest.number(at: 2, big: big), code != PcapNG.Option.end
         {
-            rest = rest.dropFirst(4)
-            body(code, rest.prefix(Int(length)))
-            rest = rest.dropFirst((Int(length) + 3) / 4 * 4)
+            rest = rest.extracting(droppingFirst: 4)
+            body(code, rest.extracting(first: Int(length)))
+            rest = rest.extracting(droppingFirst: (Int(length) + 3) / 4 * 4)
         }
     }
 }

@@ -139,6 +139,30 @@ extension PDUDeclaration {
         default: nil
         }
     }
+
+    /// The octets between the header and a field; nil if the PDU does not have the field, or not always in the same place.
+    public func offset(ofField name: String) -> Int? {
+        var offset = 0
+        for field in fields {
+            guard field.condition == nil else { return nil }
+            if field.name == name { return offset }
+            guard let octets = field.shape.octets else { return nil }
+            offset += octets
+        }
+        return nil
+    }
+}
+
+extension FieldDeclaration.Shape {
+    /// The size of the field, if it is the same in every PDU.
+    var octets: Int? {
+        switch self {
+        case .integer(let octets, _, _, _), .bits(let octets, _), .reserved(let octets), .bytes(.fixed(let octets)),
+            .uuid(.fixed(let octets)):
+            octets
+        default: nil
+        }
+    }
 }
 
 extension FieldDeclaration {

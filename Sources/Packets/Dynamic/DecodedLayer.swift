@@ -28,7 +28,10 @@ public struct DecodedLayer: Sendable {
     /// True if the octets end within the declared fields.
     var endsEarly = false
 
-    init(_ layer: Layer, code: Int, subevent: Int? = nil, _ declaration: PDUDeclaration?, _ bytes: [UInt8], _ range: Range<Int>) {
+    init(
+        _ layer: Layer, code: Int, subevent: Int? = nil, _ declaration: PDUDeclaration?, _ bytes: [UInt8], _ range: Range<Int>,
+        name: String? = nil
+    ) {
         self.layer = layer
         self.code = code
         self.subevent = subevent
@@ -36,7 +39,7 @@ public struct DecodedLayer: Sendable {
         self.bytes = bytes
         self.range = range
         trailing = range
-        name = declaration?.name ?? Self.name(undeclared: layer, code, subevent)
+        self.name = name ?? declaration?.name ?? Self.name(undeclared: layer, code, subevent)
     }
 
     /// Replaces the label of a field's value in text.
@@ -48,8 +51,7 @@ public struct DecodedLayer: Sendable {
     ///
     /// - Parameter summary: a one-line description; nil to use the name and the octets.
     public init(named name: String, of layer: Layer, _ bytes: [UInt8], _ range: Range<Int>, summary: String? = nil) {
-        self.init(layer, code: 0, nil, bytes, range)
-        self.name = name
+        self.init(layer, code: 0, nil, bytes, range, name: name)
         self.summary = summary
     }
 

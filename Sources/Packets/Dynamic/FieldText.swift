@@ -43,7 +43,7 @@ extension DecodedField {
 
     static func write(_ fields: [DecodedField], to text: inout TextBuffer) {
         for index in fields.indices {
-            if index > 0 { text.write(" ") }
+            if index > 0 { text.writeSpace() }
             fields[index].write(to: &text)
         }
     }
@@ -95,11 +95,11 @@ extension DecodedField {
             if let factor {
                 text.write(" (")
                 FieldDeclaration.write(Double(value) * factor, to: &text)
-                text.write(" ")
+                text.writeSpace()
                 text.write(unit)
                 text.write(")")
             } else {
-                text.write(" ")
+                text.writeSpace()
                 text.write(unit)
             }
         }

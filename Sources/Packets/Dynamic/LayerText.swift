@@ -20,10 +20,10 @@ extension DecodedLayer: CustomStringConvertible {
         text.write(name)
         for index in fields.indices {
             if fields[index].isStructure, fields[index].name == "Return_Parameters" {
-                if !fields[index].children.isEmpty { text.write(" ") }
+                if !fields[index].children.isEmpty { text.writeSpace() }
                 DecodedField.write(fields[index].children, to: &text)
             } else {
-                text.write(" ")
+                text.writeSpace()
                 fields[index].write(to: &text)
             }
         }

@@ -22,6 +22,8 @@ public struct TextBuffer: Sendable {
         if isDone == nil { utf8.append(contentsOf: text.utf8) }
     }
 
+    public mutating func writeSpace() { utf8.append(UInt8(ascii: " ")) }
+
     /// Appends encoded text.
     public mutating func write(utf8 octets: [UInt8]) { utf8.append(contentsOf: octets) }
 
@@ -30,24 +32,22 @@ public struct TextBuffer: Sendable {
         write(decimal: UInt64(number.magnitude))
     }
 
-    /// Writes a number in decimal with a minimum number of digits.
+    /// Writes a number in decimal with a minimum number of digits, at most 20.
     public mutating func write(decimal number: UInt64, digits: Int = 1) {
-        var count = 1
-        var rest = number / 10
-        while rest > 0 || count < digits {
-            rest /= 10
-            count += 1
-        }
-        let end = utf8.count + count
-        utf8.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: count))
-        rest = number
-        utf8.withUnsafeMutableBufferPointer { text in
-            for place in stride(from: end - 1, through: end - count, by: -1) {
-                text[place] &+= UInt8(truncatingIfNeeded: rest % 10)
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.mostDigits) { text in
+            var start = text.count
+            var rest = number
+            repeat {
+                start -= 1
+                text[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
                 rest /= 10
-            }
+            } while rest > 0 || start > text.count - min(digits, text.count)
+            utf8.append(contentsOf: UnsafeMutableBufferPointer(rebasing: text[start...]))
         }
     }
+
+    /// Those of the largest number.
+    private static let mostDigits = 20
 
     /// Writes a hexadecimal number with the digits for the given number of bits: `0x0040`.
     public mutating func write(hex number: UInt64, bits: Int) {

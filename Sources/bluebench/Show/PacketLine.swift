@@ -6,15 +6,15 @@ enum PacketLine {
     /// Writes number, time, interface and direction.
     static func write(_ packet: PacketOutput.Packet, to text: inout TextBuffer) {
         text.write(decimal: packet.number)
-        text.write(" ")
+        text.writeSpace()
         writeTime(packet.elapsed, to: &text)
-        text.write(" ")
-        if packet.interfaces.count > 1, let name = packet.interfaceName {
-            text.write(PlainText.escaped(name))
-            text.write(" ")
+        text.writeSpace()
+        if packet.interfaces.count > 1, packet.interfaces.indices.contains(packet.record.interface) {
+            text.write(packet.interfaces[packet.record.interface].plainName)
+            text.writeSpace()
         }
         text.write(direction(packet.record))
-        text.write(" ")
+        text.writeSpace()
     }
 
     /// Writes an object with the packet's place, its text and its layers.
