@@ -3,6 +3,7 @@
 import asyncio
 import collections
 import contextlib
+import fcntl
 import os
 import pathlib
 import subprocess
@@ -67,6 +68,20 @@ async def run_beside(command, port, *arguments, expected=0):
         loop.expect(1)
     assert expected in (None, process.returncode), f"exit {process.returncode}\n{out}\n{err}"
     return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def once(factory, name, make):
+    """A folder that `make` fills, once for all workers of a run of the tests."""
+    base = factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    folder.mkdir(exist_ok=True)
+    done = folder / ".done"
+    with open(folder / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            make(folder)
+            done.touch()
+    return folder
 
 
 class Process(process.Process):

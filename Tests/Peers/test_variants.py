@@ -7,7 +7,7 @@ import random
 import pytest
 from support import NO_SUITES, ROOT, run_bench
 
-PARTS = 4
+PARTS = 8
 """The number of parts of the cases, one of which each variant runs; `make soak` runs all cases with all variants, and SOAK=1 every part."""
 CHOSEN = range(PARTS) if "SOAK" in os.environ else [0]
 

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from support import NO_SUITES, TIMEOUT, ROOT, dongles, run_bench
+from support import NO_SUITES, TIMEOUT, ROOT, dongles, once, run_bench
 
 # Correct frames that tshark 4.0 reports as malformed, as filters with reasons. All others fail.
 GAPS = {
@@ -39,14 +39,24 @@ BROKEN = {"accessory-robust"}
 """Suites that send malformed PDUs to a device."""
 
 
-@pytest.fixture(scope="module")
-def files(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
+FILES = ["capture.btsnoop", "capture.pcapng", "air.pcapng"]
+SOME = ["eatt", "gap-adv", "gatt", "hci", "l2cap", "phy", "smp-sc"]
+"""Suites whose capture is also written as pcapng."""
+
+
+def make(folder):
     others = NO_SUITES | CHANNELS | BROKEN
     suites = sorted(path.name for path in (ROOT / "Conformance").iterdir() if path.is_dir() and path.name not in others)
-    run_bench("run", *suites, "--json", folder / "results.json", "--capture", folder / "capture.btsnoop", "--air", folder / "air.pcapng", expected=None)
-    run_bench("run", *suites, "--capture", folder / "capture.pcapng", expected=None)
-    return folder
+    run_bench("run", *suites, "--capture", folder / "capture.btsnoop", "--air", folder / "air.pcapng", expected=None)
+    run_bench("run", *SOME, "--capture", folder / "capture.pcapng", expected=None)
+    for name in FILES:
+        fields = tshark(folder / name, "-T", "fields", *(part for name in Reading.FIELDS for part in ("-e", name)))
+        Reading.text(folder / name).write_text("\n".join(fields))
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    return once(tmp_path_factory, "wireshark", make)
 
 
 def tshark(path, *options):
@@ -66,11 +76,16 @@ AIR_FIELDS = ["btle.access_address", "btle.control_opcode", "btle.data_header", 
 class Reading:
     """All frames of a file, read once: each as a dictionary of the fields that any test needs."""
 
+    FIELDS = ["frame.number", "frame.protocols", "_ws.malformed", *HCI_FIELDS, *AIR_FIELDS]
+
     def __init__(self, path):
         self.path = path
-        names = ["frame.number", "frame.protocols", "_ws.malformed", *HCI_FIELDS, *AIR_FIELDS]
-        lines = tshark(path, "-T", "fields", *(part for name in names for part in ("-e", name)))
-        self.frames = [dict(zip(names, line.split("\t"))) for line in lines]
+        self.frames = [dict(zip(self.FIELDS, line.split("\t"))) for line in self.text(path).read_text().split("\n")]
+
+    @staticmethod
+    def text(path):
+        """The file with the fields of all frames, a line for each."""
+        return path.with_name(path.name + ".txt")
 
     @property
     def malformed(self):
@@ -115,7 +130,7 @@ class Reading:
         return found
 
 
-@pytest.fixture(scope="module", params=["capture.btsnoop", "capture.pcapng"])
+@pytest.fixture(scope="module", params=FILES[:2])
 def hci(files, request):
     return Reading(files / request.param)
 
