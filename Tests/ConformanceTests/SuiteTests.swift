@@ -10,7 +10,10 @@ import Transport
 struct SuiteTests {
     static let folder = String(#filePath.split(separator: "/").dropLast(3).reduce(into: "") { $0 += "/" + $1 }) + "/Conformance"
 
-    static func catalogue() throws -> Catalogue {
+    /// All cases, read once: they take seconds.
+    static func catalogue() throws -> Catalogue { try whole.get() }
+
+    private static let whole = Result {
         try Catalogue.load(folder, vocabulary: .declared(covers: try PublicCases.load(folder + "/covers.txt")))
     }
 

@@ -18,12 +18,10 @@
         @Test(.enabled(if: TaggedRun.soaks, "set SOAK=1: it takes minutes and all cores"))
         func aBusyMachineChangesNoVerdict() async throws {
             let expected = try TaggedRun.inProcess()
-            let load = try BusyMachine()
-            defer { load.end() }
             for turn in 1...10 {
-                let found = try await TaggedRun.overUSB(expected)
+                let found = try await TaggedRun.overUSB(expected, on: BusyMachine())
                 TaggedRun.compare(found, with: expected)
-                print("turn \(turn) beside \(load.count) busy processes: \(TaggedRun.summary(found))")
+                print("turn \(turn) beside busy processes on all cores: \(TaggedRun.summary(found))")
             }
         }
 
@@ -33,10 +31,8 @@
             let all = try TaggedRun.inProcess()
             var random = RandomSource(seed: 8)
             let cases = TaggedRun.soaks ? all : Array(all.shuffled(using: &random).prefix(40))
-            let load = try BusyMachine(cores: 1)
-            defer { load.end() }
             for seed in 1...(TaggedRun.soaks ? 10 : 1) as ClosedRange<UInt64> {
-                let found = try await TaggedRun.overUSB(cases, seed: seed) { simulation in
+                let found = try await TaggedRun.overUSB(cases, seed: seed, on: BusyMachine(cores: 1)) { simulation in
                     simulation.setLoss(corrupted: 0.03)
                     try simulation.settle(Neighbours(devices: 4))
                 }

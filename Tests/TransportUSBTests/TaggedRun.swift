@@ -2,6 +2,7 @@
     import Foundation
     import Packets
     import Simulation
+    import Synchronization
     import Testing
     import VirtualDongle
 
@@ -63,13 +64,15 @@
         ///
         /// - Parameters:
         ///   - seed: determines packet loss.
+        ///   - machine: is busy meanwhile.
         ///   - surround: changes the air of each bus.
         static func overUSB(
-            _ cases: [Document.Case], seed: UInt64 = 1, surround: @escaping @Sendable (Simulation) throws -> Void = { _ in }
+            _ cases: [Document.Case], seed: UInt64 = 1, on machine: BusyMachine = BusyMachine(cores: 0),
+            surround: @escaping @Sendable (Simulation) throws -> Void = { _ in }
         ) async throws -> [Document.Case] {
             try await beside(groups(cases, count: groupCount)) { group, number in
                 let bus = seed &* UInt64(groupCount) &+ UInt64(number)
-                return try outcome(FakeUsbfsBus(seed: bus, surround: surround), group + devices, within: 400)
+                return try machine.beBusy { try outcome(FakeUsbfsBus(seed: bus, surround: surround), group + devices, within: 400) }
             }
         }
 
@@ -146,23 +149,42 @@
         }
     }
 
-    /// Processes that keep cores busy.
-    final class BusyMachine {
-        private let processes: [Process]
-        var count: Int { processes.count }
-
-        init(cores: Int = ProcessInfo.processInfo.activeProcessorCount) throws {
-            processes = try (0..<cores).map { _ in
-                let process = Process()
-                process.executableURL = URL(fileURLWithPath: "/bin/sh")
-                process.arguments = ["-c", "while :; do :; done"]
-                process.standardOutput = FileHandle.nullDevice
-                process.standardError = FileHandle.nullDevice
-                try process.run()
-                return process
-            }
+    /// Keeps cores busy while something runs, and no longer: other tests wait for them.
+    final class BusyMachine: Sendable {
+        private struct State {
+            var users = 0
+            var processes: [Process] = []
         }
 
-        func end() { for process in processes { kill(process.processIdentifier, SIGKILL) } }
+        private let cores: Int
+        private let state = Mutex(State())
+
+        init(cores: Int = ProcessInfo.processInfo.activeProcessorCount) { self.cores = cores }
+
+        func beBusy<Result>(during body: () throws -> Result) throws -> Result {
+            try state.withLock { state in
+                state.users += 1
+                if state.processes.isEmpty { state.processes = try (0..<cores).map { _ in try Self.start() } }
+            }
+            defer {
+                state.withLock { state in
+                    state.users -= 1
+                    guard state.users == 0 else { return }
+                    for process in state.processes { kill(process.processIdentifier, SIGKILL) }
+                    state.processes = []
+                }
+            }
+            return try body()
+        }
+
+        private static func start() throws -> Process {
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: "/bin/sh")
+            process.arguments = ["-c", "while :; do :; done"]
+            process.standardOutput = FileHandle.nullDevice
+            process.standardError = FileHandle.nullDevice
+            try process.run()
+            return process
+        }
     }
 #endif
