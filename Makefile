@@ -107,7 +107,7 @@ soak: test-build ## a hundred orders of the cases, each with another seed; the l
 	$(BLUEBENCH) mutants --generated --all --least 0 | tail -5
 	BLUEBENCH_UNPLUGS=1000 $(TESTED) --filter UnplugTests
 	SOAK=1 $(TESTED) --filter CasesOverUSBTests/aBusy
-	SOAK=1 $(TESTED) --filter "MutatedCasesTests|QuirkStartTests|CheckUpOverUSBTests"
+	SOAK=1 $(TESTED) --filter "MutatedCasesTests|QuirkStartTests|CheckUpOverUSBTests|PagingTests"
 	SOAK=1 $(TESTED) --filter CasesOnChipsTests
 	SOAK=1 $(TESTED) --filter LongRunTests
 	SOAK=1 BLUEBENCH=$(BLUEBENCH) $(PYTEST) -q Tests/Peers/test_products.py Tests/Peers/test_att_server.py Tests/Peers/test_pairing_faults.py Tests/Peers/test_product_flow.py Tests/Peers/test_report.py Tests/Peers/test_killed.py Tests/Peers/test_stops.py Tests/Peers/test_virtual_time.py

@@ -22,7 +22,8 @@ extension SourceReader {
             return nil
         }
         do {
-            guard let node = try Yams.compose(yaml: text) else {
+            // Nothing here asks for the types that a resolver finds by regular expressions, for each key.
+            guard let node = try Yams.compose(yaml: text, .basic, .default, .utf8) else {
                 report(Position(file: file, line: 1, column: 1), "the file is empty")
                 return nil
             }

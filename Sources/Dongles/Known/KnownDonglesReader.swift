@@ -15,7 +15,7 @@ struct KnownDonglesReader {
         guard text.utf8.count <= Self.longest else { return report(1, 1, "a table has at most \(Self.longest) octets") }
         guard !Self.isDeep(text) else { return report(1, 1, "the file is nested too deeply for a table") }
         do {
-            guard let root = try Yams.compose(yaml: text) else { return report(1, 1, "the file is empty") }
+            guard let root = try Yams.compose(yaml: text, .basic, .default, .utf8) else { return report(1, 1, "the file is empty") }
             readRoot(root)
         } catch let error as YamlError {
             report(error)
