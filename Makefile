@@ -16,8 +16,9 @@ DISTRIBUTE := swift build -c release --scratch-path $(DISTRIBUTED) $(if $(filter
 # that a copy of that is found as well.
 STATIC := .build/static
 BESIDE := -Xlinker -rpath -Xlinker '$$ORIGIN/../lib/bluebench'
-# The tests are independent of one another: one worker for each core, which takes over what another has not begun yet.
-PYTEST := .venv/bin/python -m pytest -n auto --dist worksteal
+# The tests are independent of one another, and half of their time they wait: two workers for each core, which take over what another
+# has not begun yet.
+PYTEST := .venv/bin/python -m pytest -n $$((2 * $$(getconf _NPROCESSORS_ONLN))) --dist worksteal
 SWIFT_SOURCES := Package.swift Sources Tests Plugins
 
 .PHONY: help setup build release distributed dist notice run test test-build test-swift test-room test-python lint format bench soak embedded fuzz vm docs clean

@@ -3,6 +3,7 @@
 import asyncio
 import collections
 import inspect
+import os
 
 import pytest
 
@@ -14,7 +15,27 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "corpus(kind): a product with a defect that must be found, or a legal one that must fail nothing; counted at the end")
 
 
+LONG = ["test_wireshark", "test_btp_bumble", "test_variants", "test_determinism", "test_power_cycle", "test_product_flow", "test_labgrid", "test_mutants"]
+"""Modules that take longest. Their tests begin first, each module on one worker, so that none is left alone at the end."""
+
+
+def begin_with_long_ones(items):
+    """Orders tests so that the modules are spread over the beginnings of the workers' equal shares."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
+    rest = [item for item in items if item.path.stem not in LONG]
+    share = -(-len(items) // workers)
+    ordered = []
+    for worker in range(workers):
+        first = [item for name in LONG[worker::workers] for item in items if item.path.stem == name]
+        ordered += first
+        taken = max(0, share - len(first)) if worker < workers - 1 else len(rest)
+        ordered += rest[:taken]
+        rest = rest[taken:]
+    items[:] = ordered
+
+
 def pytest_collection_modifyitems(items):
+    begin_with_long_ones(items)
     for item in items:
         for marker in item.iter_markers("corpus"):
             # It reaches the process that prints the summary.
