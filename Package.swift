@@ -67,7 +67,7 @@ let package = Package(
                 "TransportUSB",
                 "Transport", "Timing", "Misbehaviour", "Packets", arguments,
             ],
-            swiftSettings: house + asWritten),
+            swiftSettings: house + quick + asWritten),
         room(
             "Diagnosis", ["Conformance", "Cases", "Throughput", "Capture", "HCI", "Packets", yams], settings: asWritten,
             embedding: ["Rules/Rules.yaml"]),
@@ -95,7 +95,7 @@ let package = Package(
         room("Host", ["BluetoothCrypto", "L2CAP", "HCI", "Transport", "Timing", "Misbehaviour", "Packets", deque], settings: quick),
         room(
             "Simulation", ["BluetoothCrypto", "Capture", "Transport", "Timing", "Misbehaviour", "Packets", deque], settings: quick),
-        room("Capture", ["BluetoothCrypto", "L2CAP", "HCI", "Transport", "Timing", "Packets"]),
+        room("Capture", ["BluetoothCrypto", "L2CAP", "HCI", "Transport", "Timing", "Packets"], settings: quick),
         room(
             "Dongles", ["TransportUSB", "HCI", "Transport", "Timing", "Packets", yams], settings: asWritten,
             embedding: ["KnownDongles.yaml"]),

@@ -74,7 +74,7 @@ final class ShowPass {
     }
 
     private func note(_ record: inout CaptureRecord, _ number: Int) {
-        if missing.remove(number) != nil, var notes {
+        if !missing.isEmpty, missing.remove(number) != nil, var notes {
             changes.change(&notes, number, at: record.time)
             self.notes = notes
         }
