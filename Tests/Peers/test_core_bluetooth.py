@@ -111,7 +111,8 @@ async def use_the_sensor(program, mine, other):
         await rate.subscribe(values.put)
         rates = [await asyncio.wait_for(values.next(), TIMEOUT) for _ in range(5)]
         # The program exits once it has seen this. Its link may end before the response is sent.
-        await asyncio.gather(rate.unsubscribe(), return_exceptions=True)
+        [answer] = await asyncio.gather(rate.unsubscribe(), return_exceptions=True)
+        assert answer is None or isinstance(answer, asyncio.CancelledError), answer
         out, _ = await asyncio.wait_for(process.communicate(), TIMEOUT)
         # The program has ended the link when it exited.
         assert await asyncio.wait_for(ended.next(), TIMEOUT) == hci.HCI_REMOTE_USER_TERMINATED_CONNECTION_ERROR

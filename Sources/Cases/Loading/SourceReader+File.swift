@@ -22,7 +22,7 @@ extension SourceReader {
             return nil
         }
         do {
-            // Nothing here asks for the types that a resolver finds by regular expressions, for each key.
+            // The default resolver applies regular expressions to each key, to find types that are not used here.
             guard let node = try Yams.compose(yaml: text, .basic, .default, .utf8) else {
                 report(Position(file: file, line: 1, column: 1), "the file is empty")
                 return nil
