@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 BLUEBENCH := .build/release/bluebench
 REPORT := build/report
 # make run and make test share one build, without debug information: its rooms are open to tests, the runtime looks for overlapping
-# accesses, and only the rooms from Packets to the simulation are optimised (Package.swift).
+# accesses, and only Packets, Timing, HCI, Capture and Simulation are optimised (Package.swift).
 OPTIMISED := BLUEBENCH_TESTING=1 swift build -c release -debug-info-format none
 TESTED := BLUEBENCH_TESTING=1 swift test -c release --skip-build
 # The program as it is distributed is built apart: without both, and on Linux with Swift's libraries inside.
@@ -113,7 +113,7 @@ soak: test-build ## a hundred orders of the cases, each with another seed; the l
 	SOAK=1 $(TESTED) --filter "MutatedCasesTests|QuirkStartTests|CheckUpOverUSBTests|PagingTests"
 	SOAK=1 $(TESTED) --filter CasesOnChipsTests
 	SOAK=1 $(TESTED) --filter LongRunTests
-	SOAK=1 BLUEBENCH=$(BLUEBENCH) $(PYTEST) -q Tests/Peers/test_products.py Tests/Peers/test_att_server.py Tests/Peers/test_pairing_faults.py Tests/Peers/test_product_flow.py Tests/Peers/test_report.py Tests/Peers/test_killed.py Tests/Peers/test_stops.py Tests/Peers/test_virtual_time.py Tests/Peers/test_wireshark.py
+	SOAK=1 BLUEBENCH=$(BLUEBENCH) $(PYTEST) -q Tests/Peers/test_products.py Tests/Peers/test_att_server.py Tests/Peers/test_pairing_faults.py Tests/Peers/test_product_flow.py Tests/Peers/test_report.py Tests/Peers/test_killed.py Tests/Peers/test_stops.py Tests/Peers/test_virtual_time.py Tests/Peers/test_wireshark.py Tests/Peers/test_determinism.py Tests/Peers/test_variants.py
 	BLUEBENCH=$(BLUEBENCH) python3 Benchmarks/usb_loopback.py --soak --packets 1000000
 
 vm: release ## a Debian kernel under QEMU uses our virtual dongles: btmgmt, hci-tester, BlueZ's GATT server, bluebench and an app in the guest

@@ -17,8 +17,9 @@ let opened: [SwiftSetting] = testing || fuzzing == "released" ? [.unsafeFlags(["
 // That build checks for overlapping accesses, which costs a quarter of the simulation's speed; `make dist` and `make bench` disable the
 // check.
 let quick: [SwiftSetting] = testing ? [] : [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
-// In it, the tests, the generator and the rooms above the simulation but Conformance are compiled without optimisation, which takes a
-// third of the time, and their module is written by the same pass. The program as it is distributed is optimised everywhere.
+// In it, only the rooms in which a simulation spends its time are optimised: Packets, Timing, HCI, Capture and Simulation. The others
+// take a quarter of the time to compile without, and their module is written by the same pass. The program as it is distributed is
+// optimised everywhere.
 let asWritten: [SwiftSetting] = testing ? [.unsafeFlags(["-Onone", "-no-emit-module-separately-wmo"])] : []
 
 func room(
@@ -82,17 +83,20 @@ let package = Package(
                 "Transport", "Dongles",
                 "TransportUSB",
                 "Timing", "Misbehaviour", "Packets", yams,
-            ]),
+            ], settings: asWritten),
         room("UpperTester", ["BTP", "Host", "Transport", "Timing", "Misbehaviour", "Packets"], settings: asWritten),
-        room("Exploration", ["Simulation", "Capture", "Transport", "Timing", "Packets"]),
+        room("Exploration", ["Simulation", "Capture", "Transport", "Timing", "Packets"], settings: asWritten),
         room("CoreBluetooth", ["Host", "Simulation", "TransportUSB", "Transport", "Timing", "Packets"], settings: asWritten),
         room("CoreBluetoothAccessories", ["CoreBluetooth", "Conformance", "Host", "Packets"], settings: asWritten),
         room("Cases", ["Misbehaviour", "Packets", yams], settings: asWritten),
-        room("Throughput", ["Host", "Simulation", "Capture", "HCI", "Transport", "Timing", "Packets", histogram]),
+        room(
+            "Throughput", ["Host", "Simulation", "Capture", "HCI", "Transport", "Timing", "Packets", histogram], settings: asWritten),
         room(
             "VirtualDongle", ["Simulation", "Capture", "Transport", "Timing", "Misbehaviour", "Packets", deque, yams],
             settings: asWritten, embedding: ["Chips/Chips.yaml"]),
-        room("Host", ["BluetoothCrypto", "L2CAP", "HCI", "Transport", "Timing", "Misbehaviour", "Packets", deque], settings: quick),
+        room(
+            "Host", ["BluetoothCrypto", "L2CAP", "HCI", "Transport", "Timing", "Misbehaviour", "Packets", deque],
+            settings: quick + asWritten),
         room(
             "Simulation", ["BluetoothCrypto", "Capture", "Transport", "Timing", "Misbehaviour", "Packets", deque], settings: quick),
         room("Capture", ["BluetoothCrypto", "L2CAP", "HCI", "Transport", "Timing", "Packets"], settings: quick),
@@ -101,13 +105,13 @@ let package = Package(
             embedding: ["KnownDongles.yaml"]),
         room("TransportUSB", ["CLibUSB", "HCI", "Transport", "Timing", "Packets"], settings: asWritten),
         room("BTP", ["Packets"], settings: asWritten),
-        room("L2CAP", ["Packets"], settings: quick),
+        room("L2CAP", ["Packets"], settings: quick + asWritten),
         room("HTTP", ["Transport", "Timing", "Packets"], settings: asWritten),
         room("HCI", ["Transport", "Timing", "Packets", deque], settings: quick),
-        room("Transport", ["CSystemCalls", "Timing", "Packets", deque], settings: quick),
+        room("Transport", ["CSystemCalls", "Timing", "Packets", deque], settings: quick + asWritten),
         room("Timing", ["CSystemCalls", "Packets", deque], settings: quick),
-        room("BluetoothCrypto", ["CLibCrypto", "Timing", "Packets"]),
-        room("Misbehaviour", ["Packets"], settings: quick),
+        room("BluetoothCrypto", ["CLibCrypto", "Timing", "Packets"], settings: asWritten),
+        room("Misbehaviour", ["Packets"], settings: quick + asWritten),
         room("Packets", settings: [.enableExperimentalFeature("Lifetimes")], plugins: ["GeneratePDUs"]),
         .systemLibrary(name: "CSystemCalls"),
         .systemLibrary(name: "CLibCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),

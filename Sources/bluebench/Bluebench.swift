@@ -42,7 +42,7 @@ struct Bluebench: ParsableCommand {
         }
     }
 
-    /// Parses the command line. Meanwhile, another thread makes the vocabulary of cases for `run`, which takes as long.
+    /// Parses the command line. Meanwhile, another thread reads the declared names for `run`, which takes as long.
     private static func parse(_ arguments: [String]) throws -> ParsableCommand {
         let names = arguments.first == RunCommand.configuration.commandName ? SystemThread { _ = Vocabulary.declared } : nil
         defer { names?.join() }

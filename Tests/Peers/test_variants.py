@@ -7,7 +7,7 @@ import random
 import pytest
 from support import NO_SUITES, ROOT, run_bench
 
-PARTS = 8
+PARTS = 12
 """The number of parts of the cases, one of which each variant runs; `make soak` runs all cases with all variants, and SOAK=1 every part."""
 CHOSEN = range(PARTS) if "SOAK" in os.environ else [0]
 
@@ -68,7 +68,7 @@ def test_no_case_fails_against_a_conforming_device(tmp_path, part):
 
 
 def test_the_same_seed_gives_the_same_verdicts(tmp_path):
-    chosen = ("loss-3", "neighbours-20", "eager-accessory", "--seeds", "2", *only(parts(cases())[0]))
+    chosen = ("loss-3", "neighbours-20", "eager-accessory", "--seeds", "2", *only(parts(cases())[0][::4]))
     one, other = variants(tmp_path / "one.json", *chosen, expected=None), variants(tmp_path / "other.json", *chosen, expected=None)
     assert one == other
     assert [row["seed"] for row in one[1]] == [1, 2] * 3

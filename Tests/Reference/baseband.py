@@ -7,15 +7,19 @@ CHANNELS = 79
 
 
 def lsb_first(value, count):
-    return "".join(str(value >> place & 1) for place in range(count))
+    return format(value & (1 << count) - 1, f"0{count}b")[::-1][:count]
+
+
+OCTETS = [lsb_first(octet, 8) for octet in range(256)]
 
 
 def octet_bits(octets):
-    return "".join(lsb_first(octet, 8) for octet in octets)
+    return "".join(OCTETS[octet] for octet in octets)
 
 
 def xor(one, other):
-    return "".join("01"[a != b] for a, b in zip(one, other, strict=True))
+    assert len(one) == len(other)
+    return format(int(one, 2) ^ int(other, 2), f"0{len(one)}b") if one else ""
 
 
 def remainder(bits, polynomial):
@@ -52,13 +56,14 @@ def access_code(lap):
 
 def register_check(bits, initial, taps):
     """The register after shifting bits in; the highest position is sent first."""
-    register = list(initial)
+    register, highest = int(initial[::-1], 2), len(initial) - 1
+    feedback = sum(1 << tap for tap in taps)
     for bit in bits:
-        feedback = "01"[bit != register[-1]]
-        register = ["0", *register[:-1]]
-        for tap in taps:
-            register[tap] = "01"[register[tap] != feedback]
-    return "".join(reversed(register))
+        returned = (bit == "1") != register >> highest
+        register = register << 1 & (2 << highest) - 1
+        if returned:
+            register ^= feedback
+    return format(register, f"0{highest + 1}b")
 
 
 def hec(ten_bits, uap):

@@ -9,9 +9,11 @@ public enum PublicCases {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw Problems([Problem(Position(file: path, line: 1, column: 1), "the list of public test-case ids cannot be read")])
         }
-        let lines = data.split(separator: UInt8(ascii: "\n")).map { line in
-            String(decoding: line.filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\r") }, as: UTF8.self)
+        var ids: Set<String> = []
+        for line in Array(data).split(separator: UInt8(ascii: "\n")) {
+            let id = String(decoding: line.filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\r") }, as: UTF8.self)
+            if !id.isEmpty, !id.hasPrefix("#") { ids.insert(id) }
         }
-        return Set(lines.filter { !$0.isEmpty && !$0.hasPrefix("#") })
+        return ids
     }
 }

@@ -4,17 +4,44 @@ import Packets
 public struct Vocabulary: Sendable {
     /// A PDU by its specification name.
     public struct PDU: Sendable {
+        /// The fields of a PDU.
+        public struct Shape: Sendable {
+            public var fields: [Field]
+            /// The return parameters of Command Complete; nil for a command answered with Command Status.
+            public var returns: [Field]?
+
+            public init(fields: [Field], returns: [Field]? = nil) {
+                self.fields = fields
+                self.returns = returns
+            }
+        }
+
         public var name: String
         public var layer: Layer
-        public var fields: [Field]
-        /// The return parameters of Command Complete; nil for a command answered with Command Status.
-        public var returns: [Field]?
+        private var shape: @Sendable () -> Shape
 
-        public init(name: String, layer: Layer, fields: [Field], returns: [Field]? = nil) {
+        public var fields: [Field] { shape().fields }
+        public var returns: [Field]? { shape().returns }
+
+        /// - Parameter shape: the fields; called each time they are needed.
+        public init(name: String, layer: Layer, shape: @escaping @Sendable () -> Shape) {
             self.name = name
             self.layer = layer
-            self.fields = fields
-            self.returns = returns
+            self.shape = shape
+        }
+
+        public init(name: String, layer: Layer, fields: [Field], returns: [Field]? = nil) {
+            self.init(name: name, layer: layer) { Shape(fields: fields, returns: returns) }
+        }
+
+        /// Adds a field at the end.
+        public mutating func add(_ field: Field) {
+            let shape = shape
+            self.shape = {
+                var shape = shape()
+                shape.fields.append(field)
+                return shape
+            }
         }
     }
 

@@ -58,7 +58,9 @@ extension ConductViolation {
 
     /// Checks that the return parameters have the connection or device of the command; nil for a correct answer.
     init?(_ answer: CommandAnswer, to command: HCIPacket, _ event: HCIPacket, number: Int, at side: Side) {
-        guard answer.kind == .complete, answer.status == .success, let names = Self.echoed[answer.opcode] else { return nil }
+        guard answer.kind == .complete, answer.status == .success else { return nil }
+        let names = Self.echoed(by: answer.opcode)
+        guard !names.isEmpty else { return nil }
         let (asked, got) = (DynamicPDU(hci: command), DynamicPDU(hci: event))
         for name in names {
             guard let wanted = asked[name]?.integer, let found = got[name]?.integer else { continue }
@@ -94,16 +96,16 @@ extension ConductViolation {
     ///
     /// - Parameter isOpen: returns true for the handle of a connection.
     init?(_ event: HCIPacket, number: Int, at side: Side, isOpen: (ConnectionHandle) -> Bool) {
-        guard let code = event.eventCode, let kind = Self.aboutConnections[Self.key(code, event.leSubevent)] else { return nil }
+        guard let opens = Self.opensConnection(event) else { return nil }
         let pdu = DynamicPDU(hci: event)
         guard let found = pdu[Self.handle]?.int, pdu["Status"]?.int ?? 0 == 0 else { return nil }
         let handle = ConnectionHandle(UInt16(truncatingIfNeeded: found) & 0x0FFF)
-        guard isOpen(handle) == kind.opens else { return nil }
+        guard isOpen(handle) == opens else { return nil }
         rule =
-            kind.opens
+            opens
             ? "A new connection has a handle of its own (Core Vol 4, Part E, 5.3)."
             : "Events are about connections that exist (Core Vol 4, Part E, 5.3)."
-        let wanted = kind.opens ? "a handle that is free" : "the handle of a connection"
+        let wanted = opens ? "a handle that is free" : "the handle of a connection"
         text = "\(pdu.name) of the \(side.rawValue): expected \(wanted), got \(handle.rawValue) (packet \(number))"
         evidence = [Self.evidence(event, number, side)]
     }
@@ -111,31 +113,29 @@ extension ConductViolation {
     private static let handle = "Connection_Handle"
     private static let device = "BD_ADDR"
 
-    private static func key(_ code: UInt8, _ subevent: UInt8?) -> Int { Int(code) << 8 | Int(subevent ?? 0) }
+    private static let connectionEvents = Memo<ObjectIdentifier, Bool?>()
+    private static let openingEvents: Set<String> = Set(AlternativeEvents.all[AlternativeEvents.connectionComplete] ?? [])
+        .union([HCIEvents.ConnectionComplete.name, HCIEvents.SynchronousConnectionComplete.name])
 
-    /// The events with a connection handle of LE or BR/EDR; some open the connection.
-    private static let aboutConnections: [Int: (opens: Bool, name: String)] = {
-        let opening = AlternativeEvents.all[AlternativeEvents.connectionComplete] ?? []
-        let others = [HCIEvents.ConnectionComplete.name, HCIEvents.SynchronousConnectionComplete.name]
-        var events: [Int: (opens: Bool, name: String)] = [:]
-        for event in PDUCatalog.all where event.layer == .hciEvents && event.fields.contains(where: { $0.name == handle }) {
+    /// True for an event that opens a connection of LE or BR/EDR, false for another about one; nil for the rest.
+    private static func opensConnection(_ event: HCIPacket) -> Bool? {
+        guard let declaration = event.eventCode.flatMap({ PDUCatalog.event(code: $0, subevent: event.leSubevent) }) else { return nil }
+        return connectionEvents(ObjectIdentifier(declaration)) {
             // Streams have handles of their own.
-            guard !event.name.contains("CIS") else { continue }
-            let opens = opening.contains(event.name) || others.contains(event.name)
-            events[key(UInt8(truncatingIfNeeded: event.code), event.subevent.map { UInt8(truncatingIfNeeded: $0) })] = (opens, event.name)
+            guard !declaration.name.contains("CIS"), declaration.fields.contains(where: { $0.name == handle }) else { return nil }
+            return openingEvents.contains(declaration.name)
         }
-        return events
-    }()
+    }
 
-    /// The fields that a command and its return parameters share, by opcode.
-    private static let echoed: [UInt16: [String]] = {
-        var fields: [UInt16: [String]] = [:]
-        for command in PDUCatalog.all where command.layer == .hciCommands {
-            let names = [handle, "Handle", device, "Page_Number", "Advertising_Handle", "Sync_Handle", "CIG_ID", "LT_ADDR"].filter { name in
-                command.fields.contains { $0.name == name } && command.returns?.contains { $0.name == name } == true
+    private static let echoes = Memo<UInt16, [String]>()
+
+    /// Returns the fields that a command and its return parameters share.
+    private static func echoed(by opcode: UInt16) -> [String] {
+        echoes(opcode) {
+            guard let command = PDUCatalog.command(opcode: opcode), let returns = command.returns else { return [] }
+            return [handle, "Handle", device, "Page_Number", "Advertising_Handle", "Sync_Handle", "CIG_ID", "LT_ADDR"].filter { name in
+                command.fields.contains { $0.name == name } && returns.contains { $0.name == name }
             }
-            if !names.isEmpty { fields[UInt16(truncatingIfNeeded: command.code)] = names }
         }
-        return fields
-    }()
+    }
 }

@@ -16,53 +16,101 @@ enum DefinedValues {
     /// Finds an undefined value in an event; nil if there is none.
     static func fault(in event: HCIPacket) -> Fault? {
         if let opcode = event.completedOpcode {
-            guard answers.contains(opcode), let returns = PDUCatalog.command(opcode: opcode)?.returns,
+            guard let command = PDUCatalog.command(opcode: opcode), command.company == nil,
+                let rules = rules(of: command, command.returns ?? []),
                 let values = DynamicPDU(hci: event)["Return_Parameters"]?.structure
             else { return nil }
-            return fault(in: values, returns)
+            return rules.fault(in: values)
         }
-        guard let code = event.eventCode, events.contains(key(Int(code), event.leSubevent.map(Int.init))) else { return nil }
-        let pdu = DynamicPDU(hci: event)
-        return pdu.declaration.flatMap { fault(in: pdu.fields, $0.fields) }
+        guard let code = event.eventCode, let declaration = PDUCatalog.event(code: code, subevent: event.leSubevent),
+            !relayed.contains(declaration.name), let rules = rules(of: declaration, declaration.fields)
+        else { return nil }
+        return rules.fault(in: DynamicPDU(hci: event).fields)
     }
 
     /// Finds an undefined value in a control PDU; nil if there is none.
-    static func fault(inControl pdu: DynamicPDU) -> Fault? { pdu.declaration.flatMap { fault(in: pdu.fields, $0.fields) } }
+    static func fault(inControl pdu: DynamicPDU) -> Fault? {
+        pdu.declaration.flatMap { rules(of: $0, $0.fields)?.fault(in: pdu.fields) }
+    }
 
-    private static func fault(in values: [DynamicField], _ declarations: [FieldDeclaration]) -> Fault? {
-        if let status = values.first(where: { $0.name == status })?.value.int, status != 0 {
-            let type = declarations.flat.first { $0.name == Self.status }?.type
-            return type?.name(of: status) == nil ? Fault(field: Self.status, wanted: "an error code", got: "\(status)") : nil
+    private static let known = Memo<ObjectIdentifier, Rules?>()
+
+    /// Returns the rules for the fields of an event or a control PDU, or the return parameters of a command; nil if there are none.
+    private static func rules(of declaration: PDUDeclaration, _ fields: [FieldDeclaration]) -> Rules? {
+        known(ObjectIdentifier(declaration)) {
+            let rules = Rules(fields)
+            return rules.isUseful ? rules : nil
         }
-        for declaration in declarations.flat where isJudged(declaration) {
-            guard let value = values.first(where: { $0.name == declaration.name })?.value else { continue }
-            if let fault = declaration.inner.isEmpty ? fault(of: value, declaration) : fault(inRows: value, declaration.inner) {
-                return fault
+    }
+
+    /// The values that the fields of a PDU, or of its rows, may have.
+    private struct Rules {
+        /// The error codes, if there is a Status.
+        var status: NamedType?
+        var fields: [Rule]
+        /// True if one of the fields, or of those in rows, is judged.
+        var isUseful: Bool { status != nil || fields.contains { $0.inner?.isUseful ?? true } }
+
+        init(_ declarations: [FieldDeclaration]) {
+            let flat = declarations.flat
+            status = flat.first { $0.name == DefinedValues.status }?.type
+            fields = flat.compactMap(Rule.init)
+        }
+
+        func fault(in values: [DynamicField]) -> Fault? {
+            if let result = values.first(where: { $0.name == DefinedValues.status })?.value.int, result != 0 {
+                return status?.name(of: result) == nil
+                    ? Fault(field: DefinedValues.status, wanted: "an error code", got: "\(result)") : nil
             }
+            for rule in fields {
+                guard let value = values.first(where: { $0.name == rule.name })?.value else { continue }
+                if let fault = rule.fault(of: value) { return fault }
+            }
+            return nil
         }
-        return nil
     }
 
-    private static func fault(inRows value: FieldValue, _ declarations: [FieldDeclaration]) -> Fault? {
-        for row in value.list ?? [value] {
-            if let fields = row.structure, let fault = fault(in: fields, declarations) { return fault }
-        }
-        return nil
-    }
+    /// The values that one field may have.
+    private struct Rule {
+        var name: String
+        var isReserved: Bool
+        var range: ClosedRange<Int>?
+        /// The values with a meaning; empty if the range decides.
+        var defined: Set<Int>
+        /// The rules of the fields in its rows.
+        var inner: Rules?
 
-    private static func fault(of value: FieldValue, _ declaration: FieldDeclaration) -> Fault? {
-        if declaration.isReserved {
-            let isZero = value.int.map { $0 == 0 } ?? value.octets?.allSatisfy { $0 == 0 } ?? true
-            return isZero ? nil : Fault(field: declaration.name, wanted: "0, since it is reserved", got: "another value")
+        /// Creates the rule of a field; nil if it may have any value.
+        init?(_ field: FieldDeclaration) {
+            guard !growing.contains(field.name) else { return nil }
+            name = field.name
+            isReserved = field.isReserved
+            range = field.range
+            defined = range == nil ? Set(field.definedValues) : []
+            inner = field.inner.isEmpty ? nil : Rules(field.inner)
+            if inner == nil, !isReserved, range == nil, defined.isEmpty { return nil }
         }
-        guard let number = value.int, !(always[declaration.name]?.contains(number) ?? false) else { return nil }
-        if let range = declaration.range, !range.contains(number) {
-            return Fault(field: declaration.name, wanted: "\(range.lowerBound) to \(range.upperBound)", got: "\(number)")
+
+        func fault(of value: FieldValue) -> Fault? {
+            if let inner {
+                for row in value.list ?? [value] {
+                    if let fields = row.structure, let fault = inner.fault(in: fields) { return fault }
+                }
+                return nil
+            }
+            if isReserved {
+                let isZero = value.int.map { $0 == 0 } ?? value.octets?.allSatisfy { $0 == 0 } ?? true
+                return isZero ? nil : Fault(field: name, wanted: "0, since it is reserved", got: "another value")
+            }
+            guard let number = value.int, !(always[name]?.contains(number) ?? false) else { return nil }
+            if let range {
+                guard !range.contains(number) else { return nil }
+                return Fault(field: name, wanted: "\(range.lowerBound) to \(range.upperBound)", got: "\(number)")
+            }
+            guard !defined.contains(number) else { return nil }
+            let wanted = defined.sorted().map(String.init).joined(separator: ", ")
+            return Fault(field: name, wanted: "one of \(wanted)", got: "\(number)")
         }
-        let defined = declaration.definedValues
-        guard declaration.range == nil, !defined.isEmpty, !defined.contains(number) else { return nil }
-        let wanted = defined.sorted().map(String.init).joined(separator: ", ")
-        return Fault(field: declaration.name, wanted: "one of \(wanted)", got: "\(number)")
     }
 
     private static let status = "Status"
@@ -78,28 +126,6 @@ enum DefinedValues {
         HCIEvents.ConnectionRequest.name, HCIEvents.InquiryResult.name, HCIEvents.InquiryResultWithRSSI.name,
         HCIEvents.ExtendedInquiryResult.name,
     ]
-
-    private static func isJudged(_ field: FieldDeclaration) -> Bool {
-        guard !growing.contains(field.name) else { return false }
-        return !field.inner.isEmpty || field.isReserved || field.range != nil || !field.definedValues.isEmpty
-    }
-
-    private static func hasRule(_ fields: [FieldDeclaration]) -> Bool {
-        fields.flat.contains { field in
-            field.inner.isEmpty ? isJudged(field) || field.name == status : hasRule(field.inner)
-        }
-    }
-
-    private static func key(_ code: Int, _ subevent: Int?) -> Int { code << 8 | (subevent ?? 0) }
-
-    private static let events: Set<Int> = Set(
-        PDUCatalog.all.lazy.filter { $0.layer == .hciEvents && !relayed.contains($0.name) && hasRule($0.fields) }.map {
-            key($0.code, $0.subevent)
-        })
-    private static let answers: Set<UInt16> = Set(
-        PDUCatalog.all.lazy.filter { $0.layer == .hciCommands && $0.company == nil && hasRule($0.returns ?? []) }.map {
-            UInt16(truncatingIfNeeded: $0.code)
-        })
 }
 
 extension FieldDeclaration {

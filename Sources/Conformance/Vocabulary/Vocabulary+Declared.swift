@@ -14,25 +14,12 @@ extension Vocabulary {
         return vocabulary
     }
 
-    /// All declared names, with all public test-case ids. The first use takes some 10 ms.
+    /// All declared names, with all public test-case ids. Fields are read when they are first needed.
     public static let declared: Vocabulary = {
         var pdus: [PDU] = []
         let layers = Set<Layer>.answered.union(Set<Layer>.observed).subtracting([.hciData])
         for declaration in PDUCatalog.all where layers.contains(declaration.layer) {
-            let layer = declaration.layer
-            let isData = Set<Layer>.data.contains(layer)
-            var fields = Self.fields(declaration.fields, isCommand: layer == .hciCommands)
-            if Set<Layer>.onConnections.contains(layer) { fields.append(Field("Connection_Handle", .number(0...0x0EFF))) }
-            if layer == .att || isData { fields.append(Field(L2CAPFrame.channel, .number(0...0xFFFF))) }
-            if layer == .l2capSignaling || isData { fields.append(Field("Identifier", .number(0...0xFFFF))) }
-            if !Set<Layer>.answered.contains(layer) { fields.append(Field("trailing", .octets(atMost: nil))) }
-            var returns = declaration.returns.map { Self.fields($0) }
-            if layer == .hciCommands, declaration.completion == .status { returns = nil }
-            if layer == .btpCommands {
-                let response = PDUCatalog.declaration(layer: .btpResponses, name: declaration.name)
-                returns = Self.fields(response?.fields ?? []) + [BTPAnswer.field]
-            }
-            pdus.append(PDU(name: declaration.name, layer: layer, fields: fields, returns: returns))
+            pdus.append(PDU(name: declaration.name, layer: declaration.layer) { shape(of: declaration) })
         }
         pdus.append(PDU(name: L2CAPFrame.name, layer: .l2cap, fields: L2CAPFrame.fields))
         pdus.append(PDU(name: SynchronousPacket.name, layer: .hciData, fields: SynchronousPacket.fields))
@@ -41,7 +28,9 @@ extension Vocabulary {
         pdus.append(PDU(name: LinkLayerData.name, layer: .llData, fields: LinkLayerData.fields))
         pdus.append(PDU(name: BasebandPacket.name, layer: .baseband, fields: BasebandPacket.fields))
         let alternatives = AlternativeEvents.all
-        for (name, events) in alternatives { pdus.append(PDU(name: name, layer: .hciEvents, fields: Self.common(to: events, pdus))) }
+        for (name, events) in alternatives {
+            pdus.append(PDU(name: name, layer: .hciEvents) { PDU.Shape(fields: common(to: events)) })
+        }
         var vocabulary = Vocabulary(
             pdus: pdus, alternatives: alternatives, actions: NamedActions.all.map { $0.shape }, features: Features.names,
             commands: Features.commands, covers: nil)
@@ -50,9 +39,34 @@ extension Vocabulary {
         return vocabulary
     }()
 
+    private static let shapes = Memo<ObjectIdentifier, PDU.Shape>()
+
+    private static func shape(of declaration: PDUDeclaration) -> PDU.Shape {
+        shapes(ObjectIdentifier(declaration)) {
+            let layer = declaration.layer
+            let isData = Set<Layer>.data.contains(layer)
+            var fields = fields(declaration.fields, isCommand: layer == .hciCommands)
+            if Set<Layer>.onConnections.contains(layer) { fields.append(Field("Connection_Handle", .number(0...0x0EFF))) }
+            if layer == .att || isData { fields.append(Field(L2CAPFrame.channel, .number(0...0xFFFF))) }
+            if layer == .l2capSignaling || isData { fields.append(Field("Identifier", .number(0...0xFFFF))) }
+            if !Set<Layer>.answered.contains(layer) { fields.append(Field("trailing", .octets(atMost: nil))) }
+            return PDU.Shape(fields: fields, returns: returns(of: declaration))
+        }
+    }
+
+    private static func returns(of declaration: PDUDeclaration) -> [Field]? {
+        switch declaration.layer {
+        case .hciCommands where declaration.completion == .status: return nil
+        case .btpCommands:
+            let response = PDUCatalog.declaration(layer: .btpResponses, name: declaration.name)
+            return fields(response?.fields ?? []) + [BTPAnswer.field]
+        default: return declaration.returns.map { fields($0) }
+        }
+    }
+
     /// Returns the fields that all the events have.
-    private static func common(to events: [String], _ pdus: [PDU]) -> [Field] {
-        let all = events.compactMap { event in pdus.first { $0.name == event }?.fields }
+    private static func common(to events: [String]) -> [Field] {
+        let all = events.compactMap { PDUCatalog.declaration(layer: .hciEvents, name: $0).map { shape(of: $0).fields } }
         guard let first = all.first else { return [] }
         return first.filter { field in all.allSatisfy { $0.contains { $0.name == field.name } } }
     }

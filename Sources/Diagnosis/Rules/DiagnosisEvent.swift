@@ -87,7 +87,7 @@ extension Vocabulary {
     /// The names for rules: all PDUs, commands included, with their length in octets, and the conclusions.
     static let diagnosis: Vocabulary = {
         var vocabulary = Vocabulary.declared(covers: nil)
-        for name in vocabulary.pdus.keys { vocabulary.pdus[name]?.fields.append(DiagnosisEvent.octets) }
+        for name in vocabulary.pdus.keys { vocabulary.pdus[name]?.add(DiagnosisEvent.octets) }
         for conclusion in Conclusion.allCases {
             vocabulary.pdus[conclusion.rawValue] = PDU(name: conclusion.rawValue, layer: .unknown, fields: conclusion.fields)
         }

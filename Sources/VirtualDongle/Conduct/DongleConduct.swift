@@ -106,7 +106,8 @@ public struct DongleConduct: Sendable, Equatable {
 
     /// Active switches, in the order in which they apply.
     var inOrder: [(effect: QuirkEffect, value: QuirkValue)] {
-        DongleQuirk.all.compactMap { quirk in
+        guard !settings.isEmpty else { return [] }
+        return DongleQuirk.all.compactMap { quirk in
             settings.first { $0.quirk == quirk.name }.map { (quirk.effect, $0.value) }
         }
     }
