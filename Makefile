@@ -17,7 +17,7 @@ DISTRIBUTE := swift build -c release --scratch-path $(DISTRIBUTED) $(if $(filter
 STATIC := .build/static
 BESIDE := -Xlinker -rpath -Xlinker '$$ORIGIN/../lib/bluebench'
 # The tests are independent of one another, and half of their time they wait: two workers for each core, which take over what another
-# has not begun yet. Beside the Swift tests one for each core is enough.
+# has not begun yet.
 CORES := $(shell getconf _NPROCESSORS_ONLN)
 WORKERS := $(shell echo $$((2 * $(CORES))))
 PYTEST := .venv/bin/python -m pytest -n $(WORKERS) --dist worksteal
@@ -61,7 +61,7 @@ run: release ## the suites in the simulation; leaves build/report/{index.html,ju
 
 # The suites on the fake usbfs and the foreign peers mostly wait for wall time, so the Swift and the Python tests run side by side.
 test: test-build ## all tests, foreign peers included
-	@$(MAKE) -j2 BUILT=yes WORKERS=$(CORES) test-swift test-python
+	@$(MAKE) -j2 BUILT=yes test-swift test-python
 
 # Product by product: --build-tests would also build every product of every dependency.
 test-build: release ## that build, with all tests

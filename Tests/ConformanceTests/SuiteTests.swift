@@ -23,16 +23,13 @@ struct SuiteTests {
         return try Runner(plan, recorder: try Recorder(path: nil)).run()
     }
 
-    @Test func everyCasePasses() throws {
-        let result = try Self.run(try Self.catalogue())
+    /// `make run` has the order of the files, `make soak` a hundred others.
+    @Test func everyCasePassesInAnotherOrder() throws {
+        let result = try Self.run(try Self.catalogue(), shuffle: 1, seed: 5)
         let bad = Self.unexpected(result)
         #expect(bad.isEmpty, "\(bad.map { "\($0.id): \($0.message)" })")
         #expect(result.cases.count >= 60)
         #expect(result.exitCode == 0)
-    }
-
-    @Test func theOrderChangesNoVerdict() throws {
-        #expect(Self.unexpected(try Self.run(try Self.catalogue(), shuffle: 1, seed: 5)).isEmpty)
     }
 
     /// Cases that did not pass, but for those about what the reference accessory does not have.
