@@ -18,8 +18,8 @@ let opened: [SwiftSetting] = testing || fuzzing == "released" ? [.unsafeFlags(["
 // check.
 let quick: [SwiftSetting] = testing ? [] : [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
 // In it, only the rooms in which a simulation spends its time are optimised: Packets, Timing, HCI, Capture and Simulation. The others
-// take a quarter of the time to compile without, and their module is written by the same pass. The program as it is distributed is
-// optimised everywhere.
+// compile in a quarter to a third of the time without optimisation, and their module is written by the same pass. The program as it is
+// distributed is optimised everywhere.
 let asWritten: [SwiftSetting] = testing ? [.unsafeFlags(["-Onone", "-no-emit-module-separately-wmo"])] : []
 
 func room(

@@ -44,6 +44,7 @@ def inconclusive(row):
 
 @pytest.mark.parametrize("variant", ["peripheral-only-tester", "central-only-tester"][: None if "SOAK" in os.environ else 1])
 def test_a_tester_of_one_role_can_say_nothing_in_a_quarter_of_the_cases(tmp_path, variant):
+    """One of the two roles; both with SOAK=1."""
     _, [row] = variants(tmp_path / "variants.json", variant)
     assert not row["faults"] and inconclusive(row) < 0.3, row["verdicts"]
 

@@ -34,7 +34,7 @@ import Timing
 
     @Test(arguments: journeys, [EnhancedRetransmission.Recovery.reject, .selectiveReject])
     func everythingArrives(_ journey: Journey, recovery: EnhancedRetransmission.Recovery) {
-        for seed in UInt64(1)...4 {
+        for seed in UInt64(1)...8 {
             let terms = RetransmissionPair.terms(window: journey.window, journey.changes)
             var pair = RetransmissionPair(terms, recovery: recovery, link: journey.link, seed: seed)
             var random = RandomSource(seed: seed, label: "SDUs")
