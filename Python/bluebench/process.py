@@ -25,10 +25,13 @@ class Process:
         self.lines: list[str] = []
         self._changed = threading.Condition()
         self._ended = False
-        self._process = subprocess.Popen(
-            self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", **options)
+        self._process = self._start(**options)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
+
+    def _start(self, **options: Any) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", **options)
 
     @property
     def pid(self) -> int:

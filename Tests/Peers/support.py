@@ -16,6 +16,7 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "Python"))
 
 from bluebench import Air, Dongle, process, virtualtime  # noqa: E402
+from python_peer import PythonPeer  # noqa: E402
 
 NO_SUITES = {"mutants", "procedures", "profiles", "variants"}
 """Folders beside the suites without cases."""
@@ -131,7 +132,7 @@ def fake_usb(count=2, *options):
 @contextlib.contextmanager
 def bumble_controllers(count=2):
     """Bumble's own controllers; yields their addresses as host:port, and the prefix of commands that connect to them."""
-    with Process(sys.executable, HERE / "bumble_controllers.py", count) as server:
+    with PythonPeer("bumble_controllers.py", count) as server:
         yield [match.group(1) for match in server.wait_for(r"tcp (127\.0\.0\.1:\d+)", count)], []
 
 

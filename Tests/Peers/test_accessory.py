@@ -1,9 +1,8 @@
 """A Bumble peripheral is the accessory under test: its own stack, met over the simulated air only, in virtual time."""
 
 import json
-import sys
 
-from support import HERE, Process, bluebench
+from support import Process, PythonPeer, bluebench
 
 CASES = [
     "advertising-content", "scan-response", "primary-services", "service-by-uuid", "characteristics", "descriptor", "read", "read-long",
@@ -19,7 +18,7 @@ def test_a_bumble_peripheral_passes_the_accessory_cases(tmp_path):
     cases = [f"gatt/{name}" for name in CASES]
     with Process(bluebench(), "run", *cases, "--subject-port", "tcp-listen:0", "--virtual-time", "--json", results) as bench:
         [port] = bench.wait_for(r"waiting .*127\.0\.0\.1:(\d+)")
-        with Process(sys.executable, HERE / "accessory.py", f"virtual:127.0.0.1:{port.group(1)}"):
+        with PythonPeer("accessory.py", f"virtual:127.0.0.1:{port.group(1)}"):
             code = bench.wait()
     cases = {case["id"]: case["verdict"] for case in json.loads(results.read_text())["cases"]}
     assert code in (0, 1), f"{cases}\n{bench.text}"

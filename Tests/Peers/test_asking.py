@@ -2,11 +2,10 @@
 
 import contextlib
 import json
-import sys
 
 from asking import ADDRESS
 from slow_pipe import slow_pipe
-from support import HERE, Process, bluebench, dongles, run_bench
+from support import Process, PythonPeer, bluebench, dongles, run_bench
 
 PEER = f"{ADDRESS}/random"
 
@@ -16,7 +15,7 @@ def accessory(kind, *options, virtual_time=True):
     """The tester's selector, or in real time its port, and the accessory on the other one."""
     with dongles(2, *options, virtual_time=virtual_time) as ports:
         target = f"{'virtual:' if virtual_time else ''}127.0.0.1:{ports[1]}"
-        with Process(sys.executable, HERE / "asking.py", target, kind) as device:
+        with PythonPeer("asking.py", target, kind) as device:
             device.wait_for("advertising")
             yield f"tcp:127.0.0.1:{ports[0]},virtual-time" if virtual_time else ports[0], device
 

@@ -3,14 +3,13 @@
 import json
 import os
 import random
-import sys
 
 import pytest
 
 import product_changes  # noqa: F401 - it adds its rows to CHANGES
 from att_changes import CHANGES, Change, Freedom
 from att_product import DECLARES, NAME
-from support import HERE, Process, bluebench, dongles, run_bench
+from support import Process, PythonPeer, bluebench, dongles, run_bench
 from test_pairing_faults import OF_BUMBLE
 
 SOAK = "SOAK" in os.environ
@@ -32,7 +31,7 @@ def sample(names, count):
 def description(tmp_path_factory):
     """The product as a survey describes it, with what its maker declares."""
     path = tmp_path_factory.mktemp("device") / "tally.yaml"
-    with dongles(2, virtual_time=True) as ports, Process(sys.executable, HERE / "att_product.py", f"virtual:127.0.0.1:{ports[1]}") as product:
+    with dongles(2, virtual_time=True) as ports, PythonPeer("att_product.py", f"virtual:127.0.0.1:{ports[1]}") as product:
         product.wait_for("advertising")
         survey = run_bench("survey", f"tcp:127.0.0.1:{ports[0]},virtual-time", "--peer", NAME, "--bonds", "none").stdout
     assert "declares: {}" in survey, survey
@@ -58,7 +57,7 @@ def judge(description, folder, change, *cases):
     arguments += ["--device", description] if description else []
     with Process(bluebench(), "run", *cases, *arguments) as bench:
         [port] = bench.wait_for(r"waiting .*127\.0\.0\.1:(\d+)")
-        with Process(sys.executable, HERE / "att_product.py", f"virtual:127.0.0.1:{port.group(1)}", change):
+        with PythonPeer("att_product.py", f"virtual:127.0.0.1:{port.group(1)}", change):
             code = bench.wait()
     if description and not results.exists():
         # A defect that spoils the survey: the device is not the described one.

@@ -2,11 +2,10 @@
 
 import json
 import os
-import sys
 
 import pytest
 
-from support import ROOT, Process, bluebench
+from support import Process, PythonPeer, bluebench
 
 # What Bumble 0.0.236 does not do as the specification says. docs/design/peers.md has the sections.
 FAULTS = {
@@ -46,7 +45,7 @@ def judge(folder, *cases):
         # Some cases wait for 30 s.
         run.guard *= 5
         port = run.wait_for(r"waiting for an accessory's host on tcp:(\S+)")[0][1]
-        with Process(sys.executable, ROOT / "Tests/Peers/btp_bumble.py", port, folder / "btp") as host:
+        with PythonPeer("btp_bumble.py", port, folder / "btp") as host:
             assert run.wait() in (0, 1), f"{run.text}\n{host.text}"
     return {case["id"]: case for case in json.loads(report.read_text())["cases"]}
 

@@ -3,14 +3,13 @@
 import json
 import os
 import random
-import sys
 
 import pytest
 
 from att_changes import Change
 from channel_changes import CHANGES
 from channel_product import DECLARES, NAME
-from support import HERE, Process, bluebench, dongles, run_bench
+from support import Process, PythonPeer, bluebench, dongles, run_bench
 
 SOAK = "SOAK" in os.environ
 DEFECTS = {name: change.case for name, change in CHANGES.items() if isinstance(change, Change)}
@@ -27,7 +26,7 @@ def sample(names, count):
 def description(tmp_path_factory):
     """The product as a survey describes it, with what its maker declares."""
     path = tmp_path_factory.mktemp("device") / "wire.yaml"
-    with dongles(2, virtual_time=True) as ports, Process(sys.executable, HERE / "channel_product.py", f"virtual:127.0.0.1:{ports[1]}") as product:
+    with dongles(2, virtual_time=True) as ports, PythonPeer("channel_product.py", f"virtual:127.0.0.1:{ports[1]}") as product:
         product.wait_for("advertising")
         survey = run_bench("survey", f"tcp:127.0.0.1:{ports[0]},virtual-time", "--peer", NAME, "--bonds", "none").stdout
     assert "declares: {}" in survey, survey
@@ -41,7 +40,7 @@ def judge(description, folder, change, *cases):
     arguments = ["--subject-port", "tcp-listen:0", "--wait-for-host", "120", "--virtual-time", "--peer", NAME, "--json", results, "--device", description]
     with Process(bluebench(), "run", *cases, *arguments) as bench:
         [port] = bench.wait_for(r"waiting .*127\.0\.0\.1:(\d+)")
-        with Process(sys.executable, HERE / "channel_product.py", f"virtual:127.0.0.1:{port.group(1)}", change):
+        with PythonPeer("channel_product.py", f"virtual:127.0.0.1:{port.group(1)}", change):
             bench.wait()
     assert results.exists(), bench.text
     return {case["id"]: (case["verdict"], case.get("message", "")) for case in json.loads(results.read_text())["cases"]}

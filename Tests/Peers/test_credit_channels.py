@@ -1,11 +1,10 @@
 """Credit-based channels: our host with Bumble's on the other virtual dongle, each as initiator, and Bumble's with itself."""
 
-import sys
 
 import pytest
 from bumble import l2cap
 
-from support import HERE, Inbox, Process, bluebench, dongles, host, run_bench
+from support import Inbox, Process, PythonPeer, bluebench, dongles, host, run_bench
 from test_bumble_hosts import connected
 
 SPSM = 0x80
@@ -24,7 +23,7 @@ def echo(channel):
 @pytest.mark.parametrize("mtu,mps,credits", [(23, 23, 1), (512, 23, 3), (1024, 247, 10), (65535, 65533, 100)])
 def test_our_host_opens_a_channel_to_bumble(mtu, mps, credits):
     with dongles() as (near, far):
-        with Process(sys.executable, HERE / "credit_echo.py", far, mtu, mps, credits) as peer:
+        with PythonPeer("credit_echo.py", far, mtu, mps, credits) as peer:
             peer.wait_for("advertising")
             lengths = [length for length in LENGTHS if 0 < length <= mtu]
             sending = [option for length in lengths for option in ("--send", sdu(length).hex())]
@@ -36,7 +35,7 @@ def test_our_host_opens_a_channel_to_bumble(mtu, mps, credits):
 
 def test_bumble_refuses_an_unknown_service():
     with dongles() as (near, far):
-        with Process(sys.executable, HERE / "credit_echo.py", far, 100, 50, 5) as peer:
+        with PythonPeer("credit_echo.py", far, 100, 50, 5) as peer:
             peer.wait_for("advertising")
             result = run_bench("l2cap", f"tcp:127.0.0.1:{near}", "--peer", "C0:B1:BE:00:00:01/random", "--spsm", 0x81, "--send", "00", expected=1)
             assert "refused" in result.stdout + result.stderr

@@ -6,13 +6,12 @@ import random
 import re
 import signal
 import subprocess
-import sys
 import threading
 import urllib.request
 
 import pytest
 
-from support import HERE, TIMEOUT, Process, bluebench, dongles
+from support import TIMEOUT, PythonPeer, bluebench, dongles
 
 OCTETS = random.Random(28).randbytes(60_000)
 
@@ -259,7 +258,7 @@ def test_http_goes_through_a_bridge():
 def test_bumble_echoes_a_stream():
     """Bumble returns every SDU; what is read is what was written."""
     with dongles() as (near, far):
-        with Process(sys.executable, HERE / "credit_echo.py", far, 500, 100, 4) as peer:
+        with PythonPeer("credit_echo.py", far, 500, 100, 4) as peer:
             peer.wait_for("advertising")
             with Pipe(near, "--peer", "C0:B1:BE:00:00:01/random", "--keep-open") as pipe:
                 writing = threading.Thread(target=lambda: (pipe.process.stdin.write(OCTETS[:20_000]), pipe.process.stdin.flush()), daemon=True)

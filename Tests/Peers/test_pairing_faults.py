@@ -2,12 +2,11 @@
 
 import json
 import os
-import sys
 
 import pytest
 
 from pairing_faults import FAULTS, LEGAL, NAME, PASSKEY
-from support import HERE, Process, bluebench, dongles, run_bench
+from support import Process, PythonPeer, bluebench, dongles, run_bench
 
 # Faults of Bumble, with the section in docs/design/peers.md.
 OF_BUMBLE = {
@@ -48,7 +47,7 @@ QUICK = {"keys-never-sent", "key-unasked", "size-7-boasted", "debug-key", "rando
 
 
 def survey(kind, *options):
-    with dongles(2, virtual_time=True) as ports, Process(sys.executable, HERE / "pairing_faults.py", f"virtual:127.0.0.1:{ports[1]}", kind) as device:
+    with dongles(2, virtual_time=True) as ports, PythonPeer("pairing_faults.py", f"virtual:127.0.0.1:{ports[1]}", kind) as device:
         device.wait_for("advertising")
         return run_bench("survey", f"tcp:127.0.0.1:{ports[0]},virtual-time", "--peer", NAME, "--bonds", "none", *options).stdout
 
@@ -59,7 +58,7 @@ def judge(kind, folder, *cases):
     with Process(
             bluebench(), "run", *cases, "--subject-port", "tcp-listen:0", "--wait-for-host", "120", "--virtual-time", "--peer", NAME, "--json", results) as bench:
         [port] = bench.wait_for(r"waiting .*127\.0\.0\.1:(\d+)")
-        with Process(sys.executable, HERE / "pairing_faults.py", f"virtual:127.0.0.1:{port.group(1)}", kind):
+        with PythonPeer("pairing_faults.py", f"virtual:127.0.0.1:{port.group(1)}", kind):
             code = bench.wait()
     return code, {case["id"]: (case["verdict"], case.get("message", "")) for case in json.loads(results.read_text())["cases"]}
 

@@ -1,13 +1,12 @@
 """`advertise --device` plays a foreign product from its description: a survey finds the same again, and a run finds the defect of `--fault`."""
 
 import json
-import sys
 
 import pytest
 import yaml
 
 from products import NAMES
-from support import HERE, Process, bluebench, dongles, run_bench
+from support import Process, PythonPeer, bluebench, dongles, run_bench
 
 
 def survey(port, name):
@@ -16,7 +15,7 @@ def survey(port, name):
 
 def described(kind, folder):
     path = folder / "wire.yaml"
-    with dongles(2, virtual_time=True) as ports, Process(sys.executable, HERE / "products.py", f"virtual:127.0.0.1:{ports[1]}", kind) as product:
+    with dongles(2, virtual_time=True) as ports, PythonPeer("products.py", f"virtual:127.0.0.1:{ports[1]}", kind) as product:
         product.wait_for("advertising")
         path.write_text(survey(ports[0], NAMES[kind]))
     return path

@@ -5,14 +5,13 @@ import json
 import os
 import random
 import re
-import sys
 
 import pytest
 
 import att_product
 import pairing_faults
 import products
-from support import HERE, Process, bluebench, dongles, run_bench
+from support import Process, PythonPeer, bluebench, dongles, run_bench
 from test_att_server import BELOW, CHANGES, DEFECTS
 from test_pairing_faults import PLANTED as PAIRING
 from test_products import PLANTED, is_of_bumble
@@ -40,14 +39,14 @@ def run_by_description(folder, server, change, kind):
     description, results = folder / "wire.yaml", folder / "results.json"
     with dongles(2, virtual_time=True) as ports:
         tester = f"tcp:127.0.0.1:{ports[0]},virtual-time"
-        with Process(sys.executable, HERE / program, f"virtual:127.0.0.1:{ports[1]}", *arguments) as device:
+        with PythonPeer(program, f"virtual:127.0.0.1:{ports[1]}", *arguments) as device:
             device.wait_for("advertising")
             survey = run_bench("survey", tester, "--peer", peer, "--bonds", "none").stdout
     assert "declares: {}\n" in survey, survey
     description.write_text(survey.replace("declares: {}\n", declares))
     with dongles(2, virtual_time=True) as ports:
         tester = f"tcp:127.0.0.1:{ports[0]},virtual-time"
-        with Process(sys.executable, HERE / program, f"virtual:127.0.0.1:{ports[1]}", *arguments) as device:
+        with PythonPeer(program, f"virtual:127.0.0.1:{ports[1]}", *arguments) as device:
             device.wait_for("advertising")
             done = run_bench(
                 "run", "accessory", "--tester", tester, "--peer", peer, "--device", description, "--bonds", "none", "--json", results, expected=None,
@@ -99,7 +98,7 @@ def test_a_product_that_is_gone_ends_the_run(tmp_path):
     arguments = ["--subject-port", "tcp-listen:0", "--wait-for-host", "120", "--virtual-time", "--peer", att_product.NAME, "--json", results]
     with Process(bluebench(), "run", "accessory-att", *arguments) as bench:
         [port] = bench.wait_for(r"waiting .*127\.0\.0\.1:(\d+)")
-        with Process(sys.executable, HERE / "att_product.py", f"virtual:127.0.0.1:{port.group(1)}", "never-back"):
+        with PythonPeer("att_product.py", f"virtual:127.0.0.1:{port.group(1)}", "never-back"):
             assert bench.wait() in (1, 3)
     document = json.loads(results.read_text())
     searched = [case for case in document["cases"] if "was not found within" in case.get("message", "")]

@@ -3,12 +3,11 @@
 import json
 import os
 import re
-import sys
 
 import pytest
 
 from products import ADDRESS, DUAL, NAMES
-from support import HERE, Process, bluebench, dongles, run_bench
+from support import Process, PythonPeer, bluebench, dongles, run_bench
 from test_pairing_faults import OF_BUMBLE as OF_ITS_SECURITY_MANAGER
 
 # Faults of Bumble, with the section in docs/design/peers.md.
@@ -109,7 +108,7 @@ def judge(kind, folder, *cases, fault=(), options=()):
     arguments = [*cases, "--subject-port", "tcp-listen:0", "--wait-for-host", "120", "--virtual-time", "--peer", peer, "--json", results, *options]
     with Process(bluebench(), "run", *arguments) as bench:
         [port] = bench.wait_for(r"waiting .*127\.0\.0\.1:(\d+)")
-        with Process(sys.executable, HERE / "products.py", f"virtual:127.0.0.1:{port.group(1)}", kind, *fault):
+        with PythonPeer("products.py", f"virtual:127.0.0.1:{port.group(1)}", kind, *fault):
             code = bench.wait()
     assert code in (0, 1), bench.text
     return {case["id"]: (case["verdict"], case.get("message", "")) for case in json.loads(results.read_text())["cases"]}
@@ -159,8 +158,8 @@ def test_a_planted_fault_is_found_by_the_rule_of_a_profile(fault, kind, case, te
 ], ids=lambda value: value[0] if value else "")
 def test_a_product_with_both_transports_is_paired_once(fault, text, tmp_path):
     results = tmp_path / "results.json"
-    with dongles(2, "--profile", "dual", virtual_time=True) as ports, Process(
-            sys.executable, HERE / "products.py", f"virtual:127.0.0.1:{ports[1]}", "speaker", *fault) as product:
+    with dongles(2, "--profile", "dual", virtual_time=True) as ports, PythonPeer(
+            "products.py", f"virtual:127.0.0.1:{ports[1]}", "speaker", *fault) as product:
         product.wait_for("advertising")
         run_bench(
             "run", "accessory-profile/one-pairing", "--profile", "adg-r31", "--tester", f"tcp:127.0.0.1:{ports[0]},virtual-time", "--peer", DUAL["speaker"],
@@ -172,7 +171,7 @@ def test_a_product_with_both_transports_is_paired_once(fault, text, tmp_path):
 def described(kind, folder, fault=()):
     """The description of the product from a survey."""
     path = folder / "wire.yaml"
-    with dongles(2, virtual_time=True) as ports, Process(sys.executable, HERE / "products.py", f"virtual:127.0.0.1:{ports[1]}", kind, *fault) as product:
+    with dongles(2, virtual_time=True) as ports, PythonPeer("products.py", f"virtual:127.0.0.1:{ports[1]}", kind, *fault) as product:
         product.wait_for("advertising")
         path.write_text(run_bench("survey", f"tcp:127.0.0.1:{ports[0]},virtual-time", "--peer", NAMES[kind], "--bonds", "none").stdout)
     return path
@@ -182,7 +181,7 @@ def judge_by(description, kind, folder, *cases, fault=(), expected=0):
     """The results of a product by a stored description, what was printed, and what was written to the product."""
     results = folder / "results.json"
     results.unlink(missing_ok=True)
-    with dongles(2, virtual_time=True) as ports, Process(sys.executable, HERE / "products.py", f"virtual:127.0.0.1:{ports[1]}", kind, *fault) as product:
+    with dongles(2, virtual_time=True) as ports, PythonPeer("products.py", f"virtual:127.0.0.1:{ports[1]}", kind, *fault) as product:
         product.wait_for("advertising")
         done = run_bench(
             "run", *cases, "--tester", f"tcp:127.0.0.1:{ports[0]},virtual-time", "--peer", NAMES[kind], "--device", description, "--bonds", "none",
@@ -265,7 +264,7 @@ def test_a_profile_that_is_not_there_is_told():
 def test_a_product_that_is_not_there_is_told_at_once(tmp_path):
     with Process(bluebench(), "run", "accessory", "--subject-port", "tcp-listen:0", "--wait-for-host", "120", "--virtual-time", "--peer", "Nobody") as bench:
         [port] = bench.wait_for(r"waiting .*127\.0\.0\.1:(\d+)")
-        with Process(sys.executable, HERE / "products.py", f"virtual:127.0.0.1:{port.group(1)}", "serial"):
+        with PythonPeer("products.py", f"virtual:127.0.0.1:{port.group(1)}", "serial"):
             assert bench.wait() == 3
     assert re.search(r"'Nobody' was not found within 10 s; seen instead: .*'Wire'", bench.text), bench.text
 

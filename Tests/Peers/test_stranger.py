@@ -1,10 +1,9 @@
 """A device that stores bonds does not know the tester in any case: its stored bonds affect neither other cases nor the next run."""
 
 import json
-import sys
 
 from asking import ADDRESS
-from support import HERE, Process, bluebench, dongles, run_bench
+from support import Process, PythonPeer, bluebench, dongles, run_bench
 
 CASES = [
     "accessory-security/reconnects-encrypted", "accessory-subscribe/notifications", "accessory-subscribe/default",
@@ -28,7 +27,7 @@ def test_a_bond_of_one_case_changes_no_other(tmp_path):
 def test_a_device_that_keeps_its_first_bond_is_judged_and_never_sees_a_key_twice(tmp_path):
     """It refuses to pair with a peer that it has bonded, which is legal."""
     cases = [f"accessory-security/{name}" for name in ("pairs-anew", "read-after-pairing", "reconnects-encrypted")]
-    with dongles(2) as ports, Process(sys.executable, HERE / "asking.py", f"127.0.0.1:{ports[1]}", "first-bond") as device:
+    with dongles(2) as ports, PythonPeer("asking.py", f"127.0.0.1:{ports[1]}", "first-bond") as device:
         device.wait_for("advertising")
         for turn in range(2):
             results = tmp_path / f"{turn}.json"

@@ -1,11 +1,10 @@
 """Bumble runs the throughput service of docs/guide/throughput-service.md and is measured over the simulated air, in real time."""
 
 import json
-import sys
 
 import pytest
 
-from support import HERE, Process, bluebench, dongles, run_bench
+from support import Process, PythonPeer, bluebench, dongles, run_bench
 
 ROW = ["--phy", "2m", "--data-length", 251, "--mtu", 247, "--interval", 15, "--seconds", 1]
 
@@ -15,7 +14,7 @@ def measure(tmp_path, over, *options, fault=None):
     results = tmp_path / "throughput.json"
     with Process(bluebench(), "throughput", "--subject-port", "tcp-listen:0", "--over", over, *ROW, *options, "--json", results) as bench:
         [port] = bench.wait_for(r"waiting .*127\.0\.0\.1:(\d+)")
-        with Process(sys.executable, HERE / "throughput_service.py", f"127.0.0.1:{port.group(1)}", *(["--fault", fault] if fault else [])):
+        with PythonPeer("throughput_service.py", f"127.0.0.1:{port.group(1)}", *(["--fault", fault] if fault else [])):
             code = bench.wait()
     assert results.exists(), bench.text
     return code, json.loads(results.read_text())["rows"], bench.text
@@ -47,7 +46,7 @@ def test_a_foreign_peer_is_measured_on_channels(tmp_path, direction, channels, s
 def test_a_product_takes_sdus_on_its_channel(tmp_path, psm):
     """The service's channel as that of a product: what its controller acknowledges counts."""
     results = tmp_path / "product.json"
-    with dongles() as (near, far), Process(sys.executable, HERE / "throughput_service.py", f"127.0.0.1:{far}") as product:
+    with dongles() as (near, far), PythonPeer("throughput_service.py", f"127.0.0.1:{far}") as product:
         product.wait_for("advertising as")
         tester = ["throughput", "--tester", f"tcp:127.0.0.1:{near}", "--peer", "C0:B1:BE:00:00:02/random", "--psm", psm, "--seconds", 1]
         run_bench(*tester, "--sdu", 500, "--json", results)

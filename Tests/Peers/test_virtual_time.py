@@ -18,7 +18,7 @@ from bumble.pairing import PairingDelegate
 import test_bumble_hosts as hosts
 import test_credit_channels as channels
 import test_pairing as pairing
-from support import HERE, Inbox, Process, dongles, host, in_virtual_time, run_beside, virtualtime
+from support import HERE, Inbox, Process, PythonPeer, dongles, host, in_virtual_time, run_beside, virtualtime
 from bluebench.virtualtime.client import FOR_EVER, HELLO, IDLE, Connection, message  # support makes it importable
 
 SOAK = "SOAK" in os.environ
@@ -210,7 +210,7 @@ def test_two_programs_share_a_world(tmp_path):
             if number % 2:
                 order.reverse()
             with contextlib.ExitStack() as stack:
-                programs = [stack.enter_context(Process(sys.executable, program, role, port)) for role, port in order]
+                programs = [stack.enter_context(PythonPeer(program, role, port)) for role, port in order]
                 for running in programs:
                     assert running.wait() == 0, running.text
                     assert "done at" in running.text
