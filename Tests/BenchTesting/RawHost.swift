@@ -11,6 +11,8 @@ public final class RawHost: HCITransportSink {
     public private(set) var log: [(packet: HCIPacket, time: Microseconds)] = []
     /// Packets not yet taken by the test.
     private var inbox: [HCIPacket] = []
+    /// Fulfilled by the next packet; nil if nobody waits.
+    private var arrival: Promise<Void>?
 
     init(_ loop: RunLoop, _ transport: any HCITransport) {
         self.loop = loop
@@ -20,6 +22,8 @@ public final class RawHost: HCITransportSink {
     public func received(_ packet: HCIPacket, at time: Microseconds) {
         log.append((packet, time))
         inbox.append(packet)
+        arrival?.fulfil(())
+        arrival = nil
     }
 
     public func closed(_ reason: TransportError) {}
@@ -90,8 +94,9 @@ public final class RawHost: HCITransportSink {
                 inbox.remove(at: index)
                 return value
             }
-            guard loop.now < deadline else { throw Missing(what: what, at: loop.now) }
-            try await loop.sleep(for: 50)
+            let next = arrival ?? Promise(on: loop)
+            arrival = next
+            do { try await next.value(until: deadline) } catch is TimeOut { throw Missing(what: what, at: loop.now) }
         }
     }
 

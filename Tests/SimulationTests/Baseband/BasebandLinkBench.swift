@@ -25,9 +25,10 @@ final class BasebandEnd: BasebandLinkDelegate, LinkTransportDelegate {
     private var number: UInt8 = 0
 
     func feed(_ count: Int) {
-        let data = (0..<count).map { _ in
+        var data: [UInt8] = []
+        for _ in 0..<count {
             number = number &* 5 &+ 1
-            return number
+            data.append(number)
         }
         sent += data
         link.send(data[...], isStart: true)

@@ -102,6 +102,8 @@ import Timing
         try World.run(hosts: 2, template: template) { world in
             try await world.hosts[0].advertiseLegacy(.advNonconnInd)
             let scanner = world.hosts[1]
+            // No advertising event meets the end of a scan window, where the scanner changes its channel.
+            try await world.loop.sleep(for: .milliseconds(3))
             try await scanner.succeed(
                 HCICommands.LESetScanParameters(leScanInterval: 0x10, leScanWindow: 0x10), HCICommands.LESetScanEnable(leScanEnable: 1))
             try await world.loop.sleep(for: .seconds(1))
