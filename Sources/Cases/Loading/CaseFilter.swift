@@ -1,8 +1,10 @@
 /// The filters of the command line for case ids: a case, a suite, or part of an id with `*`.
 package enum CaseFilter {
     package static func matches(_ id: String, _ filter: String) -> Bool {
-        if filter.contains("*") { return glob(Array(id.utf8), Array(filter.utf8)) }
-        if let round = id.firstIndex(of: "["), !filter.contains("[") { return matches(String(id[..<round]), filter) }
+        if filter.utf8.contains(UInt8(ascii: "*")) { return glob(Array(id.utf8), Array(filter.utf8)) }
+        if let round = id.utf8.firstIndex(of: UInt8(ascii: "[")), !filter.utf8.contains(UInt8(ascii: "[")) {
+            return matches(String(id[..<round]), filter)
+        }
         return id == filter || id.hasPrefix(filter.hasSuffix("/") ? filter : filter + "/") || id.hasSuffix("/" + filter)
     }
 

@@ -41,7 +41,7 @@ public struct TestCase: Sendable {
     public var suite: String { String(id.prefix { $0 != "/" }) }
 
     /// The id of the file, without the round.
-    public var file: String { String(id.prefix { $0 != "[" }) }
+    public var file: String { String(id[..<(id.utf8.firstIndex(of: UInt8(ascii: "[")) ?? id.endIndex)]) }
 
     /// The case for each of its rounds, which the id contains: `dle/subject-asks[octets=27]`.
     var unrolled: [TestCase] {

@@ -120,12 +120,7 @@ final class CaseBench {
             log.onAir = { [unowned self] in airConduct.saw($0) }
             ends[.subject]?.onClassicEnd = { [unowned self] in airConduct.endClassic() }
         }
-        for side in Side.allCases {
-            guard let end = ends[side] else { continue }
-            try end.start()
-            _ = end.takeReordering()
-            try await probe(end)
-        }
+        try await probeAll()
         // The controller of a foreign host cannot be asked: a host that lacks a feature refuses the upper tester's command.
         if kind == .host, ends[.subject] == nil { features.formUnion(Features.names.union(Features.commands).map { "subject.\($0)" }) }
         // Without a tester, cases use an address that no device has.
@@ -240,7 +235,18 @@ final class CaseBench {
 
     // MARK: Probing
 
-    private func probe(_ end: Endpoint) async throws {
+    private func probeAll() async throws {
+        var commands: [Side: SupportedCommands] = [:]
+        defer { features = Features.commands(of: commands).union(features) }
+        for side in Side.allCases {
+            guard let end = ends[side] else { continue }
+            try end.start()
+            _ = end.takeReordering()
+            try await probe(end, &commands)
+        }
+    }
+
+    private func probe(_ end: Endpoint, _ commands: inout [Side: SupportedCommands]) async throws {
         try await ask(end, HCICommands.Reset())
         let more = try await end.ask(HCICommands.SetEventMask(eventMask: BenchEvents.page1.union(.numberOfCompletedPackets)))
         if more.parameters != [ErrorCode.success.rawValue] { try await ask(end, HCICommands.SetEventMask(eventMask: BenchEvents.page1)) }
@@ -249,8 +255,7 @@ final class CaseBench {
         for name in Features.names(in: try await ask(end, HCICommands.LEReadLocalSupportedFeatures()).leFeatures.rawValue) {
             features.insert("\(end.side.rawValue).\(name)")
         }
-        let commands = SupportedCommands(try await ask(end, HCICommands.ReadLocalSupportedCommands()).supportedCommands)
-        features.formUnion(Features.commands(in: commands, of: end.side))
+        commands[end.side] = SupportedCommands(try await ask(end, HCICommands.ReadLocalSupportedCommands()).supportedCommands)
         if try await ask(end, HCICommands.ReadLocalSupportedFeatures()).supportsClassic {
             features.insert("\(end.side.rawValue).\(Features.classic)")
             if let buffers { try await readClassicBuffers(end, beside: buffers) }

@@ -29,11 +29,14 @@ public struct MutantResult: Sendable {
 public struct MutantTrial {
     private let catalogue: Catalogue
     private let seed: UInt64
+    /// Indices of the cases of each file.
+    private let places: [String: [Int]]
     private var good: [String: Verdict] = [:]
 
     public init(catalogue: Catalogue, seed: UInt64) {
         self.catalogue = catalogue
         self.seed = seed
+        places = Dictionary(grouping: catalogue.cases.indices) { catalogue.cases[$0].file }
     }
 
     /// Runs many mutants on several threads, each with its own run loops.
@@ -55,20 +58,22 @@ public struct MutantTrial {
     /// - Parameter isThorough: true to run every case that may fail, not only the expected killers.
     public mutating func run(_ mutant: Mutant, isThorough: Bool) throws -> MutantResult {
         var result = MutantResult(mutant)
-        let expected = catalogue.cases.filter { mutant.killers.contains($0.file) }
-        let others = catalogue.cases.filter { !mutant.killers.contains($0.file) && Self.isRelevant($0, to: mutant) }
-        try judge(expected, mutant, &result)
+        let expected = Set(mutant.killers.flatMap { places[$0] ?? [] })
+        try judge(expected.sorted(), mutant, &result)
         result.missed = mutant.killers.filter { killer in !result.killedBy.contains { $0 == killer || $0.hasPrefix(killer + "[") } }
-        if isThorough || result.killedBy.isEmpty { try judge(others, mutant, &result) }
+        if isThorough || result.killedBy.isEmpty {
+            let others = catalogue.cases.indices.filter { !expected.contains($0) && isRelevant(catalogue.cases[$0], to: mutant) }
+            try judge(others, mutant, &result)
+        }
         return result
     }
 
-    private static func isRelevant(_ testCase: TestCase, to mutant: Mutant) -> Bool {
+    private func isRelevant(_ testCase: TestCase, to mutant: Mutant) -> Bool {
         mutant.end == .controller || testCase.subject != .controller
     }
 
-    private mutating func judge(_ cases: [TestCase], _ mutant: Mutant, _ result: inout MutantResult) throws {
-        for testCase in cases {
+    private mutating func judge(_ cases: [Int], _ mutant: Mutant, _ result: inout MutantResult) throws {
+        for testCase in cases.map({ catalogue.cases[$0] }) {
             let outcome = try run(testCase, mutant.fault)
             guard outcome.verdict == .fail else {
                 if outcome.verdict == .inconclusive || outcome.verdict == .error { result.noticedBy.append(testCase.id) }

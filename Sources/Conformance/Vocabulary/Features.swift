@@ -21,16 +21,13 @@ enum Features {
 
     static func commands(in mask: SupportedCommands) -> [String] { commandBits.filter { mask.contains($0.bit) }.map(\.name) }
 
-    /// The names of the commands as conditions of cases write them: `subject.LE_Set_PHY`.
-    static func commands(in mask: SupportedCommands, of side: Side) -> [String] {
-        let names = namesOfSides[side] ?? []
-        var found: [String] = []
-        for index in commandBits.indices where mask.contains(commandBits[index].bit) { found.append(names[index]) }
-        return found
+    /// The names of the commands of both sides as conditions of cases write them: `subject.LE_Set_PHY`. Each case asks for them, and all
+    /// cases of a run have the same controllers, so the set is kept.
+    static func commands(of masks: [Side: SupportedCommands]) -> Set<String> {
+        sets(masks) { Set(masks.flatMap { side, mask in commands(in: mask).map { "\(side.rawValue).\($0)" } }) }
     }
 
-    private static let namesOfSides = Dictionary(
-        uniqueKeysWithValues: Side.allCases.map { side in (side, commandBits.map { "\(side.rawValue).\($0.name)" }) })
+    private static let sets = Memo<[Side: SupportedCommands], Set<String>>()
 
     static func names(in mask: UInt64) -> [String] { bits.filter { mask >> UInt64($0.value) & 1 == 1 }.map(\.name) }
 }
