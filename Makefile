@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 BLUEBENCH := .build/release/bluebench
 REPORT := build/report
 # make run and make test share one build, without debug information: its rooms are open to tests, the runtime looks for overlapping
-# accesses, and only Packets, Timing, HCI, Capture and Simulation are optimised (Package.swift).
+# accesses, and only the rooms in which a simulation spends its time are optimised (Package.swift).
 OPTIMISED := BLUEBENCH_TESTING=1 swift build -c release -debug-info-format none
 TESTED := BLUEBENCH_TESTING=1 swift test -c release --skip-build
 # The program as it is distributed is built apart: without both, and on Linux with Swift's libraries inside.
@@ -16,11 +16,13 @@ DISTRIBUTE := swift build -c release --scratch-path $(DISTRIBUTED) $(if $(filter
 # that a copy of that is found as well.
 STATIC := .build/static
 BESIDE := -Xlinker -rpath -Xlinker '$$ORIGIN/../lib/bluebench'
-# The tests are independent of one another, and half of their time they wait: two workers for each core, which take over what another
-# has not begun yet.
+# The tests are independent of one another, and more than half of their time they wait: three workers for each core, which take over what
+# another has not begun yet.
 CORES := $(shell getconf _NPROCESSORS_ONLN)
-WORKERS := $(shell echo $$((2 * $(CORES))))
-PYTEST := .venv/bin/python -m pytest -n $(WORKERS) --dist worksteal
+WORKERS := $(shell echo $$((3 * $(CORES))))
+# Each worker imports every test, so what Python compiles is kept in .build. labgrid's plugin, which pytest would load, has tests of its own.
+PYTEST := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(CURDIR)/.build/python \
+	.venv/bin/python -m pytest -p no:labgrid -n $(WORKERS) --dist worksteal
 SWIFT_SOURCES := Package.swift Sources Tests Plugins
 
 .PHONY: help setup build release distributed dist notice run test test-build test-swift test-room test-python lint format bench soak embedded fuzz vm docs clean
