@@ -15,8 +15,11 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "corpus(kind): a product with a defect that must be found, or a legal one that must fail nothing; counted at the end")
 
 
-LONG = ["test_wireshark", "test_btp_bumble", "test_variants", "test_determinism", "test_power_cycle", "test_product_flow", "test_labgrid", "test_mutants"]
-"""Modules that take longest. Their tests begin first, each module on one worker, so that none is left alone at the end."""
+LONG = [
+    "test_btp_bumble", "test_report", "test_power_cycle", "test_products", "test_variants", "test_l2cap_pipe", "test_mutants", "test_stranger",
+    "test_new_user", "test_determinism", "test_wireshark", "test_product_flow", "test_labgrid", "test_our_host", "test_product_log",
+    "test_capture_page"]
+"""Modules with a test of ten seconds or more. They begin first, each module on one worker, so that none is left alone at the end."""
 
 
 def begin_with_long_ones(items):

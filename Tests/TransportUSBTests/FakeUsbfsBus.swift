@@ -8,8 +8,16 @@
     /// Two dongles on one air, and the actions of programs on them.
     final class FakeUsbfsBus {
         let loop = Timing.RunLoop(mode: .wall)
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bb\(UInt32.random(in: 0 ... .max))").path
+        let folder = FakeUsbfsBus.newFolder()
         let server: UsbfsServer
+
+        /// A folder for a bus and the files of its programs. It is in memory if possible: renaming a file waits for the disk, seconds if
+        /// that is busy, and the tests have limits for the programs.
+        static func newFolder() -> String {
+            let memory = "/dev/shm"
+            let isThere = FileManager.default.isWritableFile(atPath: memory)
+            return (isThere ? memory : FileManager.default.temporaryDirectory.path) + "/bb\(UInt32.random(in: 0 ... .max))"
+        }
 
         /// - Parameters:
         ///   - boot: dongles that need firmware.

@@ -8,7 +8,7 @@
     /// A bus with many dongles, each with its own conduct.
     final class QuirkBus {
         let loop = Timing.RunLoop(mode: .wall)
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bq\(UInt32.random(in: 0 ... .max))").path
+        let folder = FakeUsbfsBus.newFolder()
         let server: UsbfsServer
 
         init(_ conducts: [DongleConduct]) throws {

@@ -66,20 +66,11 @@
                 let deadline = loop.now + limit
                 while !hasEnded, loop.now < deadline {
                     noteStarvation()
-                    let polled = loop.now
-                    try await loop.sleep(for: Self.poll)
-                    if loop.now - polled > Self.poll * 10 { stalled += loop.now - polled - Self.poll }
+                    try await loop.sleep(for: 1_000)
                 }
                 return hasEnded
             }
         }
-
-        /// Period of the polls of `end(within:on:)`.
-        private static let poll = Microseconds.milliseconds(1)
-
-        /// Time by which polls were late, if by more than ten periods. The loop on which the fake runs did not run then: the machine was
-        /// busy or suspended.
-        private(set) var stalled = Microseconds.zero
 
         /// Time that its threads were runnable but not running, as last noted.
         var starved: Microseconds {

@@ -88,16 +88,14 @@
             var seen = 0
             var unpluggedAt: Microseconds?
             var starvedBefore = Microseconds.zero
-            var ownStarvedBefore = Microseconds.zero
-            var stalledBefore = Microseconds.zero
         }
 
         /// Runs the program and unplugs the dongle.
         ///
         /// The limit of two seconds applies to the program: running, sleeping, waiting for the dongle. On a loaded machine, the
-        /// time that its threads or the fake's spent in a run queue, as counted by the kernel, is subtracted, and the time in which a
-        /// suspended machine ran neither. A program that hangs or sleeps is not in a run queue, and the fake runs meanwhile, so its time
-        /// counts in full; on an idle machine nothing is subtracted. Where the program has ended before the delay was over, the dongle stays.
+        /// time that its threads or the fake's spent in a run queue, as counted by the kernel, is subtracted. A program that hangs
+        /// or sleeps is not in a run queue, so its time counts in full; on an idle machine nothing is subtracted. Where the program has ended
+        /// before the delay was over, the dongle stays.
         func run() throws -> UnplugOutcome {
             let bus = try FakeUsbfsBus()
             let report = bus.folder + ".report"
@@ -106,11 +104,11 @@
                 ["run"] + cases + ["--tester", "usb:1-1", "--subject", "usb:1-2", "--report", report], folder: bus.folder)
             let state = State()
             let (server, loop, victim) = (bus.server, bus.loop, victim)
+            // The closure below keeps the program, whose output file goes with it.
+            defer { server.onActivity = nil }
             let unplug: () -> Void = {
                 guard state.unpluggedAt == nil else { return }
-                state.starvedBefore = program.starved
-                state.ownStarvedBefore = SpawnedProgram.ownStarved
-                state.stalledBefore = program.stalled
+                state.starvedBefore = program.starved + SpawnedProgram.ownStarved
                 state.unpluggedAt = MonotonicClock.now()
                 server.unplug(victim)
             }
@@ -127,8 +125,7 @@
                 return outcome
             }
             let end = MonotonicClock.now()
-            let fakeStarved = max(SpawnedProgram.ownStarved - state.ownStarvedBefore, program.stalled - state.stalledBefore)
-            let starved = program.starved - state.starvedBefore + fakeStarved
+            let starved = program.starved + SpawnedProgram.ownStarved - state.starvedBefore
             let code = program.reap()
             // The fake handles closed handles on its loop.
             try loop.run {
