@@ -38,10 +38,12 @@ public struct TestCase: Sendable {
     /// The advertised name of the accessory of docs/guide/accessory.md.
     package static let referenceName = "Bluebench Reference"
 
-    public var suite: String { String(id.prefix { $0 != "/" }) }
+    public var suite: String { start(before: UInt8(ascii: "/")) }
 
     /// The id of the file, without the round.
-    public var file: String { String(id[..<(id.utf8.firstIndex(of: UInt8(ascii: "[")) ?? id.endIndex)]) }
+    public var file: String { start(before: UInt8(ascii: "[")) }
+
+    private func start(before mark: UInt8) -> String { String(id[..<(id.utf8.firstIndex(of: mark) ?? id.endIndex)]) }
 
     /// The case for each of its rounds, which the id contains: `dle/subject-asks[octets=27]`.
     var unrolled: [TestCase] {
