@@ -14,8 +14,7 @@ def heart_rate():
     """Runs a command on the dongle beside that of the product."""
 
     def run(command, *options, expected=0):
-        with dongles(2, virtual_time=True) as ports, PythonPeer(
-                "products.py", f"virtual:127.0.0.1:{ports[1]}", "heart-rate") as product:
+        with dongles(2, virtual_time=True) as ports, PythonPeer("products.py", f"virtual:127.0.0.1:{ports[1]}", "heart-rate") as product:
             product.wait_for("advertising")
             return run_bench(command, f"tcp:127.0.0.1:{ports[0]},virtual-time", *options, "--bonds", "none", expected=expected).stdout
 

@@ -158,8 +158,7 @@ def test_a_planted_fault_is_found_by_the_rule_of_a_profile(fault, kind, case, te
 ], ids=lambda value: value[0] if value else "")
 def test_a_product_with_both_transports_is_paired_once(fault, text, tmp_path):
     results = tmp_path / "results.json"
-    with dongles(2, "--profile", "dual", virtual_time=True) as ports, PythonPeer(
-            "products.py", f"virtual:127.0.0.1:{ports[1]}", "speaker", *fault) as product:
+    with dongles(2, "--profile", "dual", virtual_time=True) as ports, PythonPeer("products.py", f"virtual:127.0.0.1:{ports[1]}", "speaker", *fault) as product:
         product.wait_for("advertising")
         run_bench(
             "run", "accessory-profile/one-pairing", "--profile", "adg-r31", "--tester", f"tcp:127.0.0.1:{ports[0]},virtual-time", "--peer", DUAL["speaker"],

@@ -32,8 +32,6 @@ LIVE = {
     "0x0405": "paging", "0x2043": "initiating", "0x200d": "initiating", "0x0c1a": "inquiry or page scan", "0x1802": "loopback",
 }
 
-MEMORY = "/dev/shm"
-
 # A shell lets its background jobs ignore Ctrl-C, which programs would inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -41,7 +39,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 @pytest.fixture
 def tmp_path():
     """A folder in memory if possible: renaming a file waits for the disk, seconds if that is busy, and the limit is for the program."""
-    with tempfile.TemporaryDirectory(dir=MEMORY if os.access(MEMORY, os.W_OK) else None) as folder:
+    memory = "/dev/shm"
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
         yield pathlib.Path(folder)
 
 
