@@ -201,6 +201,26 @@ def test_findings_and_throughput_come_as_the_capture_goes(browser):
         os.kill(process.pid, signal.SIGINT)
         until(tab, "document.querySelector('#status').textContent.includes('has ended')")
         assert process.wait() == 0
+        count = re.match(r"[\d,]+", tab.text_content("#title")).group().replace(",", "")
+        last = "count => [...document.querySelectorAll('#rows .n')].pop()?.textContent === count"
+        until(tab, last, count)
+        tab.locator("#rows li").first.click()
+        tab.wait_for_selector("#refusal:not([hidden])")
+        tab.locator("#scroller").focus()
+        tab.keyboard.press("j")
+        tab.keyboard.press("Home")
+        until(tab, "count => [...document.querySelectorAll('#rows .n')].pop()?.textContent !== count", count)
+        assert "has ended" in tab.text_content("#refusal")
+        tab.keyboard.press("End")
+        until(tab, last, count)
+
+
+def test_a_client_that_keeps_its_events_does_not_keep_the_capture():
+    with captured() as (process, page, _):
+        with page.raw(f"GET /api/events?token={page.token} HTTP/1.1\r\nHost: 127.0.0.1:{page.port}\r\n\r\n".encode(), wait=False) as client:
+            assert b" 200 OK" in client.recv(1 << 16)
+            os.kill(process.pid, signal.SIGINT)
+            assert process.wait() == 0
 
 
 # MARK: Programs and hostile clients

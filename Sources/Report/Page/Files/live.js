@@ -10,15 +10,19 @@ const TALLEST = 8e6, MARGIN = 40;
 let state = {packets: 0, rows: 0, progress: 1, devices: [], marks: {}, rates: [], version: -1};
 let cache = {first: 0, list: [], version: -1, key: ""};
 let total = 0, paused = false, following = true, ladder = false, selected = 0, selectedRow = -1;
-let source = null, asking = false, again = false, findingsOf = -1;
+/* `asked` is the window that is being asked for; `isOver` is true when the last packets are here and nobody answers any more. */
+let source = null, asked = null, isOver = false, findingsOf = -1;
 
 const selection = () => ({
   where: $("condition").value.trim(), words: $("words").value.trim(), layer: $("layer").value, connection: $("connection").value.trim(),
   marked: $("marked").checked ? "1" : "", flagged: $("flagged").checked ? "1" : "",
 });
 const query = more => new URLSearchParams(Object.entries({...selection(), ...more}).filter(([, value]) => value !== "")).toString();
+class Lost extends Error {}
 async function ask(path, more = {}, options = {}) {
-  const answer = await fetch(`api/${path}?${query(more)}`, {...options, headers: {Authorization: "Bearer " + token, ...options.headers}});
+  if (isOver) throw new Lost("The capture has ended, and this page has only what it shows.");
+  const answer = await fetch(`api/${path}?${query(more)}`, {...options, headers: {Authorization: "Bearer " + token, ...options.headers}})
+    .catch(() => { throw new Lost("The connection to the capture is lost."); });
   if (!answer.ok) throw new Error((await answer.text()).trim());
   return answer.json();
 }
@@ -52,31 +56,53 @@ function draw() {
   if (!holds(first, last)) want(Math.max(0, first - MARGIN), visible() + 2 * MARGIN);
   const list = cache.list.slice(Math.max(0, first - cache.first), Math.max(0, last - cache.first));
   rows.style.transform = `translateY(${isScaled() ? scroller.scrollTop : Math.max(first, cache.first) * rowHeight()}px)`;
-  rows.replaceChildren(...list.map((row, index) => ladder ? ladderRow(row, Math.max(first, cache.first) + index) : lineRow(row, Math.max(first, cache.first) + index)));
+  fill(list, Math.max(first, cache.first));
   const mine = rows.querySelector("[aria-selected=true]");
   if (mine) scroller.setAttribute("aria-activedescendant", mine.id); else scroller.removeAttribute("aria-activedescendant");
 }
+/* Elements of rows that stay are kept, since a click on an element that was replaced in between is lost. */
+let drawn = new Map();
+function fill(list, first) {
+  drawn = new Map(list.map((row, index) => {
+    const text = JSON.stringify([ladder, first + index, row]);
+    return [text, drawn.get(text) || (ladder ? ladderRow : lineRow)(row, first + index)];
+  }));
+  const items = [...drawn.values()], kept = new Set(items);
+  for (const item of [...rows.children]) if (!kept.has(item)) item.remove();
+  items.forEach((item, index) => {
+    if (rows.children[index] !== item) rows.insertBefore(item, rows.children[index] || null);
+    item.setAttribute("aria-selected", Number(item.dataset.number) === selected);
+    item.setAttribute("aria-setsize", total);
+  });
+}
 async function want(first, count) {
-  if (asking) { again = true; return; }
-  asking = true;
+  if (asked) return;
+  asked = load(first, count);
+  const isLoaded = await asked;
+  asked = null;
+  if (isLoaded) requestAnimationFrame(draw);
+}
+/* False if nobody answers: the rows stay as they are. */
+async function load(first, count) {
   const [of, version] = [key(), state.version];
   try {
     const window = await ask("packets", {first, count: Math.min(500, count)});
     cache = {first: window.first, list: window.list, version, key: of};
     if (!paused) total = window.rows;
     refuse("");
-  } catch (error) { refuse(error.message); cache = {first: 0, list: [], version, key: of}; total = 0; }
-  asking = false;
-  again = false;
-  requestAnimationFrame(draw);
+  } catch (error) {
+    refuse(error.message);
+    if (error instanceof Lost) return false;
+    cache = {first: 0, list: [], version, key: of};
+    total = 0;
+  }
+  return true;
 }
 function option(row, index) {
   const item = element("li", `k-${row.kind}`);
   item.id = "p" + row.number;
   item.setAttribute("role", "option");
-  item.setAttribute("aria-selected", row.number === selected);
   item.setAttribute("aria-posinset", index + 1);
-  item.setAttribute("aria-setsize", total);
   item.dataset.number = row.number;
   item.dataset.row = index;
   return item;
@@ -187,8 +213,8 @@ function rate(each) {
 async function tellFindings() {
   const sum = Object.values(state.marks).reduce((a, b) => a + b, 0);
   if (sum === findingsOf) return;
-  findingsOf = sum;
   const list = await ask("findings");
+  findingsOf = sum;
   $("no-findings").hidden = list.length > 0;
   $("findings").replaceChildren(...list.slice(0, 200).map(finding));
 }
@@ -199,11 +225,20 @@ function listen() {
     state = JSON.parse(event.data);
     if (!paused) total = state.rows;
     tell();
-    tellFindings().catch(error => refuse(error.message));
-    if (!paused) requestAnimationFrame(draw);
-    if (state.hasEnded) source.close();
+    const findings = tellFindings().catch(error => refuse(error.message));
+    if (state.hasEnded) finish(findings);
+    else if (!paused) requestAnimationFrame(draw);
   };
   source.onerror = () => { if (!state.hasEnded) $("status").textContent = "The connection to the capture is lost."; };
+}
+/* Asks for what is still missing. Closing the events tells the capture that it need not wait for this page any longer. */
+async function finish(findings) {
+  await findings;
+  await asked;
+  if (!paused) draw();
+  await asked;
+  isOver = true;
+  source.close();
 }
 
 /* Control. */
@@ -283,9 +318,10 @@ addEventListener("keydown", event => {
   if (event.key === "Escape") { clear(); return; }
   if (event.target.matches("input[type=search],select")) return;
   const onList = event.target === scroller || event.target === document.body;
+  const move = by => step(by).catch(error => refuse(error.message));
   if (event.key === "/") $("words").focus();
-  else if (event.key === "j" || onList && event.key === "ArrowDown") step(1);
-  else if (event.key === "k" || onList && event.key === "ArrowUp") step(-1);
+  else if (event.key === "j" || onList && event.key === "ArrowDown") move(1);
+  else if (event.key === "k" || onList && event.key === "ArrowUp") move(-1);
   else if (event.key === "p") pause(!paused);
   else if (event.key === "f" && selected) save(selected, {isFlagged: !$("flag").checked}).then(() => show(selected)).catch(error => refuse(error.message));
   else if (onList && event.key === "Home") { stopFollowing(); scrollToRow(0); }

@@ -50,6 +50,8 @@ final class LiveServer {
     private static let mostViews = 16
     private static let mostRows = 500
     private static let eventInterval = Microseconds.milliseconds(100)
+    /// Maximum time for the last requests of pages.
+    private static let lastRequests = Microseconds.seconds(2)
 
     /// - Throws: a usage error for a token; `TransportError` if the port cannot be used.
     init(_ options: WebOptions, _ store: LiveStore, names: Bool, on loop: Timing.RunLoop) throws {
@@ -71,9 +73,12 @@ final class LiveServer {
 
     private final class Holder { weak var owner: LiveServer? }
 
+    /// Tells the pages about the end, and answers them until each has closed its events, which it does when it has the last packets.
     func stop() {
         hasEnded = true
         tell()
+        let end = loop.now + Self.lastRequests
+        try? loop.run { [self] in while !listeners.isEmpty, loop.now < end { try await loop.sleep(for: .milliseconds(5)) } }
         server?.stop()
         server = nil
     }
