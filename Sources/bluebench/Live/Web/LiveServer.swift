@@ -73,7 +73,7 @@ final class LiveServer {
 
     private final class Holder { weak var owner: LiveServer? }
 
-    /// Tells the pages about the end, and answers them until each has closed its events, which it does when it has the last packets.
+    /// Stops when every page has asked for the last packets and closed its events, at the latest after `lastRequests`.
     func stop() {
         hasEnded = true
         tell()
