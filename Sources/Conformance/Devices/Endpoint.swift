@@ -137,35 +137,12 @@ final class Endpoint: HCITransport, HCITransportSink {
         return true
     }
 
-    /// Sends a valid declared command and returns its answer.
-    ///
-    /// - Throws: `StepFailure` of the environment if it is not answered in time.
-    func ask<Command: HCICommand>(_ command: Command, within limit: Microseconds = .seconds(3)) async throws -> Reply {
-        let reply = try await self.command(opcode: Command.opcode, parameters: command.parameters, until: loop.now + limit)
-        guard let reply else {
-            throw StepFailure(.environment, "the \(side.rawValue) (\(name)) does not answer \(Command.name)")
-        }
-        return reply
-    }
-
-    /// Disconnects the remaining LE connections and waits up to two seconds for their end, even if the caller is cancelled.
-    func leaveConnections() async {
-        let handles = tracker.connections.values.filter { $0.kind == .le }.map(\.handle)
-        guard isStarted, failure == nil, !handles.isEmpty else { return }
-        await loop.cleanUp(within: .seconds(2)) { [self] in
-            for handle in handles {
-                _ = try await ask(HCICommands.Disconnect(connectionHandle: handle, reason: .remoteUserTerminatedConnection))
-            }
-            while failure == nil, handles.contains(where: { tracker[$0] != nil }) { try await loop.sleep(for: .milliseconds(5)) }
-        }
-    }
-
     /// Sets the controller's buffers for LE data, and those for BR/EDR data if they are separate.
     func setBuffers(_ pools: [ACLBuffers]) { scheduler.setPools(pools) }
 
     /// Sends an L2CAP PDU on a connection, fragmented for the controller's buffers; on an unknown handle, unfragmented and immediately.
     func sendFrame(_ payload: [UInt8], channel: UInt16, handle: UInt16) {
-        if channel == CID.signaling || channel == CID.leSignaling { note(payload, .forth, handle) }
+        if channel == CID.signaling || channel == CID.leSignaling { channels.note(payload, .forth, on: handle) }
         if let slot = scheduler.slot(of: handle) {
             scheduler.enqueue(slot, cid: channel, body: payload.span.bytes)
         } else {
@@ -177,10 +154,6 @@ final class Endpoint: HCITransport, HCITransportSink {
     }
 
     func isClassic(_ handle: UInt16) -> Bool { tracker[ConnectionHandle(handle)]?.kind == .classic }
-
-    private func note(_ pdu: [UInt8], _ direction: LinkDirection, _ handle: UInt16) {
-        for command in SignalingCommand.list(pdu).commands { channels.note(command, direction, on: handle) }
-    }
 
     // MARK: The host's end
 
@@ -194,7 +167,9 @@ final class Endpoint: HCITransport, HCITransportSink {
             giveUpOldCommands()
             submit(opcode, packet, nil)
         } else if packet.kind == .acl, let handle = packet.dataHandle, let slot = scheduler.slot(of: handle.rawValue) {
-            if isClassic(handle.rawValue), let pdu = DynamicChannels.signalling(in: packet) { note(pdu, .forth, handle.rawValue) }
+            if isClassic(handle.rawValue), let pdu = DynamicChannels.signalling(in: packet) {
+                channels.note(pdu, .forth, on: handle.rawValue)
+            }
             scheduler.enqueueRaw(slot, packet: packet.bytes)
         } else {
             transmit(packet)
@@ -240,31 +215,13 @@ final class Endpoint: HCITransport, HCITransportSink {
 
     private func receivedPDU(_ cid: UInt16, _ payload: [UInt8], _ handle: UInt16, _ number: Int, at time: Microseconds) {
         let isClassic = isClassic(handle)
-        func add(_ content: ChannelContent, _ name: String, _ bytes: [UInt8]) {
-            log.add(side, name, .upper(content, bytes, handle: handle), number: number, at: time)
+        for part in channels.received(payload, on: cid, of: handle, isClassic: isClassic) {
+            log.add(side, part.name, .upper(part.content, part.octets, handle: handle), number: number, at: time)
         }
-        if isClassic, cid == CID.signaling {
-            for range in SignalingCommand.ranges(payload, in: payload.indices) {
-                let octets = Array(payload[range])
-                add(.signalling, PDUCodec.name(of: octets, in: .signalling), octets)
-                guard let command = SignalingCommand.list(octets).commands.first else { continue }
-                channels.note(command, .back, on: handle)
-                if let answer = extendedFeatures.flatMap({ DynamicChannels.information($0, for: command) }) {
-                    sendFrame(answer, channel: CID.signaling, handle: handle)
-                }
-            }
-            return
-        }
-        if !isClassic, cid == CID.leSignaling { note(payload, .back, handle) }
-        if !isClassic, let pdu = channels.bearerPDU(payload, on: cid, of: handle) {
-            let content = ChannelContent(.att, on: cid)
-            return add(content, PDUCodec.name(of: pdu, in: content), pdu)
-        }
-        let content = isClassic && cid >= L2CAPFrame.usualChannel ? channels.content(of: cid, on: handle) : ChannelContent(channel: cid)
-        add(content, PDUCodec.name(of: payload, in: content), payload)
-        guard content.layer == .rfcommFrames else { return }
-        for message in RFCOMMFrames.messages(in: payload) {
-            add(ChannelContent(.rfcomm, on: cid), PDUCodec.name(ofMessage: message), message)
+        guard isClassic, cid == CID.signaling, let extendedFeatures else { return }
+        for command in SignalingCommand.list(payload).commands {
+            guard let answer = DynamicChannels.information(extendedFeatures, for: command) else { continue }
+            sendFrame(answer, channel: cid, handle: handle)
         }
     }
 

@@ -27,8 +27,36 @@ struct DynamicChannels {
         return response.bytes(identifier: command.identifier)
     }
 
+    /// The parts of a received L2CAP PDU for the log: each command of a signalling PDU, an ATT PDU of an enhanced bearer, messages of RFCOMM.
+    mutating func received(_ payload: [UInt8], on cid: UInt16, of handle: UInt16, isClassic: Bool) -> [Part] {
+        if cid == (isClassic ? CID.signaling : CID.leSignaling) { note(payload, .back, on: handle) }
+        if isClassic, cid == CID.signaling {
+            return SignalingCommand.ranges(payload, in: payload.indices).map { Part(.signalling, Array(payload[$0])) }
+        }
+        if !isClassic, isEnhancedBearer(cid, .back, on: handle), let pdu = frames.take(payload, cid, on: handle) {
+            return [Part(ChannelContent(.att, on: cid), pdu)]
+        }
+        let content = isClassic && cid >= L2CAPFrame.usualChannel ? content(of: cid, on: handle) : ChannelContent(channel: cid)
+        let messages = content.layer == .rfcommFrames ? RFCOMMFrames.messages(in: payload) : []
+        return [Part(content, payload)]
+            + messages.map { Part(content: ChannelContent(.rfcomm, on: cid), name: PDUCodec.name(ofMessage: $0), octets: $0) }
+    }
+
+    /// A PDU of an upper layer.
+    struct Part {
+        var content: ChannelContent
+        var name: String
+        var octets: [UInt8]
+
+        init(content: ChannelContent, name: String, octets: [UInt8]) { (self.content, self.name, self.octets) = (content, name, octets) }
+
+        init(_ content: ChannelContent, _ octets: [UInt8]) {
+            self.init(content: content, name: PDUCodec.name(of: octets, in: content), octets: octets)
+        }
+    }
+
     /// The content of frames that arrive on a channel.
-    func content(of channel: UInt16, on handle: UInt16) -> ChannelContent {
+    private func content(of channel: UInt16, on handle: UInt16) -> ChannelContent {
         guard let known = links[handle]?.channel(channel, .back) else { return ChannelContent(channel: channel) }
         if known.isRetransmitting { return ChannelContent(.l2cap, on: channel, hasCheck: known.hasCheck) }
         return ChannelContent(Layer(psm: known.psm) ?? .l2cap, on: channel)
@@ -39,16 +67,12 @@ struct DynamicChannels {
         links[handle]?.channel(channel, direction).map { $0.isCreditBased && $0.psm == PSM.eatt } ?? false
     }
 
-    /// The ATT PDU that a received frame completes on an Enhanced ATT bearer; nil for a part of one, and on other channels.
-    mutating func bearerPDU(_ frame: [UInt8], on channel: UInt16, of handle: UInt16) -> [UInt8]? {
-        isEnhancedBearer(channel, .back, on: handle) ? frames.take(frame, channel, on: handle) : nil
-    }
-
     /// True if frames to the channel end in a check sequence.
     func hasCheck(remote channel: UInt16, on handle: UInt16) -> Bool { links[handle]?.channel(channel, .forth)?.hasCheck ?? true }
 
-    mutating func note(_ command: SignalingCommand, _ direction: LinkDirection, on handle: UInt16) {
-        links[handle, default: ChannelTracker()].note(command, direction)
+    /// Follows the channels that the commands of a signalling PDU open, change and close.
+    mutating func note(_ pdu: [UInt8], _ direction: LinkDirection, on handle: UInt16) {
+        for command in SignalingCommand.list(pdu).commands { links[handle, default: ChannelTracker()].note(command, direction) }
     }
 
     mutating func forget(_ handle: UInt16) {
