@@ -24,6 +24,7 @@ LONG = [
 
 def begin_with_long_ones(items):
     """Orders tests so that the modules are spread over the beginnings of the workers' equal shares."""
+    assert all((support.HERE / f"{name}.py").exists() for name in LONG), "a module in LONG has another name now"
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
     rest = [item for item in items if item.path.stem not in LONG]
     share = -(-len(items) // workers)

@@ -24,6 +24,10 @@ TIMEOUT = 60
 """The time limit in seconds of an expected event. It protects against hanging and is not a requirement."""
 VIRTUAL_TIMEOUT = 1800
 """The same limit in virtual time, where waiting is instantaneous."""
+MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+"""A folder in memory if possible: renaming a file waits for the disk, seconds if that is busy."""
+PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "bluebench.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:labgrid"]
+"""A user's pytest. labgrid's plugin takes longer to load than most of these tests run."""
 SEED = 7
 """The seed of Bumble's random numbers in virtual time."""
 
@@ -123,7 +127,7 @@ class FakeUSB:
 @contextlib.contextmanager
 def fake_usb(count=2, *options):
     """Virtual dongles of one air on a USB bus that unmodified libusb uses as the system's. The folder's name is short because socket paths are limited."""
-    with tempfile.TemporaryDirectory(prefix="bb") as folder:
+    with tempfile.TemporaryDirectory(prefix="bb", dir=MEMORY) as folder:
         with Process(bluebench(), "dongle", "--usbfs", folder, "--count", str(count), *options) as server:
             yield FakeUSB(folder, server, count)
             assert server.running(), f"the server ended:\n{server.text}"

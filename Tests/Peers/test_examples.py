@@ -3,20 +3,17 @@
 import json
 import os
 import subprocess
-import sys
 
 import pytest
 
-from support import ROOT, TIMEOUT, bluebench
+from support import PYTEST, ROOT, TIMEOUT, bluebench
 
 EXAMPLES = ROOT / "Examples"
 
 
 def play(folder, tmp_path, *options, **environment):
     """The tests of an example, in a process of their own."""
-    command = [
-        sys.executable, "-m", "pytest", "-q", "-p", "bluebench.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:labgrid", "--bluebench-folder",
-        str(tmp_path / "failures"), *options, str(EXAMPLES / folder)]
+    command = [*PYTEST, "--bluebench-folder", str(tmp_path / "failures"), *options, str(EXAMPLES / folder)]
     own = {"BLUEBENCH": bluebench(), "PYTHONPATH": str(ROOT / "Python"), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(command, cwd=ROOT, env=os.environ | own | environment, capture_output=True, text=True, timeout=TIMEOUT * 5)
     return done.stdout + done.stderr, done.returncode

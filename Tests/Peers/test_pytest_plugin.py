@@ -8,12 +8,10 @@ import sys
 
 import pytest
 
-from support import ROOT, TIMEOUT, bluebench
+from support import PYTEST, ROOT, TIMEOUT, bluebench
 
 PAGE = ROOT / "docs" / "guide" / "pytest.md"
 HEAD = "import asyncio\nimport pytest\nimport bluebench\nfrom bluebench import virtualtime\nfrom bumble.device import Peer\n"
-# labgrid's plugin takes longer to load than most of these tests run.
-WITHOUT = ["-p", "no:cacheprovider", "-p", "no:labgrid"]
 PHONE = "F0:F1:F2:F3:F4:F5"
 
 
@@ -23,7 +21,7 @@ def user(tmp_path):
 
     def run(text, *options):
         (tmp_path / "test_app.py").write_text(text)
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "bluebench.pytest_plugin", *WITHOUT, "--rootdir", str(tmp_path), *options, "."]
+        command = [*PYTEST, "--rootdir", str(tmp_path), *options, "."]
         environment = os.environ | {"BLUEBENCH": bluebench(), "PYTHONPATH": str(ROOT / "Python")}
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=TIMEOUT * 3)
         return done.stdout + done.stderr, done.returncode

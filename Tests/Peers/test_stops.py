@@ -16,7 +16,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from support import TIMEOUT, Process, bluebench, dongles, fake_usb, run_bench
+from support import MEMORY, TIMEOUT, Process, bluebench, dongles, fake_usb, run_bench
 
 BENCH = 3
 SOAK = bool(os.environ.get("SOAK"))
@@ -38,9 +38,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 @pytest.fixture
 def tmp_path():
-    """A folder in memory if possible: renaming a file waits for the disk, seconds if that is busy, and the limit is for the program."""
-    memory = "/dev/shm"
-    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
+    """A folder in memory if possible, because the limit is for the program and not for the disk."""
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
         yield pathlib.Path(folder)
 
 
