@@ -112,11 +112,13 @@ final class BasebandLinkBench {
     var peripheral: BasebandEnd { ends[1] }
     var loop: RunLoop { bench.loop }
 
-    init(seed: UInt64 = 1, _ location: SourceLocation = #_sourceLocation) {
+    /// - Parameter phase: time from the central's slot pairs to those of the peripherals' clock; nil for a random one.
+    init(seed: UInt64 = 1, phase: Microseconds? = nil, _ location: SourceLocation = #_sourceLocation) {
         bench = AirBench(seed: seed, location)
         var random = RandomSource(seed: seed, label: "clocks")
         clock = NativeClock(&random)
-        otherClock = NativeClock(&random)
+        let clock = clock
+        otherClock = phase.map { NativeClock(showing: 0, at: clock.start(of: 0) + $0) } ?? NativeClock(&random)
         centralRadio = bench.air.makeRadio()
     }
 

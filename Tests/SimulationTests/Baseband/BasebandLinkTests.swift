@@ -276,6 +276,23 @@ enum SampleEncryption {
         bench.close()
     }
 
+    /// The FHS packet gives the new central's clock in units of 1,250 us; the new peripheral finds its slots wherever they are in the old
+    /// ones. Core Vol 2, Part B, 8.6.5.
+    @Test func theRolesAreSwitchedAtAnyPhaseOfTheClocks() throws {
+        var missed: [Int] = []
+        for phase in 0..<1_250 {
+            let bench = BasebandLinkBench(phase: Microseconds(Int64(phase)))
+            bench.join()
+            try bench.run()
+            let instant = (bench.central.link.slot + 80) & ~1
+            bench.applyToAll(.holdsData(true), .roleSwitch(instant: instant, slotOffset: nil))
+            try bench.run(120_000)
+            if bench.ends.map(\.link.role) != [.peripheral, .central] { missed.append(phase) }
+            bench.close()
+        }
+        #expect(missed.isEmpty)
+    }
+
     @Test func aSwitchThatNobodyFollowsIsTakenBack() throws {
         let bench = BasebandLinkBench()
         bench.join()

@@ -265,12 +265,13 @@ final class BasebandLink: RadioActivity, LinkTransport {
         radio.wait(self)
     }
 
-    func endTurn() {
+    /// - Parameter wait: time in which no turn starts.
+    func endTurn(then wait: Microseconds = .zero) {
         guard !isClosed else { return }
         phase = .idle
         radio.release(self)
         guard case .idle = phase else { return }
-        plan(from: loop.now)
+        plan(from: loop.now + wait)
     }
 
     /// Applies the changes whose instant has been reached.
@@ -325,7 +326,8 @@ final class BasebandLink: RadioActivity, LinkTransport {
         guard !isClosed else { return }
         guard !isHandingOver else { return handoverMissed() }
         state.heardNothing()
-        endTurn()
+        // The next pair of slots has begun, maybe with the packet: a search goes on in the one after.
+        endTurn(then: isSearching ? lead : .zero)
     }
 
     private func note(_ type: BREDRPacketType, in tick: Int) {
