@@ -30,8 +30,8 @@ extension Simulation {
             number += 1
             var configuration = ControllerConfiguration(address: address)
             configuration.profile = profile
-            let neighbour = try Neighbour(address, on: addController(configuration).host)
-            neighbours.append(neighbour)
+            let neighbour = Neighbour(address, on: loop)
+            try addController(configuration, on: neighbour)
             return neighbour
         }
         for turn in 0..<count.advertisers { try next().advertise(turn) }
@@ -45,19 +45,24 @@ extension Simulation {
     }
 }
 
-/// A background device: it sends commands to its controller and ignores all events.
-final class Neighbour: HCITransportSink {
-    fileprivate let address: DeviceAddress
-    private let transport: any HCITransport
+/// The host of a background device, as its controller's pipe: it sends a few commands and ignores all events.
+private final class Neighbour: HCITransport {
+    let name = "neighbour"
+    let address: DeviceAddress
+    private let loop: RunLoop
+    /// Weak, since the controller keeps its pipe.
+    private weak var controller: (any HCITransportSink)?
 
-    fileprivate init(_ address: DeviceAddress, on transport: any HCITransport) throws {
-        self.address = address
-        self.transport = transport
-        try transport.open(self)
-    }
+    init(_ address: DeviceAddress, on loop: RunLoop) { (self.address, self.loop) = (address, loop) }
+
+    func open(_ sink: any HCITransportSink) { controller = sink }
+
+    func send(_ packet: HCIPacket) {}
+
+    func close() {}
 
     /// Advertises with an interval from 100 ms up, connectable, scannable or non-connectable depending on `turn`.
-    fileprivate func advertise(_ turn: Int) {
+    func advertise(_ turn: Int) {
         let types: [LegacyAdvertisingType] = [.advInd, .advScanInd, .advNonconnInd]
         let interval = UInt16(0x00A0 + 7 * turn)
         let data: [UInt8] = [2, 1, 6, 3, 0xFF, 0xFF, 0xFF]
@@ -72,26 +77,22 @@ final class Neighbour: HCITransportSink {
     }
 
     /// Enables inquiry scan with a smartphone's class of device.
-    fileprivate func beDiscoverable() {
+    func beDiscoverable() {
         send(HCICommands.WriteClassOfDevice(classOfDevice: 0x5A020C))
         send(HCICommands.WriteScanEnable(scanEnable: 1))
     }
 
-    fileprivate func scan(isActive: Bool) {
+    func scan(isActive: Bool) {
         send(HCICommands.LESetScanParameters(leScanType: isActive ? .active : .passive, leScanInterval: 0x0060, leScanWindow: 0x0030))
         send(HCICommands.LESetScanEnable(leScanEnable: 1, filterDuplicates: 0))
     }
 
-    fileprivate func connect(to peer: DeviceAddress) {
+    func connect(to peer: DeviceAddress) {
         send(
             HCICommands.LECreateConnection(
                 leScanInterval: 0x0060, leScanWindow: 0x0030, peerAddressType: AddressType(rawValue: peer.kind.rawValue),
                 peerAddress: peer.bdADDR, connectionIntervalMin: 24, connectionIntervalMax: 24, supervisionTimeout: 200))
     }
 
-    private func send<Command: HCICommand>(_ command: Command) { transport.send(HCIPacket(command: command)) }
-
-    func received(_ packet: HCIPacket, at time: Microseconds) {}
-
-    func closed(_ reason: TransportError) {}
+    private func send<Command: HCICommand>(_ command: Command) { controller?.received(HCIPacket(command: command), at: loop.now) }
 }

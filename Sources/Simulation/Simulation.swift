@@ -8,7 +8,6 @@ public final class Simulation {
     let air: Air
     let seed: UInt64
     var ports: [ControllerID: ControllerPort] = [:]
-    var neighbours: [Neighbour] = []
     /// Receives the address of the controller and the opcode, for each command that a controller does not know. Concerns controllers that
     /// are added afterwards.
     public var onUnknownCommand: ((DeviceAddress, UInt16) -> Void)?
@@ -19,6 +18,9 @@ public final class Simulation {
         self.seed = seed
         air = Air(loop: loop, seed: seed)
     }
+
+    /// The controllers of neighbours may have links, which refer to their radio.
+    deinit { for port in ports.values { port.controller.powerOff() } }
 
     /// Logs every transmission from now on; nil stops it.
     ///

@@ -1,6 +1,7 @@
 import Testing
 import Timing
 
+@testable import Cases
 @testable import Conformance
 
 struct EndOfWorldTests {
@@ -11,9 +12,21 @@ struct EndOfWorldTests {
         "smp-negative/initiator-off-curve-x", "privacy/connects-to-identity",
     ])
     func nothingStaysOfACase(id: String) throws {
+        #expect(try loop(after: id, in: World()) == nil)
+    }
+
+    @Test(arguments: ["gap-adv/interval", "gatt/notification-burst", "smp-sc/just-works"])
+    func nothingStaysOfNeighbours(id: String) throws {
+        var world = World()
+        (world.neighbours.advertisers, world.neighbours.scanners, world.neighbours.links, world.neighbours.phones) = (2, 2, 2, 1)
+        #expect(try loop(after: id, in: world) == nil)
+    }
+
+    /// The loop of a case if something still refers to it.
+    private func loop(after id: String, in world: World) throws -> RunLoop? {
         let setup = BenchSetup(tester: .virtual, subject: .virtual, seed: 1)
         let plan = try RunPlan(catalogue: SuiteTests.catalogue(), setup: setup, filters: [id])
-        let runner = Runner(plan, recorder: try Recorder(path: nil))
+        let runner = Runner(plan, recorder: try Recorder(path: nil), surroundings: world)
         let testCase = try #require(plan.cases.first)
         weak var loop: RunLoop?
         do {
@@ -22,6 +35,6 @@ struct EndOfWorldTests {
             #expect(runner.run(testCase, on: made).verdict == .pass)
             made.end()
         }
-        #expect(loop == nil)
+        return loop
     }
 }
