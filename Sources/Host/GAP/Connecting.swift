@@ -30,6 +30,8 @@ final class Connecting {
     /// Called with each new LE connection before anything is received on it.
     let opened = Listeners<(Connection) -> Void>()
     private var attempt: Promise<Connection>?
+    /// The caller of the attempt was cancelled: a connection that comes nevertheless is ended.
+    private var isAbandoned = false
     /// The own address used for initiating, if known to the host.
     private var initiatingAddress: DeviceAddress?
     private var arrivals = Deque<Connection>()
@@ -61,12 +63,17 @@ final class Connecting {
         attempt = promise
         let ownAddressType = settings.ownAddressType ?? host.addresses.type
         initiatingAddress = host.addresses.onAir(ownAddressType, random: host.randomAddress, of: host.controller)
-        do {
+        // A cancellation of the caller ends the initiating, not the wait for the answer to a command that is on its way.
+        let sending = host.loop.start { [self, device, settings] in
             if isExtended {
                 try await host.send(Self.extendedCommand(device, settings, ownAddressType))
             } else {
                 try await host.send(legacyCommand(device, settings, ownAddressType))
             }
+        }
+        await sending.ended()
+        do {
+            _ = try sending.result?.get()
         } catch {
             if !promise.isSettled, attempt === promise { attempt = nil }
             throw error
@@ -89,6 +96,7 @@ final class Connecting {
                 throw HostError.environment(.timedOut(.endOfInitiating))
             }
         } catch is CancellationError {
+            isAbandoned = attempt === promise
             host.commands.post(HCICommands.LECreateConnectionCancel())
             throw CancellationError()
         }
@@ -156,7 +164,11 @@ final class Connecting {
         opened.tell { $0(connection) }
         host.path.add(.le(connection), slot: slot)
         host.peers.opened(connection)
-        if connection.isCentral { take()?.fulfil(connection) } else { arrived(connection) }
+        guard connection.isCentral else { return arrived(connection) }
+        if isAbandoned {
+            host.commands.post(HCICommands.Disconnect(connectionHandle: connection.handle, reason: .remoteUserTerminatedConnection))
+        }
+        take()?.fulfil(connection)
     }
 
     private func arrived(_ connection: Connection) {
@@ -176,7 +188,7 @@ final class Connecting {
     }
 
     private func take() -> Promise<Connection>? {
-        defer { attempt = nil }
+        defer { (attempt, isAbandoned) = (nil, false) }
         return attempt
     }
 
