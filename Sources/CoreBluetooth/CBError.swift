@@ -33,6 +33,9 @@ public struct CBError: _BridgedStoredNSError {
 
         @available(*, deprecated, renamed: "unknownDevice")
         public static var unkownDevice: Code { .unknownDevice }
+
+        /// True for an error of this domain and code, also for a plain `NSError`.
+        public static func ~= (code: Code, error: any Error) -> Bool { error.isNSError(of: CBErrorDomain, code.rawValue) }
     }
 
     public let _nsError: NSError
@@ -126,6 +129,8 @@ public struct CBATTError: _BridgedStoredNSError {
         }
         public static func == (one: Code, other: Code) -> Bool { one.rawValue == other.rawValue }
         public func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
+        /// True for an error of this domain and code, also for a plain `NSError`.
+        public static func ~= (code: Code, error: any Error) -> Bool { error.isNSError(of: CBATTErrorDomain, code.rawValue) }
     }
 
     public let _nsError: NSError
@@ -159,10 +164,19 @@ public struct CBATTError: _BridgedStoredNSError {
     public static var insufficientResources: Code { .insufficientResources }
 }
 
+extension Error {
+    fileprivate func isNSError(of domain: String, _ code: Int) -> Bool {
+        let error = self as NSError
+        return error.domain == domain && error.code == code
+    }
+}
+
 enum Failure {
     /// The error of the API for an error of the host.
     static func error(_ error: any Error) -> any Error {
-        guard let error = error as? HostError, case .peer(let fault) = error else { return error as? CBError ?? CBError(.unknown) }
+        guard let error = error as? HostError, case .peer(let fault) = error else {
+            return error is CBError || error is CBATTError ? error : CBError(.unknown)
+        }
         switch fault {
         case .att(_, _, let code):
             return CBATTError(CBATTError.Code(rawValue: Int(code.rawValue)) ?? .unlikelyError)
@@ -170,6 +184,7 @@ enum Failure {
         case .timedOut: return CBError(.connectionTimeout)
         case .rejected(_, .pinOrKeyMissing): return CBError(.peerRemovedPairingInformation)
         case .pairingFailed, .pairingRefused: return CBATTError(.insufficientAuthentication)
+        case .channel: return CBError(.unknown, userInfo: [NSLocalizedDescriptionKey: "\(error)"])
         default: return CBError(.unknown)
         }
     }

@@ -53,7 +53,7 @@ open class CBManager: NSObject {
 
     init(queue: DispatchQueue?) {
         phone = CBBench.currentPhone
-        courier = Courier(queue: queue, isVirtual: phone.loop.mode == .virtual)
+        courier = Courier(queue: queue, program: phone.program)
         super.init()
     }
 
@@ -72,15 +72,14 @@ open class CBManager: NSObject {
 /// Calls the program on its queue.
 struct Courier {
     let queue: DispatchQueue?
-    let isVirtual: Bool
+    /// Nil in wall time.
+    let program: ProgramQueues?
 
     /// In virtual time the call is made at once and awaited, so that it takes no time; in wall time it is queued.
     func deliver(_ body: @escaping () -> Void) {
-        guard isVirtual else {
-            let carried = Carried(body)
-            return (queue ?? .main).async { carried.value() }
-        }
-        if let queue, queue !== DispatchQueue.main { queue.sync(execute: body) } else { body() }
+        if let program { return program.call(body, on: queue) }
+        let carried = Carried(body)
+        (queue ?? .main).async { carried.value() }
     }
 }
 

@@ -169,4 +169,71 @@ import Testing
         #expect(pair.central.errors.suffix(2).allSatisfy { CBError.invalidHandle ~= $0 })
         #expect(requests.count == before)
     }
+
+    // MARK: Service Changed
+
+    /// The handle of Service Changed, and that of the configuration of the heart rate.
+    private func handles(_ pair: Pair) throws -> (changed: UInt16, rate: UInt16) {
+        let all = pair.accessoryPhone.host.database.services.flatMap(\.characteristics)
+        let rate = try #require(all.first { $0.uuid == 0x2A37 })
+        return (try #require(all.first { $0.uuid == .serviceChanged }).value, try #require(rate.configuration))
+    }
+
+    /// Finds the services again, and the configurations that are written for a subscription to the heart rate.
+    private func subscribeAgain(_ pair: Pair) throws -> [UInt16] {
+        let peripheral = try #require(pair.central.peripheral)
+        peripheral.discoverServices([CBUUID(string: "180D")])
+        #expect(pair.run { peripheral.services?.isEmpty == false })
+        peripheral.discoverCharacteristics(nil, for: try #require(peripheral.services?.first))
+        #expect(pair.run { pair.central.characteristic("2A37") != nil })
+        let (rate, requests) = (try #require(pair.central.characteristic("2A37")), Requests(pair.phone))
+        #expect(!rate.isNotifying)
+        peripheral.setNotifyValue(true, for: rate)
+        #expect(pair.run { rate.isNotifying })
+        return requests.written
+    }
+
+    /// A device that has started anew reports that everything has changed, keeps its handles and has forgotten the subscriptions. A change
+    /// of a part of a service is one of the service; a change elsewhere leaves the subscription.
+    @Test(arguments: ["all", "all, twice", "configuration", "elsewhere"])
+    func aSubscriptionAfterAChangeIsWrittenAgain(change: String) throws {
+        let pair = Pair()
+        #expect(pair.connect())
+        pair.central.peripheral?.setNotifyValue(true, for: try #require(pair.central.characteristic("2A37")))
+        #expect(pair.run { pair.accessory.log.last == "subscribed" })
+        pair.bench.run(for: 5)
+        let (changed, rate) = try handles(pair)
+        let range: [UInt8] =
+            switch change {
+            case "configuration": [UInt8(truncatingIfNeeded: rate), 0, UInt8(truncatingIfNeeded: rate), 0]
+            case "elsewhere": [0xF0, 0xFF, 0xFF, 0xFF]
+            default: [0x01, 0x00, 0xFF, 0xFF]
+            }
+        let link = try #require(pair.accessoryPhone.host.connections.first)
+        let count = change == "all, twice" ? 2 : 1
+        pair.bench.start { for _ in 0..<count { try await link.indicate(changed, range) } }
+        #expect(pair.run { pair.central.log.count { $0 == "modified" } == count })
+        pair.bench.run(for: 5)
+        if change == "elsewhere" {
+            #expect(pair.central.characteristic("2A37")?.isNotifying == true)
+        } else {
+            #expect(try subscribeAgain(pair) == [rate])
+        }
+        pair.accessory.manager.updateValue(Data([0, 61]), for: pair.accessory.rate, onSubscribedCentrals: nil)
+        #expect(pair.run { pair.central.values == [Data([0, 61])] })
+    }
+
+    /// A change comes while the configuration is being written: the next subscription is written, too.
+    @Test func aChangeDuringASubscriptionEndsIt() throws {
+        let pair = Pair()
+        #expect(pair.connect())
+        pair.bench.run(for: 5)
+        let (changed, rate) = try handles(pair)
+        let link = try #require(pair.accessoryPhone.host.connections.first)
+        pair.bench.start { try await link.indicate(changed, [0x01, 0x00, 0xFF, 0xFF]) }
+        pair.central.peripheral?.setNotifyValue(true, for: try #require(pair.central.characteristic("2A37")))
+        #expect(pair.run { pair.central.log.contains("modified") && pair.accessory.log.contains("subscribed") })
+        pair.bench.run(for: 5)
+        #expect(try subscribeAgain(pair) == [rate])
+    }
 }

@@ -10,7 +10,7 @@ import Testing
         let central = pair.central
         #expect(central.log == ["state poweredOn", "discovered monitor", "connected", "services", "characteristics"])
         let peripheral = try #require(central.peripheral)
-        #expect(peripheral.maximumWriteValueLength(for: .withoutResponse) == 514)
+        #expect(peripheral.maximumWriteValueLength(for: .withoutResponse) == 512)
         #expect(peripheral.maximumWriteValueLength(for: .withResponse) == 512)
         let location = try #require(central.characteristic("2A38"))
         peripheral.readValue(for: location)

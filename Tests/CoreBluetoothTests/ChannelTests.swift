@@ -1,6 +1,9 @@
-import CoreBluetooth
 import Foundation
+import Host
+import Packets
 import Testing
+
+@testable import CoreBluetooth
 
 /// L2CAP channels as streams.
 @Suite struct ChannelTests {
@@ -73,6 +76,31 @@ import Testing
         there.inputStream.open()
         #expect(pair.run { reader.octets.count == octets.count })
         #expect(reader.octets == octets)
+    }
+
+    /// Services that refuse a channel on a plain link, and the one that only wants the link encrypted.
+    static let services: [(name: String, admission: ChannelAdmission?, security: LinkSecurity, isPaired: Bool)] = [
+        ("unknown", nil, .none, false), ("no resources", .accept(first: 0), .none, false),
+        ("not authorized", .notAuthorized, .none, false), ("encrypted", .accept(first: 1), .encrypted, true),
+    ]
+
+    /// Only a refusal for lack of security starts a pairing. Core Vol 3, Part A, 4.23.
+    @Test(arguments: services.indices) func onlyALackOfSecurityPairs(index: Int) throws {
+        let (row, pair) = (Self.services[index], Pair())
+        if let admission = row.admission {
+            var settings = CreditBasedChannelSettings.phone
+            settings.minimumSecurity = row.security
+            pair.accessoryPhone.host.listen(0x99, settings, over: .le, admits: { _, _ in admission }, openedBy: { _, _ in })
+        }
+        #expect(pair.connect())
+        pair.central.peripheral?.openL2CAPChannel(0x99)
+        #expect(pair.run { pair.central.log.contains { $0.hasPrefix("opened") } })
+        #expect(pair.central.log.last == (row.isPaired ? "opened" : "opened failed"), "\(row.name)")
+        #expect(pair.phone.host.keys.all.isEmpty == !row.isPaired, "\(row.name)")
+        #expect(pair.phone.host.connections.first?.security == (row.isPaired ? .encrypted : LinkSecurity.none), "\(row.name)")
+        guard !row.isPaired else { return }
+        let error = try #require(pair.central.errors.first)
+        #expect(CBError.unknown ~= error && error.localizedDescription.contains("refused"), "\(row.name)")
     }
 
     @Test func closingAndUnpublishingEndTheOtherSide() throws {

@@ -1,5 +1,6 @@
-import CoreBluetooth
 import Testing
+
+@testable import CoreBluetooth
 
 /// Options of connections, and connections of other programs.
 @Suite struct ConnectionTests {
@@ -46,6 +47,66 @@ import Testing
         pair.bench.run(for: 5)
         #expect(peripheral.state == .connected)
         #expect(pair.central.log.count { $0 == "disconnected" } == 1)
+    }
+
+    static let turns: [(calls: [String], disconnections: Int, isConnected: Bool)] = [
+        (["cancel", "connect"], 1, true), (["cancel", "connect", "connect"], 1, true), (["cancel", "cancel", "connect"], 1, true),
+        (["cancel", "connect", "cancel"], 1, false), (["cancel", "connect", "cancel", "connect"], 1, true),
+    ]
+
+    /// Requests of one turn are all remembered, to a device with a connection or a request for one.
+    @Test(arguments: turns, [true, false])
+    func requestsOfOneTurnAreRemembered(turn: (calls: [String], disconnections: Int, isConnected: Bool), wasConnected: Bool) throws {
+        let (pair, peripheral) = try found()
+        pair.central.manager.connect(peripheral)
+        #expect(!wasConnected || pair.run { peripheral.state == .connected })
+        pair.central.log.removeAll()
+        for call in turn.calls {
+            if call == "cancel" {
+                pair.central.manager.cancelPeripheralConnection(peripheral)
+            } else {
+                pair.central.manager.connect(peripheral)
+            }
+            #expect(peripheral.state == .disconnecting)
+        }
+        pair.bench.run(for: 10)
+        #expect(peripheral.state == (turn.isConnected ? .connected : .disconnected))
+        let log = [String](repeating: "disconnected", count: turn.disconnections) + (turn.isConnected ? ["connected"] : [])
+        #expect(pair.central.log == log)
+        #expect(pair.phone.host.connections.isEmpty == !turn.isConnected)
+        #expect(pair.central.errors.isEmpty)
+    }
+
+    /// A request for an absent device that is cancelled at once leaves the controller free for the next one.
+    @Test(arguments: [0, 1]) func aCancelledRequestDoesNotHoldUpTheNext(milliseconds: Int) throws {
+        let (pair, absent) = try found()
+        let other = Accessory(on: pair.bench.phone("other"))
+        #expect(pair.run { other.log.contains("advertising") })
+        pair.accessoryPhone.isPoweredOn = false
+        pair.central.manager.scanForPeripherals(withServices: nil)
+        #expect(pair.run { pair.central.found.count == 2 })
+        pair.central.manager.stopScan()
+        pair.bench.run(for: 1)
+        pair.central.manager.connect(absent)
+        pair.bench.run(for: Double(milliseconds) / 1_000)
+        pair.central.manager.cancelPeripheralConnection(absent)
+        pair.central.manager.connect(pair.central.found[1])
+        #expect(pair.run { pair.central.found[1].state == .connected })
+        pair.accessoryPhone.isPoweredOn = true
+        pair.bench.run(for: 10)
+        #expect(pair.phone.host.connections.count == 1)
+    }
+
+    /// The object of a device that was let go does not end the request of the next object.
+    @Test func aReleasedObjectEndsItsOwnRequestOnly() throws {
+        let pair = try found().0
+        let identifier = try #require(pair.central.peripheral?.identifier)
+        pair.central.manager.connect(try #require(pair.central.peripheral))
+        pair.central.found.removeAll()
+        let next = try #require(pair.central.manager.retrievePeripherals(withIdentifiers: [identifier]).first)
+        pair.central.manager.connect(next)
+        #expect(pair.run { next.state == .connected })
+        #expect(!pair.central.log.contains("disconnected"))
     }
 
     @Test(arguments: [true, false]) func aStartDelayDefersTheConnection(isInteger: Bool) throws {

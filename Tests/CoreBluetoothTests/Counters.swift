@@ -1,11 +1,14 @@
 import Host
 import Packets
+import Synchronization
 
 @testable import CoreBluetooth
 
 /// Counts the ATT requests and commands that a phone sends from now on.
 final class Requests {
     private(set) var opcodes: [UInt8] = []
+    /// Handles of the Write Requests.
+    private(set) var written: [UInt16] = []
     var count: Int { opcodes.count }
 
     init(_ phone: CBPhone) {
@@ -15,6 +18,7 @@ final class Requests {
             guard direction == .sent, packet.kind == .acl, octets.count > 8, octets[1] & 0x30 == 0 else { return }
             guard octets[6] == 4, octets[7] == 0, octets[8] & 1 == 0, octets[8] != 0x1E else { return }
             self?.opcodes.append(octets[8])
+            if octets[8] == 0x12, octets.count > 10 { self?.written.append(UInt16(octets[9]) | UInt16(octets[10]) << 8) }
         }
     }
 }
@@ -45,4 +49,12 @@ final class Values {
             self?.opcodes.append(octets[8])
         }
     }
+}
+
+/// The lines that a phone prints from now on.
+final class Lines: Sendable {
+    private let lines = Mutex<[String]>([])
+    var all: [String] { lines.withLock { $0 } }
+
+    init(_ phone: CBPhone) { phone.onLine = { [weak self] line in self?.lines.withLock { $0.append(line) } } }
 }

@@ -1,5 +1,6 @@
-import CoreBluetooth
 import Testing
+
+@testable import CoreBluetooth
 
 /// Calls at the wrong time or with the wrong object have no effect, and end no program.
 @Suite struct MisuseTests {
@@ -169,5 +170,58 @@ import Testing
         peripheral.discoverServices([CBUUID(string: "180D")])
         #expect(pair.run { pair.central.log.last == "services" })
         #expect(peripheral.services?.isEmpty ?? true)
+    }
+
+    // MARK: Lines
+
+    /// A command to a characteristic that does not have the property is not sent.
+    @Test func aCommandWithoutThePropertyIsDropped() throws {
+        let pair = Pair()
+        #expect(pair.connect())
+        pair.bench.run(for: 5)
+        let (peripheral, location) = (try #require(pair.central.peripheral), try #require(pair.central.characteristic("2A38")))
+        let (lines, requests) = (Lines(pair.phone), Requests(pair.phone))
+        for _ in 0..<30 { peripheral.writeValue(Data([1]), for: location, type: .withoutResponse) }
+        #expect(peripheral.canSendWriteWithoutResponse)
+        pair.bench.run(for: 1)
+        #expect(requests.opcodes.isEmpty)
+        #expect(lines.all.count == 30 && Set(lines.all).count == 1)
+        #expect(lines.all.first?.hasPrefix("WARNING: Characteristic <CBCharacteristic: UUID = ") == true)
+        #expect(lines.all.first?.hasSuffix("\"Write Without Response\" property - ignoring response-less write") == true)
+    }
+
+    /// A peripheral that nobody holds is disconnected, with a line; one that is not connected is not missed.
+    @Test(arguments: ["found", "connecting", "connected", "disconnecting"]) func anUnusedPeripheralIsNamed(state: String) throws {
+        let pair = Pair()
+        pair.central.connects = false
+        pair.central.manager.scanForPeripherals(withServices: nil)
+        #expect(pair.run { pair.central.peripheral != nil })
+        pair.central.manager.stopScan()
+        pair.bench.run(for: 1)
+        if state != "found" { pair.central.manager.connect(try #require(pair.central.peripheral)) }
+        #expect(state == "found" || state == "connecting" || pair.run { pair.central.peripheral?.state == .connected })
+        if state == "disconnecting" { pair.central.manager.cancelPeripheralConnection(try #require(pair.central.peripheral)) }
+        let lines = Lines(pair.phone)
+        pair.central.found.removeAll()
+        pair.bench.run(for: 5)
+        #expect(pair.phone.host.connections.isEmpty)
+        let isNamed = state.hasPrefix("connect")
+        #expect(lines.all.count == (isNamed ? 1 : 0))
+        if isNamed {
+            #expect(lines.all[0].hasPrefix("API MISUSE: Cancelling connection for unused peripheral <CBPeripheral: "))
+            #expect(lines.all[0].hasSuffix("state = \(state)>, Did you forget to keep a reference to it?"))
+        }
+    }
+
+    /// A phone reports that it is full once, and that it has room once.
+    @Test func roomForCommandsIsReportedOnce() throws {
+        let pair = Pair()
+        #expect(pair.connect())
+        let (peripheral, control) = (try #require(pair.central.peripheral), try #require(pair.central.characteristic("2A39")))
+        pair.central.log.removeAll()
+        for number in 0..<100 { peripheral.writeValue(Data([UInt8(number)]), for: control, type: .withoutResponse) }
+        #expect(!peripheral.canSendWriteWithoutResponse)
+        #expect(pair.run { pair.accessory.written.count == 100 })
+        #expect(pair.central.log == ["ready"])
     }
 }

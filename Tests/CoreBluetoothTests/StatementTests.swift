@@ -38,7 +38,7 @@ import Testing
         let requests = Requests(pair.phone)
         #expect(pair.connect())
         #expect(requests.opcodes.first == 0x02)
-        #expect(pair.central.peripheral?.maximumWriteValueLength(for: .withoutResponse) == 514)
+        #expect(pair.central.peripheral?.maximumWriteValueLength(for: .withoutResponse) == 512)
     }
 
     @Test func aLargerMTUNeedsFewerPackets() throws {
@@ -299,6 +299,9 @@ import Testing
         #expect((0...0xFF).allSatisfy { CBATTError.Code(rawValue: $0)?.rawValue == $0 })
         #expect(CBATTError.Code(rawValue: 0x11) == .insufficientResources && CBATTError.Code(rawValue: 0x12) == .other(0x12))
         #expect(CBError.invalidHandle ~= error && !(CBATTError.invalidHandle ~= error))
+        let plain = NSError(domain: CBErrorDomain, code: 2)
+        #expect(CBError.invalidHandle ~= plain && !(CBError.unknown ~= plain) && !(CBATTError.invalidHandle ~= plain))
+        #expect(CBATTError.Code.other(0x80) ~= NSError(domain: CBATTErrorDomain, code: 0x80))
     }
 
     /// The user is asked when the first manager is made, not before.

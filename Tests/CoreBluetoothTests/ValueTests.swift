@@ -157,6 +157,25 @@ import Testing
         #expect(pair.central.peripheral?.services?.map(\.uuid.uuidString) == ["180D"])
     }
 
+    /// The most octets of a value. Core Vol 3, Part F, 3.2.9.
+    @Test(arguments: [511, 512, 513, 600]) func aValueHasAtMost512Octets(count: Int) throws {
+        let pair = Pair()
+        #expect(pair.connect())
+        let (peripheral, control) = (try #require(pair.central.peripheral), try #require(pair.central.characteristic("2A39")))
+        let (value, cut) = (Data(repeating: 7, count: count), Data(repeating: 7, count: min(512, count)))
+        #expect(peripheral.maximumWriteValueLength(for: .withoutResponse) == 512)
+        peripheral.writeValue(value, for: control, type: .withResponse)
+        #expect(pair.run { pair.central.log.last == (count > 512 ? "written failed" : "written") })
+        #expect(pair.central.errors.allSatisfy { CBATTError.invalidAttributeValueLength ~= $0 })
+        #expect(pair.accessory.written == (count > 512 ? [] : [value]))
+        peripheral.writeValue(value, for: control, type: .withoutResponse)
+        #expect(pair.run { pair.accessory.written.last == cut })
+        pair.accessory.value = value
+        peripheral.readValue(for: try #require(pair.central.characteristic("2A37")))
+        #expect(pair.run { pair.central.values == [cut] })
+        #expect(pair.accessory.requests.allSatisfy { $0.central.maximumUpdateValueLength == 512 })
+    }
+
     @Test func advertisingTwiceAndReservedServicesAreErrors() {
         let pair = Pair()
         pair.accessory.advertise()

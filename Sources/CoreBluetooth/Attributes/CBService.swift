@@ -6,6 +6,13 @@ open class CBAttribute: NSObject {
     public let uuid: CBUUID
 
     init(uuid: CBUUID) { self.uuid = uuid }
+
+    /// The most octets of a value. Core Vol 3, Part F, 3.2.9.
+    static let longestValue = 512
+
+    static func checkLength(_ value: [UInt8]) throws {
+        guard value.count <= longestValue else { throw CBATTError(.invalidAttributeValueLength) }
+    }
 }
 
 /// A service, its included services and its characteristics, as far as they have been discovered.

@@ -10,13 +10,15 @@ import TransportUSB
 /// Several phones on one simulated air, in virtual time, for tests: one clock, one seed, the same course each time.
 ///
 /// A bench belongs to the thread that creates it. Managers created inside `CBPhone.use(_:)` are those of that phone. The delegates of managers
-/// without a queue are called by `run`, on this thread; time stands still between the runs.
+/// without a queue are called by `run`, on this thread; time stands still between the runs. Clocks of the program run in wall time:
+/// timers, `asyncAfter` and `Task.sleep` do not follow the bench. What the program adds to its queues is run within a millisecond.
 public final class CBBench {
     let loop: PhoneLoop
     private let simulation: Simulation
     private let seed: UInt64
     private var phones: [CBPhone] = []
     private var controllers: UInt64 = 0
+    private let program = ProgramQueues()
 
     /// - Parameter seed: determines every random choice.
     public init(seed: UInt64 = 1) {
@@ -28,7 +30,8 @@ public final class CBBench {
     /// Adds a phone, or an accessory written with Core Bluetooth.
     public func phone(_ name: String, _ traits: CBPhoneTraits = CBPhoneTraits()) -> CBPhone {
         let transport = controller(name, isDualMode: traits.isDualMode)
-        let phone = CBPhone(name: name, loop: loop, transport: transport, seed: seed &* 1_000 &+ controllers, traits: traits)
+        let phone = CBPhone(
+            name: name, loop: loop, transport: transport, seed: seed &* 1_000 &+ controllers, traits: traits, program: program)
         phones.append(phone)
         phone.start()
         return phone
@@ -61,6 +64,14 @@ public final class CBBench {
     /// The share of packets that are lost, 0...1.
     public func setPacketErrorRate(_ rate: Double) { simulation.setPacketErrorRate(rate) }
 
+    /// Calls a function of the program when a time has passed, in seconds: the clock of a program that lets its tests choose one.
+    public func after(_ delay: TimeInterval, _ body: @escaping () -> Void) {
+        loop.schedule(after: Microseconds(Int64(min(max(0, delay), Self.longest) * 1_000_000)), body)
+    }
+
+    /// A year, in seconds.
+    private static let longest: TimeInterval = 31_536_000
+
     /// Lets a time pass, in seconds.
     public func run(for duration: TimeInterval) { _ = run(within: duration) { false } }
 
@@ -69,14 +80,19 @@ public final class CBBench {
     /// - Returns: true if the condition holds.
     @discardableResult
     public func run(within limit: TimeInterval = 30, until condition: @escaping () -> Bool) -> Bool {
-        let loop = loop
-        let deadline = loop.now + Microseconds(Int64(limit * 1_000_000))
+        let (loop, program) = (loop, program)
+        let deadline = loop.now + Microseconds(Int64(min(max(0, limit), Self.longest) * 1_000_000))
         do {
             return try loop.run {
-                while !condition(), loop.now < deadline { try await loop.sleep(until: min(deadline, loop.now + Self.step)) }
+                program.serveAll()
+                while !condition(), loop.now < deadline {
+                    try await loop.sleep(until: min(deadline, loop.now + Self.step))
+                    program.serve()
+                }
                 return condition()
             }
         } catch {
+            FileHandle.standardError.write(Data("[CoreBluetooth] CBBench.run: \(error)\n".utf8))
             return condition()
         }
     }

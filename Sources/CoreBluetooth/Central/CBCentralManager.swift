@@ -82,10 +82,10 @@ open class CBCentralManager: CBManager {
 
     // MARK: Connections
 
-    /// Connects as soon as the device is in range. The request has no time limit; asking again changes nothing.
+    /// Connects as soon as the device is in range. The request has no time limit; asking again changes nothing. While the device is
+    /// disconnecting, it is connected again afterwards.
     open func connect(_ peripheral: CBPeripheral, options: [String: Any]? = nil) {
-        guard isReady(for: "connect"), isOwn(peripheral), peripheral.state == .disconnected else { return }
-        peripheral.state = .connecting
+        guard isReady(for: "connect"), isOwn(peripheral), peripheral.beginConnecting() else { return }
         var wish = ConnectionWish()
         wish.delay = Self.seconds(CBConnectPeripheralOptionStartDelayKey, options)
         wish.reconnects = Self.flag(CBConnectPeripheralOptionEnableAutoReconnect, options)
@@ -97,15 +97,22 @@ open class CBCentralManager: CBManager {
     /// Ends a connection, or a request for one. The link itself stays while another manager uses it.
     open func cancelPeripheralConnection(_ peripheral: CBPeripheral) {
         guard isReady(for: "cancelPeripheralConnection"), isOwn(peripheral), peripheral.state != .disconnected else { return }
-        peripheral.state = .disconnecting
+        peripheral.beginCancelling()
         let (phone, port, identifier) = (phone, port, peripheral.identifier)
         phone.enter { phone.connecting.cancel(identifier, for: port) }
     }
 
     private func isOwn(_ peripheral: CBPeripheral) -> Bool {
-        if peripheral.manager === self { return true }
-        phone.misuse("CBCentralManager: the peripheral \(peripheral.identifier) is of another manager")
-        return false
+        guard peripheral.manager === self else {
+            phone.misuse("CBCentralManager: the peripheral \(peripheral.identifier) is of another manager")
+            return false
+        }
+        guard peripheral.isValid else {
+            phone.misuse(
+                "CBCentralManager: the peripheral \(peripheral.identifier) is from before a state below powered off: retrieve it again")
+            return false
+        }
+        return true
     }
 
     /// The known peripherals with these identifiers, in this order.
@@ -142,7 +149,7 @@ open class CBCentralManager: CBManager {
         isEnded = true
         state = .unknown
         isScanning = false
-        let held = peripherals.values.compactMap(\.object).filter { $0.state == .connecting || $0.state == .connected }
+        let held = peripherals.values.compactMap(\.object).filter { [.connecting, .connected].contains($0.wantedState) }
         let records = held.map(\.record)
         for peripheral in held { peripheral.disconnected() }
         peripherals.removeAll()
@@ -198,6 +205,11 @@ open class CBCentralManager: CBManager {
             isScanning = false
             for peripheral in peripherals.values.compactMap(\.object) { peripheral.disconnected() }
         }
+        // Below powered off the system has forgotten the objects.
+        if state != .poweredOn, state != .poweredOff {
+            for peripheral in peripherals.values.compactMap(\.object) { peripheral.isValid = false }
+            peripherals.removeAll()
+        }
         delegate?.centralManagerDidUpdateState(self)
     }
 
@@ -223,11 +235,18 @@ open class CBCentralManager: CBManager {
     }
 
     func disconnected(_ identifier: UUID, at time: CFAbsoluteTime, _ error: (any Error)?, isReconnecting: Bool = false) {
-        guard let peripheral = held(identifier), peripheral.state != .disconnected else { return }
+        // A cancellation is confirmed by itself.
+        guard let peripheral = held(identifier), peripheral.state == .connected || peripheral.state == .connecting else { return }
         let reconnects = isReconnecting && peripheral.state == .connected
         peripheral.disconnected()
         if reconnects { peripheral.state = .connecting }
         delegate?.centralManager(self, didDisconnectPeripheral: peripheral, timestamp: time, isReconnecting: reconnects, error: error)
+    }
+
+    /// The phone has taken note of a cancellation.
+    func cancelled(_ identifier: UUID, at time: CFAbsoluteTime) {
+        guard let peripheral = held(identifier), peripheral.endCancelling() else { return }
+        delegate?.centralManager(self, didDisconnectPeripheral: peripheral, timestamp: time, isReconnecting: false, error: nil)
     }
 }
 

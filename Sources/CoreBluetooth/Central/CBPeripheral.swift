@@ -24,6 +24,12 @@ open class CBPeripheral: CBPeer {
     weak var manager: CBCentralManager?
     /// Connected before the program was launched again; `didConnect` follows.
     var isUnreported = false
+    /// False after a state of the manager below powered off.
+    var isValid = true
+    /// Cancellations that the phone has not confirmed.
+    private var cancellations = 0
+    /// A request for a connection came while the device was disconnecting.
+    private var isWantedAgain = false
     /// ATT_MTU of the connection.
     var mtu = 23
     /// Commands that have not left this phone.
@@ -43,8 +49,50 @@ open class CBPeripheral: CBPeer {
 
     deinit {
         guard state != .disconnected else { return }
+        if manager != nil, state != .disconnecting {
+            phone.misuse(
+                "Cancelling connection for unused peripheral <CBPeripheral: identifier = \(identifier), name = \(name ?? "(null)"), "
+                    + "state = \(state)>, Did you forget to keep a reference to it?")
+        }
         let (phone, port, identifier) = (phone, port, identifier)
         phone.enter { phone.connecting.cancel(identifier, for: port) }
+    }
+
+    // MARK: Requests for a connection
+
+    /// The state that the requests of the program lead to.
+    var wantedState: CBPeripheralState { isWantedAgain ? .connecting : state }
+
+    /// - Returns: false if the request changes nothing.
+    func beginConnecting() -> Bool {
+        switch state {
+        case .connecting, .connected: return false
+        case .disconnected: state = .connecting
+        case .disconnecting:
+            guard !isWantedAgain else { return false }
+            isWantedAgain = true
+        }
+        return true
+    }
+
+    func beginCancelling() {
+        state = .disconnecting
+        isUnreported = false
+        isWantedAgain = false
+        cancellations += 1
+    }
+
+    /// The phone confirms each cancellation, in order.
+    ///
+    /// - Returns: true if it was the last one, and the program is to be told.
+    func endCancelling() -> Bool {
+        guard cancellations > 0 else { return false }
+        cancellations -= 1
+        guard cancellations == 0, state == .disconnecting else { return false }
+        let isWantedAgain = isWantedAgain
+        disconnected()
+        if isWantedAgain { state = .connecting }
+        return true
     }
 
     /// Runs an operation on the connection; reports a misuse if there is none.
@@ -70,10 +118,10 @@ open class CBPeripheral: CBPeer {
     /// True if a command is accepted now; otherwise `peripheralIsReady(toSendWriteWithoutResponse:)` follows.
     open var canSendWriteWithoutResponse: Bool { state == .connected && commandsUnderWay < Self.commandLimit }
 
-    /// Longest value of one write: 512 octets with response, ATT_MTU - 3 without; 0 if not connected.
+    /// Longest value of one write: 512 octets, without response at most ATT_MTU - 3; 0 if not connected. Core Vol 3, Part F, 3.2.9.
     open func maximumWriteValueLength(for type: CBCharacteristicWriteType) -> Int {
         guard state == .connected else { return 0 }
-        return type == .withResponse ? 512 : mtu - 3
+        return type == .withResponse ? CBAttribute.longestValue : min(CBAttribute.longestValue, mtu - 3)
     }
 
     open func readRSSI() {
@@ -117,13 +165,15 @@ open class CBPeripheral: CBPeer {
         }
     }
 
-    /// A value longer than ATT_MTU - 3 becomes a queued write with response, and is cut without.
+    /// A value longer than ATT_MTU - 3 becomes a queued write with response, and is cut without. More than 512 octets are an error with
+    /// response, and are cut without.
     open func writeValue(_ data: Data, for characteristic: CBCharacteristic, type: CBCharacteristicWriteType) {
         let (port, handle, octets) = (port, characteristic.handle, [UInt8](data))
         guard type == .withResponse else { return command(octets, to: characteristic) }
         let failed: (CBPeripheral, any Error) -> Void = { $0.delegate?.peripheral($0, didWriteValueFor: characteristic, error: $1) }
         perform("writeValue", of: characteristic.service, failed: failed) { peer in
             peer.run(for: port) { link in
+                try CBAttribute.checkLength(octets)
                 if octets.count > link.mtu - 3 {
                     try await link.gatt.writeLong(handle, octets)
                 } else {
@@ -136,8 +186,16 @@ open class CBPeripheral: CBPeer {
     }
 
     private func command(_ octets: [UInt8], to characteristic: CBCharacteristic) {
-        let (port, handle, cut) = (port, characteristic.handle, [UInt8](octets.prefix(max(0, mtu - 3))))
-        if state == .connected { commandsUnderWay += 1 }
+        let (port, handle, cut) = (port, characteristic.handle, [UInt8](octets.prefix(maximumWriteValueLength(for: .withoutResponse))))
+        if state == .connected {
+            guard characteristic.properties.contains(.writeWithoutResponse) else {
+                return phone.warn(
+                    "Characteristic <CBCharacteristic: UUID = \(characteristic.uuid), properties = "
+                        + "0x\(String(characteristic.properties.rawValue, radix: 16, uppercase: true))> does not specify the "
+                        + "\"Write Without Response\" property - ignoring response-less write")
+            }
+            commandsUnderWay += 1
+        }
         let failed: (CBPeripheral, any Error) -> Void = { peripheral, _ in peripheral.commandLeft() }
         perform("writeValue", of: characteristic.service, failed: failed) { $0.command(handle, cut, for: port) }
     }
@@ -151,6 +209,7 @@ open class CBPeripheral: CBPeer {
         let failed: (CBPeripheral, any Error) -> Void = { $0.delegate?.peripheral($0, didWriteValueFor: descriptor, error: $1) }
         perform("writeValue", of: descriptor.characteristic?.service, failed: failed) { peer in
             peer.run(for: port) { link in
+                try CBAttribute.checkLength(octets)
                 try await link.gatt.write(handle, octets)
             } done: { peripheral, result in
                 peripheral.delegate?.peripheral(peripheral, didWriteValueFor: descriptor, error: result.failure)
@@ -184,11 +243,12 @@ open class CBPeripheral: CBPeer {
     func commandLeft() {
         let wasFull = commandsUnderWay >= Self.commandLimit
         commandsUnderWay = max(0, commandsUnderWay - 1)
-        if wasFull, state == .connected { delegate?.peripheralIsReady(toSendWriteWithoutResponse: self) }
+        if wasFull, canSendWriteWithoutResponse { delegate?.peripheralIsReady(toSendWriteWithoutResponse: self) }
     }
 
     func disconnected() {
         state = .disconnected
+        isWantedAgain = false
         commandsUnderWay = 0
         for service in services ?? [] { service.invalidate() }
         services = nil

@@ -21,7 +21,7 @@ open class CBL2CAPChannel: NSObject {
     }
 
     convenience init(_ channel: CreditBasedChannel, peer: CBPeripheral, phone: CBPhone) {
-        let courier = peer.manager?.courier ?? Courier(queue: nil, isVirtual: phone.loop.mode == .virtual)
+        let courier = peer.manager?.courier ?? Courier(queue: nil, program: phone.program)
         self.init(channel, peer: peer, courier: courier, phone: phone)
     }
 

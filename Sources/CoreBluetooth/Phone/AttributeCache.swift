@@ -41,8 +41,10 @@ struct AttributeCache {
     }
 
     /// Attributes in a range of handles have changed.
-    mutating func invalidate(_ range: ClosedRange<UInt16>) {
-        let invalid = services.filter { ($0.handle...max($0.handle, $0.endHandle)).overlaps(range) }
+    ///
+    /// - Returns: the ranges of the services that are no longer known.
+    mutating func invalidate(_ range: ClosedRange<UInt16>) -> [ClosedRange<UInt16>] {
+        let invalid = services.filter { $0.range.overlaps(range) }
         for service in invalid {
             for characteristic in characteristics[service.handle] ?? [] {
                 descriptors[characteristic.value] = nil
@@ -55,10 +57,16 @@ struct AttributeCache {
         isComplete = false
         searched = []
         hash = nil
-        guard invalid.contains(where: { $0.uuid == .genericAttribute }) else { return }
-        knowsGeneric = false
-        isSubscribed = false
+        if invalid.contains(where: { $0.uuid == .genericAttribute }) {
+            knowsGeneric = false
+            isSubscribed = false
+        }
+        return invalid.map(\.range)
     }
+}
+
+extension RemoteService {
+    fileprivate var range: ClosedRange<UInt16> { handle...max(handle, endHandle) }
 }
 
 /// The attributes that a phone keeps after a connection: those of a device without Service Changed, and of a bonded device with it. A device

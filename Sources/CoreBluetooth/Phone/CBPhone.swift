@@ -21,18 +21,37 @@ public final class CBPhone {
     private(set) lazy var notifications = PhoneNotifications(self)
     var programs = PhonePrograms()
     let traits: CBPhoneTraits
+    /// Nil in wall time.
+    let program: ProgramQueues?
     private var isStarted = false
-    /// False without a controller that works.
-    private var hasDevice = true
+    private var device = Device.works
     private let settings = Mutex(Settings())
 
     private struct Settings {
         var authorization = CBManagerAuthorization.allowedAlways
         var isPoweredOn = true
         var features: CBCentralManager.Feature = []
+        var onLine: (@Sendable (String) -> Void)?
     }
 
-    init(name: String, loop: PhoneLoop, transport: any HCITransport, seed: UInt64, traits: CBPhoneTraits = CBPhoneTraits()) {
+    private enum Device {
+        case works
+        /// There has never been one that works.
+        case isMissing
+        /// The connection to the system's Bluetooth is lost for a moment.
+        case isResetting
+        /// It has just disappeared, and later it is lost.
+        case isVanishing
+        case isLost
+        /// The program exits.
+        case isLeft
+    }
+
+    init(
+        name: String, loop: PhoneLoop, transport: any HCITransport, seed: UInt64, traits: CBPhoneTraits = CBPhoneTraits(),
+        program: ProgramQueues? = nil
+    ) {
+        self.program = program
         self.name = name
         self.loop = loop
         self.traits = traits
@@ -51,7 +70,21 @@ public final class CBPhone {
     }
 
     /// Reports a call that has no effect. Callable from anywhere.
-    func misuse(_ text: String) { FileHandle.standardError.write(Data("[CoreBluetooth] API MISUSE: \(text)\n".utf8)) }
+    func misuse(_ text: String) { say("API MISUSE: \(text)") }
+    /// Reports what a program would not notice otherwise. Callable from anywhere.
+    func warn(_ text: String) { say("WARNING: \(text)") }
+
+    private func say(_ text: String) {
+        FileHandle.standardError.write(Data("[CoreBluetooth] \(text)\n".utf8))
+        settings.withLock(\.onLine)?(text)
+    }
+
+    /// Called on any thread with each line that a phone prints about a call without effect, such as `API MISUSE: ...`. Callable from
+    /// anywhere.
+    public var onLine: (@Sendable (String) -> Void)? {
+        get { settings.withLock { $0.onLine } }
+        set { settings.withLock { $0.onLine = newValue } }
+    }
 
     // MARK: The user
 
@@ -149,11 +182,16 @@ public final class CBPhone {
 
     var state: CBManagerState {
         guard isStarted else { return .unknown }
-        guard hasDevice else { return .unsupported }
+        if device == .isMissing { return .unsupported }
         switch authorization {
         case .notDetermined: return .unknown
         case .denied, .restricted: return .unauthorized
-        case .allowedAlways: return isPoweredOn ? .poweredOn : .poweredOff
+        case .allowedAlways: break
+        }
+        switch device {
+        case .isResetting, .isVanishing: return .resetting
+        case .isLost: return .poweredOff
+        case .works, .isLeft, .isMissing: return isPoweredOn ? .poweredOn : .poweredOff
         }
     }
 
@@ -170,8 +208,55 @@ public final class CBPhone {
             if host.controller.supportsExtendedAdvertising { settings.withLock { $0.features = .extendedScanAndConnect } }
             isStarted = true
             tellState()
+            guard loop.mode == .wall, (try? await host.failure(within: nil)) != nil else { return }
+            lostDevice()
         }
     }
+
+    // MARK: Faults
+
+    /// The system's Bluetooth service crashes: the state is `resetting`, all links, scans and services end, and after `duration` seconds
+    /// the service is back. Callable from anywhere.
+    public func crashService(for duration: TimeInterval = 1) {
+        enter { [self] in
+            guard device == .works else { return }
+            device = .isResetting
+            tellState()
+            loop.schedule(after: Microseconds(Int64(min(max(0, duration), 86_400) * 1_000_000))) { [self] in
+                guard device == .isResetting else { return }
+                device = .works
+                tellState()
+            }
+        }
+    }
+
+    /// The Bluetooth controller disappears, as a dongle that is pulled out: the state is `resetting` for a moment, then `poweredOff` for
+    /// good. Callable from anywhere.
+    public func removeController() {
+        enter { [self] in
+            host.close()
+            lostDevice()
+        }
+    }
+
+    /// Time until a lost device counts as switched off.
+    private static let resetTime = Microseconds.milliseconds(500)
+
+    /// The controller has disappeared.
+    func lostDevice() {
+        guard device == .works || device == .isResetting, isStarted else { return }
+        warn("the Bluetooth controller has disappeared\(host.failure.map { ": \($0)" } ?? "")")
+        let isReset = device == .isResetting
+        device = .isVanishing
+        if !isReset { tellState() }
+        loop.schedule(after: Self.resetTime) { [self] in
+            device = .isLost
+            tellState()
+        }
+    }
+
+    /// The program exits and closes the device.
+    func leaves() { device = .isLeft }
 
     /// Features of the device; none before its start. Callable from anywhere.
     var features: CBCentralManager.Feature { settings.withLock { $0.features } }
@@ -180,7 +265,7 @@ public final class CBPhone {
     func failed(_ reason: String) {
         misuse(reason)
         isStarted = true
-        hasDevice = false
+        device = .isMissing
         tellState()
     }
 

@@ -52,12 +52,14 @@ final class PhoneConnecting {
     }
 
     /// Ends the use of a connection by one manager; the last one ends the link.
+    ///
+    /// The manager is told in any case, as it ignores everything else until then.
     func cancel(_ identifier: UUID, for port: CentralPort) {
-        guard let peer = peers[identifier], peer.users.contains(where: { $0 === port }) else { return }
-        peer.users.removeAll { $0 === port }
+        let peer = peers[identifier].flatMap { peer in peer.users.contains { $0 === port } ? peer : nil }
+        peer?.users.removeAll { $0 === port }
         let time = Self.now
-        port.deliver { $0.disconnected(identifier, at: time, nil) }
-        guard peer.users.isEmpty else { return }
+        port.deliver { $0.cancelled(identifier, at: time) }
+        guard let peer, peer.users.isEmpty else { return }
         forget(identifier)
         // Another request makes another connection, while this one ends.
         peers[identifier] = nil

@@ -79,14 +79,16 @@ extension PhonePeer {
     }
 
     func listenForChanges(_ link: PhoneLink) {
-        guard let changed = cache.generic(.serviceChanged), let gatt = try? link.gatt, listeners.insert(changed.value).inserted else {
-            return
-        }
-        gatt.values(of: changed.value).add { [weak self] _, _, value in
-            guard value.byteCount >= 4 else { return }
-            let (start, end) = (value.u16(at: 0), value.u16(at: 2))
-            self?.changed(start...max(start, end))
-        }
+        guard let characteristic = cache.generic(.serviceChanged), let gatt = try? link.gatt else { return }
+        changeHandle = characteristic.value
+        listen(to: characteristic.value, gatt)
+    }
+
+    /// A Service Changed value: the first and the last handle.
+    func databaseChanged(_ value: RawSpan) {
+        guard value.byteCount >= 4 else { return }
+        let (start, end) = (value.u16(at: 0), value.u16(at: 2))
+        changed(start...max(start, end))
     }
 
     private func compareHash(_ link: PhoneLink) async throws {
@@ -110,7 +112,7 @@ extension PhonePeer {
     }
 
     private func changed(_ range: ClosedRange<UInt16>) {
-        cache.invalidate(range)
+        endSubscriptions(in: cache.invalidate(range) + [range])
         for port in users { port.deliver(to: identifier) { $0.modified(range) } }
         guard let link else { return }
         add { [self] in await watchChanges(link) }

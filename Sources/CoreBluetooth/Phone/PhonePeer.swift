@@ -31,7 +31,10 @@ final class PhonePeer {
     private var commands: [(handle: UInt16, value: [UInt8], port: CentralPort)] = []
     /// Subscribed managers by value handle.
     private var subscribers: [UInt16: [CentralPort]] = [:]
-    var listeners: Set<UInt16> = []
+    /// Handles whose values are received on this link.
+    private var listeners: Set<UInt16> = []
+    /// Handle of the values that report changes of the database.
+    var changeHandle: UInt16?
     var cache = AttributeCache()
 
     init(_ identifier: UUID, _ phone: CBPhone) {
@@ -44,6 +47,7 @@ final class PhonePeer {
     /// Exchanges the MTU, reports the connection, then updates data length and PHY, as a phone does.
     func opened(_ link: PhoneLink) {
         self.link = link
+        (listeners, subscribers, changeHandle) = ([], [:], nil)
         cache = phone.caches.cache(of: identifier, isBonded: link.bond != nil)
         link.observe({ [weak self] event in self?.happened(event) }, room: { [weak self] in self?.sendCommands() })
         // A bonded device reports a change as soon as the link is encrypted.
@@ -101,7 +105,10 @@ final class PhonePeer {
         case .paired(let result):
             if result.isBonded { phone.directory.paired(identifier, as: result.peer) }
             phone.notifications.paired(self)
-        case .disconnected(let reason): ended(reason)
+        case .disconnected(let reason):
+            // The programs get the state first.
+            if phone.host.failure != nil { phone.lostDevice() }
+            ended(reason)
         }
     }
 
@@ -144,7 +151,7 @@ final class PhonePeer {
     private func outcome<Value>(of procedure: (PhoneLink) async throws -> Value, over link: PhoneLink) async -> Result<Value, any Error> {
         do {
             return .success(try await procedure(link))
-        } catch HostError.peer(.att(_, _, let code)) where code == .insufficientAuthentication || code == .insufficientEncryption {
+        } catch let refusal as HostError where refusal.asksForSecurity {
             do {
                 try await secure(link)
                 return .success(try await procedure(link))
@@ -182,22 +189,25 @@ final class PhonePeer {
     ) {
         let handle = characteristic.value
         run(for: port) { [self] link in
-            var subscribed = subscribers[handle] ?? []
-            let before = subscribed.isEmpty
-            subscribed.removeAll { $0 === port }
-            if isOn { subscribed.append(port) }
-            if before != subscribed.isEmpty {
-                // A value may follow the response at once.
-                if isOn { subscribers[handle] = subscribed }
-                do { try await configure(characteristic, isOn, over: link) } catch {
-                    if isOn { subscribers[handle] = nil }
-                    throw error
-                }
+            let before = subscribers[handle] ?? []
+            let after = before.filter { $0 !== port } + (isOn ? [port] : [])
+            // A value may follow the response at once, and a change of the database may end the subscription before it.
+            if isOn { subscribers[handle] = after }
+            do {
+                if before.isEmpty != after.isEmpty { try await configure(characteristic, isOn, over: link) }
+            } catch {
+                if isOn { subscribers[handle] = before }
+                throw error
             }
-            subscribers[handle] = subscribed
+            if !isOn { subscribers[handle]?.removeAll { $0 === port } }
         } done: {
             done($0, $1)
         }
+    }
+
+    /// The subscriptions to attributes in these ranges have ended with the attributes.
+    func endSubscriptions(in ranges: [ClosedRange<UInt16>]) {
+        for handle in subscribers.keys where ranges.contains(where: { $0.contains(handle) }) { subscribers[handle] = nil }
     }
 
     private func configure(_ characteristic: CharacteristicHandles, _ isOn: Bool, over link: PhoneLink) async throws {
@@ -209,11 +219,18 @@ final class PhonePeer {
         guard let configuration = descriptors.first(where: { $0.uuid == .clientConfiguration }) else {
             throw HostError.peer(.att(request: .attWriteReq, handle: handle, .attributeNotFound))
         }
-        if listeners.insert(handle).inserted {
-            try link.gatt.values(of: handle).add { [weak self] _, _, value in self?.received(handle, value.octets) }
-        }
+        listen(to: handle, try link.gatt)
         let bits: UInt8 = !isOn ? 0 : characteristic.properties.contains(.notify) ? 1 : 2
         try await link.gatt.write(configuration.handle, [bits, 0])
+    }
+
+    /// Receives the values of a handle. Its meaning may change with the database.
+    func listen(to handle: UInt16, _ gatt: GATTClient) {
+        guard listeners.insert(handle).inserted else { return }
+        gatt.values(of: handle).add { [weak self] _, _, value in
+            guard let self else { return }
+            if handle == changeHandle { databaseChanged(value) } else { received(handle, value.octets) }
+        }
     }
 
     private func received(_ handle: UInt16, _ value: [UInt8]) {
@@ -239,18 +256,26 @@ final class PhonePeer {
 
     func openChannel(_ psm: CBL2CAPPSM, for port: CentralPort) {
         let phone = phone
-        run(for: port) { [self] link in
+        run(for: port) { link in
             guard let connection = link.le else { throw CBError(.operationNotSupported) }
-            do {
-                return try await connection.openChannel(psm, .phone)
-            } catch HostError.peer(.channel) where !link.isEncrypted {
-                // The service may require encryption.
-                try await secure(link)
-                return try await connection.openChannel(psm, .phone)
-            }
+            return try await connection.openChannel(psm, .phone)
         } done: { peripheral, result in
             let channel = (try? result.get()).map { CBL2CAPChannel($0, peer: peripheral, phone: phone) }
             peripheral.delegate?.peripheral(peripheral, didOpen: channel, error: result.failure)
+        }
+    }
+}
+
+extension HostError {
+    /// The peer has refused an operation because the link is not encrypted, or its key not authenticated; a pairing may mend that. It mends
+    /// neither a missing authorization nor a short key, as this side's keys are as long as they can be. Core Vol 3, Part A, 4.23; Part C,
+    /// 10.3.2; Part F, 3.4.1.1.
+    fileprivate var asksForSecurity: Bool {
+        switch self {
+        case .peer(.att(_, _, let code)): code == .insufficientAuthentication || code == .insufficientEncryption
+        case .peer(.channel(.creditBasedRefused(let result))):
+            result == .refusedInsufficientAuthentication || result == .refusedInsufficientEncryption
+        default: false
         }
     }
 }

@@ -7,7 +7,7 @@ final class PhoneRequests {
     /// The request of one central, with the answers so far: Read Multiple asks for one value after another.
     private struct Pending {
         let link: Connection
-        var tokens: [Int: UInt16] = [:]
+        var tokens: [Int: (handle: UInt16, offset: Int)] = [:]
         var values: [UInt16: AttributeReadResult] = [:]
         var decision: AttributeWriteDecision?
     }
@@ -31,7 +31,7 @@ final class PhoneRequests {
         var state = current(link, access)
         if let answer = state.values[access.handle] { return answer.shifted(by: access.offset) }
         let token = nextToken()
-        state.tokens[token] = access.handle
+        state.tokens[token] = (access.handle, access.offset)
         pending[ObjectIdentifier(link)] = state
         let (identifier, mtu, offset) = (server.identifier(of: link), link.mtu, access.offset)
         let carried = Carried(characteristic)
@@ -53,7 +53,7 @@ final class PhoneRequests {
         if port.isHeld, !port.isEnded { return .refuse(handle: rows[0].0.handle, .unlikelyError) }
         let token = nextToken()
         if !access.isCommand {
-            state.tokens[token] = rows[0].0.handle
+            state.tokens[token] = (rows[0].0.handle, 0)
             pending[ObjectIdentifier(link)] = state
         }
         let (identifier, mtu) = (server.identifier(of: link), link.mtu)
@@ -82,11 +82,14 @@ final class PhoneRequests {
 
     /// - Parameter value: for a read, the value from the offset of the request on.
     func answer(_ token: Int, _ value: [UInt8], _ result: CBATTError.Code) {
-        guard let (key, state) = pending.first(where: { $0.value.tokens[token] != nil }), let handle = state.tokens[token] else { return }
+        guard let (key, state) = pending.first(where: { $0.value.tokens[token] != nil }), let (handle, offset) = state.tokens[token] else {
+            return
+        }
         let code = UInt8(exactly: result.rawValue).map { ATTErrorCode(rawValue: $0) } ?? .unlikelyError
         pending[key]?.tokens[token] = nil
         pending[key]?.decision = result == .success ? .proceed : .refuse(handle: handle, code)
-        pending[key]?.values[handle] = result == .success ? .value(value) : .error(code)
+        let possible = [UInt8](value.prefix(max(0, CBAttribute.longestValue - offset)))
+        pending[key]?.values[handle] = result == .success ? .value(possible) : .error(code)
         state.link.values.answer()
     }
 }

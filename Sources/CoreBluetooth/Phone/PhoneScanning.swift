@@ -84,7 +84,8 @@ final class PhoneScanning {
                 apply()
             } catch {
                 isChanging = false
-                phone.misuse("the controller does not scan: \(error)")
+                // A lost controller is reported as such.
+                if phone.host.failure == nil { phone.misuse("the controller does not scan: \(error)") }
             }
         }
     }

@@ -51,7 +51,10 @@ final class PhoneServer {
             link.writable.add { [unowned self] in sendUpdates() }
             link.events.add { [unowned self, unowned link] event in
                 if case .paired(let result) = event { phone.directory.paired(identifier(of: link), as: result.peer) }
-                if case .disconnected = event { left(link) }
+                if case .disconnected = event {
+                    if phone.host.failure != nil { phone.lostDevice() }
+                    left(link)
+                }
             }
             // The phone goes on advertising; the set ended with the connection.
             set = nil

@@ -36,7 +36,7 @@ struct PeripheralRecord {
 
 extension CBPeripheral {
     var record: PeripheralRecord {
-        PeripheralRecord(identifier: identifier, name: name, state: state, mtu: mtu, services: services?.map(\.record))
+        PeripheralRecord(identifier: identifier, name: name, state: wantedState, mtu: mtu, services: services?.map(\.record))
     }
 
     /// Recreates what the program knew when it ended.

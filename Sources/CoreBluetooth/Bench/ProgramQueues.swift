@@ -1,0 +1,99 @@
+import Foundation
+
+/// The queues of a program in virtual time. Calls on them take no time, and neither does what these calls add to a queue.
+///
+/// It belongs to the thread of the bench. The main queue is served by this thread if it is the main thread, otherwise by another one. A test
+/// on the main actor occupies the main queue, which then runs nothing until the test ends.
+final class ProgramQueues {
+    /// Queues with calls since they were last served.
+    private var called: [DispatchQueue] = []
+    private var isCalled = false
+    /// False once a call has waited in vain: it is not waited for again.
+    private var isMainServed = true
+    private var hasComplained = false
+
+    /// Wall time for what a queue has to do before virtual time goes on without it.
+    private static let limit = DispatchTimeInterval.seconds(10)
+    private static let pause = DispatchTimeInterval.milliseconds(1)
+
+    /// Marks the main queue, whichever thread runs it.
+    private static let mainKey: DispatchSpecificKey<Bool> = {
+        let key = DispatchSpecificKey<Bool>()
+        DispatchQueue.main.setSpecific(key: key, value: true)
+        return key
+    }()
+    private static var isOnMainQueue: Bool { DispatchQueue.getSpecific(key: mainKey) != nil }
+
+    /// Calls the program and waits for it. Without a queue it is called on this thread.
+    func call(_ body: @escaping () -> Void, on queue: DispatchQueue?) {
+        isCalled = true
+        guard let queue else { return body() }
+        if queue.getSpecific(key: Self.mainKey) != nil {
+            if Self.isOnMainQueue || !isMainServed { return body() }
+            isMainServed = wait(for: queue, body)
+            return
+        }
+        if !called.contains(where: { $0 === queue }) { called.append(queue) }
+        // The program may wait for the main queue, which this thread then has to serve.
+        if Self.isOnMainQueue { wait(for: queue, body) } else { queue.sync(execute: body) }
+    }
+
+    /// Runs what the program has added to the queues, if it was called since the last time.
+    func serve() {
+        guard isCalled else { return }
+        isCalled = false
+        for queue in called { wait(for: queue, flags: .barrier) {} }
+        called.removeAll()
+        if Self.isOnMainQueue {
+            if Thread.isMainThread { serveMain() }
+        } else if isMainServed {
+            isMainServed = wait(for: .main) {}
+        }
+    }
+
+    /// Runs what the program has added to the queues, also by code of the test.
+    func serveAll() {
+        isCalled = true
+        serve()
+    }
+
+    /// The main thread runs what is on the main queue now.
+    private func serveMain() {
+        let done = DispatchSemaphore(value: 0)
+        DispatchQueue.main.async { done.signal() }
+        // Without an effect if this thread is within a call of the main queue.
+        for _ in 0..<100 {
+            guard Foundation.RunLoop.current.run(mode: .default, before: .distantPast) else { return }
+            if done.wait(timeout: .now()) == .success { return }
+        }
+    }
+
+    /// Runs a body on another queue and waits for it.
+    ///
+    /// - Returns: false after the limit; the body may run later.
+    @discardableResult
+    private func wait(for queue: DispatchQueue, flags: DispatchWorkItemFlags = [], _ body: @escaping () -> Void) -> Bool {
+        let (done, carried) = (DispatchSemaphore(value: 0), Carried(body))
+        queue.async(flags: flags) {
+            carried.value()
+            done.signal()
+        }
+        let end = DispatchTime.now() + Self.limit
+        while done.wait(timeout: Self.isOnMainQueue ? .now() + Self.pause : end) == .timedOut {
+            guard DispatchTime.now() < end else {
+                complain(queue)
+                return false
+            }
+            if Thread.isMainThread { _ = Foundation.RunLoop.current.run(mode: .default, before: .distantPast) }
+        }
+        return true
+    }
+
+    private func complain(_ queue: DispatchQueue) {
+        guard !hasComplained else { return }
+        hasComplained = true
+        let text =
+            "the queue \(queue.label) did not run for 10 s: time goes on without it. A test on the main actor occupies the main queue."
+        FileHandle.standardError.write(Data("[CoreBluetooth] \(text)\n".utf8))
+    }
+}
