@@ -6,23 +6,56 @@ import Timing
 
 /// The octets between a channel on the loop and the streams of the program.
 ///
-/// The channel is used on the loop alone, the streams on the queue alone; what both use is locked.
+/// The channel is used on the loop alone, the streams by the program; what both use is locked. A stream calls its delegate once when there
+/// are octets or room, and again only after the program has read or written, as the streams of Foundation do.
 final class ChannelPipe {
     private struct State {
         var received: [UInt8] = []
         var outgoing: [UInt8] = []
-        var isInputOpen = false
-        var isOutputOpen = false
-        /// The writer was refused octets and waits for room.
-        var isFull = false
-        /// The program must read before more octets are taken from the channel.
-        var isHeld = false
+        var input = Side()
+        var output = Side()
         /// The channel has ended; some octets may be left to read from it.
         var isClosed = false
+        /// Nothing more comes from the channel.
         var hasEnded = false
+
+        var hasRoom: Bool { !isClosed && outgoing.count < ChannelPipe.room }
+        var isAtEnd: Bool { hasEnded && received.isEmpty }
+
+        /// The next call of the delegate of the input.
+        mutating func inputEvent() -> Stream.Event? { input.event(received.isEmpty ? nil : .hasBytesAvailable, isAtEnd: isAtEnd) }
+        mutating func outputEvent() -> Stream.Event? { output.event(hasRoom ? .hasSpaceAvailable : nil, isAtEnd: isClosed) }
+    }
+
+    /// The calls of the delegate of one stream.
+    private struct Side {
+        var isOpen = false
+        var isOpenReported = false
+        /// The program has been called, and has neither read nor written since.
+        var isAnswerDue = false
+        var isEndReported = false
+        /// Threads of the program that wait in a call.
+        var waiting = 0
+
+        mutating func event(_ next: Stream.Event?, isAtEnd: Bool) -> Stream.Event? {
+            guard isOpen else { return nil }
+            if !isOpenReported {
+                isOpenReported = true
+                return .openCompleted
+            }
+            if let next, !isAnswerDue {
+                isAnswerDue = true
+                return next
+            }
+            guard isAtEnd, !isEndReported else { return nil }
+            isEndReported = true
+            return .endEncountered
+        }
     }
 
     private let state = Mutex(State())
+    private let arrival = DispatchSemaphore(value: 0)
+    private let departure = DispatchSemaphore(value: 0)
     /// Used on the loop alone.
     private let stream: ChannelStream
     private let courier: Courier
@@ -55,42 +88,22 @@ final class ChannelPipe {
 
     /// Takes octets from the channel as far as the program has room for them; the rest holds up the peer.
     private func receive() {
-        var hasMore = false
         while true {
             let room = state.withLock { Self.room - $0.received.count }
             let part = room > 0 ? stream.read(atMost: room) : []
-            guard !part.isEmpty else {
-                state.withLock { $0.isHeld = room <= 0 }
-                break
-            }
+            guard !part.isEmpty else { break }
             state.withLock { $0.received += part }
-            hasMore = true
         }
-        if hasMore, state.withLock(\.isInputOpen) { tellInput(.hasBytesAvailable) }
+        state.withLock { if $0.isClosed { $0.hasEnded = stream.isAtEnd } }
+        tellInput()
     }
 
     private func ended() {
         if let closing { phone.loop.cancel(closing) }
         closing = nil
+        state.withLock { $0.isClosed = true }
         receive()
-        let isOpen = state.withLock { state in
-            state.hasEnded = stream.isAtEnd
-            state.isClosed = true
-            return (state.isInputOpen && state.hasEnded, state.isOutputOpen)
-        }
-        if isOpen.0 { tellInput(.endEncountered) }
-        if isOpen.1 { tellOutput(.endEncountered) }
-    }
-
-    /// Takes more octets after the program has read some, and reports the end after the last ones.
-    private func resume() {
-        receive()
-        let isEnd = state.withLock { state in
-            guard state.isClosed, !state.hasEnded else { return false }
-            state.hasEnded = stream.isAtEnd
-            return state.hasEnded && state.isInputOpen
-        }
-        if isEnd { tellInput(.endEncountered) }
+        tellOutput()
     }
 
     private func send() {
@@ -103,78 +116,114 @@ final class ChannelPipe {
             state.withLock { $0.outgoing.removeFirst(count) }
         }
         isSending = false
-        let (hadToWait, isEmpty) = state.withLock { state in
-            let hadToWait = state.isFull && state.outgoing.count < Self.room
-            if hadToWait { state.isFull = false }
-            return (hadToWait, state.outgoing.isEmpty)
-        }
-        if hadToWait { tellOutput(.hasSpaceAvailable) }
-        guard isEmpty, let closing else { return }
+        tellOutput()
+        guard state.withLock(\.outgoing.isEmpty), let closing else { return }
         phone.loop.cancel(closing)
         self.closing = nil
         stream.onWritable = nil
         stream.close(within: Self.closingTime)
     }
 
-    // MARK: On the queue
-
-    private func tellInput(_ event: Stream.Event) {
+    /// Calls the delegate of the input, if there is one and something to report, and wakes the threads that wait for octets.
+    private func tellInput() {
+        for _ in 0..<state.withLock({ $0.received.isEmpty && !$0.isAtEnd ? 0 : $0.input.waiting }) { arrival.signal() }
         courier.deliver { [self] in
-            if let input { input.delegate?.stream(input, handle: event) }
+            while let input, let delegate = input.delegate, let event = state.withLock({ $0.inputEvent() }) {
+                delegate.stream(input, handle: event)
+            }
         }
     }
 
-    private func tellOutput(_ event: Stream.Event) {
+    private func tellOutput() {
+        for _ in 0..<state.withLock({ $0.hasRoom || $0.isClosed ? $0.output.waiting : 0 }) { departure.signal() }
         courier.deliver { [self] in
-            if let output { output.delegate?.stream(output, handle: event) }
+            while let output, let delegate = output.delegate, let event = state.withLock({ $0.outputEvent() }) {
+                delegate.stream(output, handle: event)
+            }
         }
     }
+
+    // MARK: By the program
+
+    /// The delegate has changed, or the stream was opened.
+    func inputChanged() { phone.enter { [self] in tellInput() } }
+    func outputChanged() { phone.enter { [self] in tellOutput() } }
 
     func openInput() {
-        let (hasOctets, hasEnded) = state.withLock { state in
-            state.isInputOpen = true
-            return (!state.received.isEmpty, state.hasEnded)
-        }
-        phone.enter { [self] in
-            tellInput(.openCompleted)
-            if hasOctets { tellInput(.hasBytesAvailable) }
-            if hasEnded { tellInput(.endEncountered) }
-        }
+        state.withLock { $0.input.isOpen = true }
+        inputChanged()
     }
 
     func openOutput() {
-        state.withLock { $0.isOutputOpen = true }
-        phone.enter { [self] in
-            tellOutput(.openCompleted)
-            tellOutput(.hasSpaceAvailable)
-        }
+        state.withLock { $0.output.isOpen = true }
+        outputChanged()
     }
 
     var hasOctets: Bool { state.withLock { !$0.received.isEmpty } }
-    var hasRoom: Bool { state.withLock { $0.outgoing.count < Self.room && !$0.isClosed } }
-    var hasEnded: Bool { state.withLock { $0.hasEnded && $0.received.isEmpty } }
+    var hasRoom: Bool { state.withLock(\.hasRoom) }
+    var hasEnded: Bool { state.withLock(\.isAtEnd) }
 
+    /// Reads what is there, and waits for it if there is nothing.
+    ///
+    /// - Returns: 0 at the end, -1 if the stream was closed or the caller cannot wait.
     func read(_ buffer: UnsafeMutablePointer<UInt8>, _ length: Int) -> Int {
-        let (count, wasHeld) = state.withLock { state in
-            let count = min(length, state.received.count)
-            for index in 0..<count { buffer[index] = state.received[index] }
-            state.received.removeFirst(count)
-            return (count, state.isHeld)
-        }
-        if wasHeld { phone.enter { [self] in resume() } }
-        return count
-    }
-
-    func write(_ buffer: UnsafePointer<UInt8>, _ length: Int) -> Int {
-        let count = state.withLock { state in
-            guard !state.isClosed else { return -1 }
-            let count = min(length, Self.room - state.outgoing.count)
-            if count < length { state.isFull = true }
-            state.outgoing += UnsafeBufferPointer(start: buffer, count: max(0, count))
+        guard length > 0 else { return 0 }
+        while true {
+            let count: Int? = state.withLock { state in
+                guard state.input.isOpen else { return -1 }
+                guard !state.received.isEmpty else { return state.isAtEnd ? 0 : wait(&state.input) }
+                let count = min(length, state.received.count)
+                for index in 0..<count { buffer[index] = state.received[index] }
+                state.received.removeFirst(count)
+                state.input.isAnswerDue = false
+                return count
+            }
+            guard let count else {
+                arrival.wait()
+                state.withLock { $0.input.waiting -= 1 }
+                continue
+            }
+            if count > 0 { phone.enter { [self] in receive() } }
             return count
         }
-        if count > 0 { phone.enter { [self] in send() } }
-        return count
+    }
+
+    /// Writes as much as there is room for, and waits for room if there is none.
+    ///
+    /// - Returns: -1 if the stream or the channel was closed, or the caller cannot wait.
+    func write(_ buffer: UnsafePointer<UInt8>, _ length: Int) -> Int {
+        guard length > 0 else { return 0 }
+        while true {
+            let count: Int? = state.withLock { state in
+                guard state.output.isOpen, !state.isClosed else { return -1 }
+                guard state.hasRoom else { return wait(&state.output) }
+                let count = min(length, Self.room - state.outgoing.count)
+                state.outgoing += UnsafeBufferPointer(start: buffer, count: count)
+                state.output.isAnswerDue = false
+                return count
+            }
+            guard let count else {
+                departure.wait()
+                state.withLock { $0.output.waiting -= 1 }
+                continue
+            }
+            if count > 0 { phone.enter { [self] in send() } }
+            return count
+        }
+    }
+
+    /// - Returns: nil if the thread may wait; on the thread of the bench, time would never pass.
+    private func wait(_ side: inout Side) -> Int? {
+        guard !phone.loop.isOnLoop else { return -1 }
+        side.waiting += 1
+        return nil
+    }
+
+    /// The error of a call that has returned -1: EPIPE after the end of the channel, otherwise EAGAIN.
+    func refused(_ misuse: String) -> any Error {
+        let isClosed = state.withLock(\.isClosed)
+        if !isClosed { phone.misuse("\(misuse): it would wait for the peer, and on the thread of a bench no time passes") }
+        return POSIXError(isClosed ? .EPIPE : .EAGAIN)
     }
 
     /// Closes the channel once everything written is on its way; a peer that takes nothing does not keep it open.
@@ -191,19 +240,15 @@ final class ChannelPipe {
         }
     }
 
-    func closeInput() {
-        let isDone = state.withLock { state in
-            state.isInputOpen = false
-            return !state.isOutputOpen
-        }
-        if isDone { close() }
-    }
+    func closeInput() { closeSide(\.input, arrival) }
+    func closeOutput() { closeSide(\.output, departure) }
 
-    func closeOutput() {
-        let isDone = state.withLock { state in
-            state.isOutputOpen = false
-            return !state.isInputOpen
+    private func closeSide(_ side: WritableKeyPath<State, Side>, _ waits: DispatchSemaphore) {
+        let (isDone, waiting) = state.withLock { state in
+            state[keyPath: side].isOpen = false
+            return (!state.input.isOpen && !state.output.isOpen, state[keyPath: side].waiting)
         }
+        for _ in 0..<waiting { waits.signal() }
         if isDone { close() }
     }
 }

@@ -5,6 +5,7 @@ final class ChannelInputStream: InputStream {
     private let pipe: ChannelPipe
     private weak var listener: (any StreamDelegate)?
     private var status = Stream.Status.notOpen
+    private var error: (any Error)?
 
     init(_ pipe: ChannelPipe) {
         self.pipe = pipe
@@ -13,10 +14,13 @@ final class ChannelInputStream: InputStream {
 
     override var delegate: (any StreamDelegate)? {
         get { listener }
-        set { listener = newValue }
+        set {
+            listener = newValue
+            pipe.inputChanged()
+        }
     }
     override var streamStatus: Stream.Status { status == .open && pipe.hasEnded ? .atEnd : status }
-    override var streamError: (any Error)? { nil }
+    override var streamError: (any Error)? { error }
     override var hasBytesAvailable: Bool { pipe.hasOctets }
 
     override func open() {
@@ -31,7 +35,13 @@ final class ChannelInputStream: InputStream {
         pipe.closeInput()
     }
 
-    override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength len: Int) -> Int { status == .open ? pipe.read(buffer, len) : -1 }
+    /// Waits for at least one octet. On the thread of a bench, where no time would pass, it fails with EAGAIN instead.
+    override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength len: Int) -> Int {
+        guard status == .open else { return -1 }
+        let count = pipe.read(buffer, len)
+        error = count < 0 ? pipe.refused("InputStream: read needs hasBytesAvailable") : nil
+        return count
+    }
 
     override func getBuffer(_ buffer: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>, length len: UnsafeMutablePointer<Int>) -> Bool {
         false
@@ -48,6 +58,7 @@ final class ChannelOutputStream: OutputStream {
     private let pipe: ChannelPipe
     private weak var listener: (any StreamDelegate)?
     private var status = Stream.Status.notOpen
+    private var error: (any Error)?
 
     init(_ pipe: ChannelPipe) {
         self.pipe = pipe
@@ -58,10 +69,13 @@ final class ChannelOutputStream: OutputStream {
 
     override var delegate: (any StreamDelegate)? {
         get { listener }
-        set { listener = newValue }
+        set {
+            listener = newValue
+            pipe.outputChanged()
+        }
     }
     override var streamStatus: Stream.Status { status }
-    override var streamError: (any Error)? { nil }
+    override var streamError: (any Error)? { error }
     override var hasSpaceAvailable: Bool { status == .open && pipe.hasRoom }
 
     override func open() {
@@ -76,7 +90,13 @@ final class ChannelOutputStream: OutputStream {
         pipe.closeOutput()
     }
 
-    override func write(_ buffer: UnsafePointer<UInt8>, maxLength len: Int) -> Int { status == .open ? pipe.write(buffer, len) : -1 }
+    /// Waits for room for at least one octet. On the thread of a bench, where no time would pass, it fails with EAGAIN instead.
+    override func write(_ buffer: UnsafePointer<UInt8>, maxLength len: Int) -> Int {
+        guard status == .open else { return -1 }
+        let count = pipe.write(buffer, len)
+        error = count < 0 ? pipe.refused("OutputStream: write needs hasSpaceAvailable") : nil
+        return count
+    }
 
     override func schedule(in aRunLoop: Foundation.RunLoop, forMode mode: Foundation.RunLoop.Mode) {}
     override func remove(from aRunLoop: Foundation.RunLoop, forMode mode: Foundation.RunLoop.Mode) {}
