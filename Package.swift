@@ -86,7 +86,7 @@ let package = Package(
             ], settings: asWritten),
         room("UpperTester", ["BTP", "Host", "Transport", "Timing", "Misbehaviour", "Packets"], settings: asWritten),
         room("Exploration", ["Simulation", "Capture", "Transport", "Timing", "Packets"], settings: asWritten),
-        room("CoreBluetooth", ["Host", "Simulation", "TransportUSB", "Transport", "Timing", "Packets"], settings: asWritten),
+        room("CoreBluetooth", ["Host", "Simulation", "Dongles", "TransportUSB", "Transport", "Timing", "Packets"], settings: asWritten),
         room("CoreBluetoothAccessories", ["CoreBluetooth", "Conformance", "Host", "Packets"], settings: asWritten),
         room("Cases", ["Misbehaviour", "Packets", yams], settings: asWritten),
         room(

@@ -13,7 +13,7 @@ from bumble.core import UUID, AdvertisingData
 from bumble.device import Peer
 from bumble.gatt import Characteristic, Service
 
-from support import ROOT, TIMEOUT, Inbox, Process, bluebench, dongles, host
+from support import ROOT, TIMEOUT, Inbox, Process, bluebench, dongles, host, run_bench
 
 
 def newest(name):
@@ -83,6 +83,32 @@ def test_a_program_reads_a_bumble_device_over_tcp(program):
 def test_without_a_device_it_says_what_to_set(program):
     done = watch(program, BLUEBENCH_DEVICE="tcp:127.0.0.1:1")
     assert done.returncode == 1 and "tcp:127.0.0.1:1" in done.stderr and "no values" in done.stdout
+
+
+def test_a_program_knows_known_dongles(program, tmp_path):
+    """A clone has the address of many others: the program uses an address of its own."""
+    capture = tmp_path / "clone.btsnoop"
+    with dongles(2, "--chip", "csr-clone", "--capture", capture) as (mine, other):
+        with Process(bluebench(), "advertise", f"tcp:127.0.0.1:{other}", "--as", "heart-rate") as accessory:
+            accessory.wait_for(r"advertising")
+            done = watch(program, BLUEBENCH_DEVICE=f"tcp:127.0.0.1:{mine}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    shown = run_bench("show", capture, "--layer", "hci").stdout
+    [scan] = re.findall(r"LE_Set_Scan_Parameters .*", shown)
+    assert "LE_Set_Random_Address" in shown and "Own_Address_Type=Random_Device" in scan, shown
+
+
+def test_a_program_is_told_that_its_dongle_has_disappeared(program):
+    with Process(bluebench(), "dongle", "--tcp", "0", "--count", "2") as server:
+        mine, other = (match.group(1) for match in server.wait_for(r"tcp:127\.0\.0\.1:(\d+)", 2))
+        with Process(bluebench(), "advertise", f"tcp:127.0.0.1:{other}", "--as", "heart-rate") as accessory:
+            accessory.wait_for(r"advertising")
+            with Process(program, env=OWN | {"BLUEBENCH_DEVICE": f"tcp:127.0.0.1:{mine}"}) as app:
+                accessory.wait_for(r"connected")
+                server.stop()
+                app.wait_for(r"WARNING: the Bluetooth controller has disappeared")
+                app.wait_for(r"no values: off")
+                assert app.wait() == 1
 
 
 async def use_the_sensor(program, mine, other):

@@ -82,7 +82,8 @@ def compile_app(folder, name, clones):
     app, build = APPS[name], folder / "modules"
     build.mkdir(exist_ok=True)
     searched = [option for path in (build, MODULES, DECLARATIONS, DECLARATIONS / "os") for option in ("-I", path)]
-    searched += [option for room in ("CSystemCalls", "CLibCrypto", "CLibUSB") for option in ("-I", ROOT / "Sources" / room)]
+    rooms = [ROOT / "Sources" / room for room in ("CSystemCalls", "CLibCrypto", "CLibUSB")] + [ROOT / ".build/checkouts/Yams/Sources/CYaml/include"]
+    searched += [option for room in rooms for option in ("-I", room)]
     for flag in run("pkg-config", "--cflags", "libusb-1.0").stdout.split():
         searched += ["-Xcc", flag]
     common = ["swiftc", "-swift-version", "5", "-suppress-warnings", "-parse-as-library", "-module-cache-path", build / "cache", *searched]

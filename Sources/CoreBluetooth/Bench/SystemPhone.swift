@@ -1,3 +1,4 @@
+import Dongles
 import Foundation
 import Synchronization
 import Timing
@@ -30,8 +31,11 @@ enum SystemPhone {
         if let text {
             let firmware = FirmwareFolders(ProcessInfo.processInfo.environment[FirmwareFolders.variable])
             do {
-                let transport = try DeviceOpener(firmware: firmware).open(try DeviceSelector(text), on: loop)
+                let known = KnownDongles.builtIn
+                let opener = DeviceOpener(firmware: firmware, usb: USBOptions().knowing(known))
+                let transport = try opener.open(try DeviceSelector(text), on: loop)
                 let phone = CBPhone(name: "bluebench", loop: loop, transport: transport, seed: 0)
+                phone.host.knowledge = known.knowledge(of: transport)
                 phone.start()
                 atexit { SystemPhone.leave() }
                 return Carried(phone)
@@ -54,6 +58,7 @@ enum SystemPhone {
         let hasLeft = DispatchSemaphore(value: 0)
         phone.value.loop.post {
             _ = phone.value.loop.start {
+                phone.value.leaves()
                 await phone.value.host.leave()
                 hasLeft.signal()
             }
