@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import pathlib
+import queue
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ import pytest
 from . import virtualtime
 from .air import Air, Dongle
 from .captures import ladder, show
-from .process import Process
+from .process import FAREWELL, Process
 from .program import BluebenchError, find_program
 from .results_types import Results
 
@@ -106,7 +107,11 @@ class TestAir:
         self._free = self._air.dongles[:count]
         self._anchor = self._air.dongles[count]
         self._loop: virtualtime.VirtualTimeLoop | None = None
-        self._clients, self._runs = 1, 0
+        # Programs that share the air from their start to their end, commands that do so now, and files of results.
+        self._clients, self._commands, self._runs = 1, 0, 0
+        self._started: list[tuple[str, Process]] = []
+        self._failures: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._failure: asyncio.Future[str] | None = None
         self._accessories: list[Accessory] = []
         self._programs: list[Process] = []
         self._names: dict[str, str] = {}
@@ -142,6 +147,7 @@ class TestAir:
         self._name(dongle, pathlib.Path(model).name)
         made = Accessory(str(model), dongle, Process(find_program(), "advertise", dongle.selector, kind, model, *options))
         self._accessories.append(made)
+        self._watch(f"the accessory '{pathlib.Path(model).name}'", made.process)
         return made
 
     def program(self, *command: object) -> Process:
@@ -153,6 +159,7 @@ class TestAir:
                 self._name(part, pathlib.Path(str(command[0])).name)
         process = Process(*(part.where if isinstance(part, Dongle) else part for part in command))
         self._programs.append(process)
+        self._watch(f"the program '{pathlib.Path(str(command[0])).name}'", process)
         return process
 
     def phone(self) -> Phone:
@@ -173,7 +180,48 @@ class TestAir:
         if self._loop is None:
             raise BluebenchError("in virtual time, a test with an accessory is a coroutine: async def test_...")
         self._clients += 1
-        self._loop.expect(self._clients)
+        self._expect()
+
+    def _expect(self) -> None:
+        """Time stands still while fewer programs than these share the air."""
+        if self._loop is not None:
+            self._loop.expect(self._clients + self._commands)
+
+    # Programs that end
+
+    def _watch(self, name: str, process: Process) -> None:
+        """Fails the test as soon as a program that it has started ends with an error."""
+        self._started.append((name, process))
+        if self._failure is not None:
+            self._watch_on(asyncio.get_running_loop(), name, process)
+
+    def _watch_on(self, loop: asyncio.AbstractEventLoop, name: str, process: Process) -> None:
+        def tell() -> None:
+            failure = f"{name} has ended, {process.last_words}" if process.returncode != 0 and not process.is_stopped else None
+            if failure is not None and process is not self._air.process:
+                self._failures.put(failure)
+            # The loop is closed after the test.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._departed, process, failure)
+        process.when_ended(tell)
+
+    def _departed(self, process: Process, failure: str | None) -> None:
+        if self._failure is None:
+            return
+        if failure is not None and not self._failure.done():
+            self._failure.set_result(failure)
+        if process is not self._air.process:
+            # Time goes on without it.
+            self._clients -= 1
+            with contextlib.suppress(virtualtime.VirtualTimeError):
+                self._expect()
+
+    def _first_failure(self) -> str | None:
+        """The first program that has ended with an error. One that has just left the air may still be about to end."""
+        try:
+            return self._failures.get(timeout=FAREWELL) if self._started else None
+        except queue.Empty:
+            return None
 
     async def run(self, command: str, dongle: Dongle, *arguments: object, expected: int | None = 0) -> str:
         """Runs a command of Bluebench on a dongle, such as `gatt`, while the hosts of the test go on. Returns its output; `expected` is its exit code, or None for any."""
@@ -196,8 +244,8 @@ class TestAir:
 
     async def _run(self, *words: object) -> tuple[int | None, str]:
         """Exit code and output of a command of Bluebench that shares the air."""
-        if self._loop is not None:
-            self._loop.expect(self._clients + 1)
+        self._commands += 1
+        self._expect()
         process = await asyncio.create_subprocess_exec(
             find_program(), *map(str, words), stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT)
         try:
@@ -205,8 +253,8 @@ class TestAir:
         finally:
             if process.returncode is None:
                 process.kill()
-        if self._loop is not None:
-            self._loop.expect(self._clients)
+            self._commands -= 1
+        self._expect()
         return process.returncode, output
 
     # The life of the test
@@ -217,8 +265,15 @@ class TestAir:
         if not self.virtual_time:
             asyncio.run(self._with_hosts(test))
             return
-        with virtualtime.seeded(self.seed):
-            virtualtime.run(self._in_world(test))
+        try:
+            with virtualtime.seeded(self.seed):
+                virtualtime.run(self._in_world(test))
+        except virtualtime.VirtualTimeError as fault:
+            # The end of a program that shares the air is the cause, the end of time its consequence.
+            failure = self._first_failure()
+            if failure is None:
+                raise
+            pytest.fail(f"{failure}\n{fault}", pytrace=False)
 
     async def _with_hosts(self, test: Any) -> None:
         __tracebackhide__ = True
@@ -228,11 +283,21 @@ class TestAir:
     async def _limited(self, test: Any) -> None:
         __tracebackhide__ = True
         running = asyncio.ensure_future(test)
-        if not (await asyncio.wait([running], timeout=self.timeout))[0]:
-            running.cancel()
-            await asyncio.wait([running])
-            pytest.fail(f"the test did not end within {self.timeout:g} s of {'virtual' if self.virtual_time else 'real'} time", pytrace=False)
-        await running
+        loop = asyncio.get_running_loop()
+        self._failure = failure = loop.create_future()
+        assert self._air.process is not None
+        for name, process in [("the simulation", self._air.process), *self._started]:
+            self._watch_on(loop, name, process)
+        await asyncio.wait([running, failure], timeout=self.timeout, return_when=asyncio.FIRST_COMPLETED)
+        if running.done() and not failure.done():
+            self._failure = None
+            return await running
+        running.cancel()
+        await asyncio.wait([running])
+        self._failure = None
+        if failure.done():
+            pytest.fail(failure.result(), pytrace=False)
+        pytest.fail(f"the test did not end within {self.timeout:g} s of {'virtual' if self.virtual_time else 'real'} time", pytrace=False)
 
     async def _in_world(self, test: Any) -> None:
         __tracebackhide__ = True

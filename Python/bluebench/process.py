@@ -6,6 +6,7 @@ import re
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
@@ -13,6 +14,8 @@ from .program import BluebenchError
 
 GUARD = 60.0
 """The time in seconds to wait for a line. It protects against hanging and is not a requirement."""
+FAREWELL = 2.0
+"""The time in seconds to wait for the rest of the output of a program that has ended."""
 
 
 class Process:
@@ -25,6 +28,8 @@ class Process:
         self.lines: list[str] = []
         self._changed = threading.Condition()
         self._ended = False
+        self.is_stopped = False
+        """True after `stop`."""
         self._process = self._start(**options)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -72,6 +77,22 @@ class Process:
                     raise BluebenchError(f"{self.command} did not print {pattern!r} {count} times:\n{self.text}")
                 self._changed.wait(left)
 
+    def when_ended(self, call: Callable[[], object]) -> None:
+        """Calls a function in a thread of its own once the program has ended, for whatever reason; its output is complete then."""
+        def watch() -> None:
+            self._process.wait()
+            # A child of the program may hold its output open.
+            self._reader.join(FAREWELL)
+            call()
+        threading.Thread(target=watch, daemon=True).start()
+
+    @property
+    def last_words(self) -> str:
+        """Reason for the end of a program in one line: the last error that it printed, or else its last line."""
+        lines = [line.strip() for line in self.lines if line.strip()]
+        errors = [line for line in lines if re.match(r"(\w*Error|error)\b", line)]
+        return f"exit code {self.returncode}: {(errors or lines or ['it printed nothing'])[-1]}"
+
     def wait(self) -> int:
         """The exit code after the program has ended by itself."""
         code = self._process.wait(self.guard * 5)
@@ -82,6 +103,7 @@ class Process:
         return self._process.poll() is None
 
     def stop(self) -> None:
+        self.is_stopped = True
         if self.running():
             self._process.terminate()
             try:

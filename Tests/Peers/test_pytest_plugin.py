@@ -10,9 +10,21 @@ import pytest
 
 from support import PYTEST, ROOT, TIMEOUT, bluebench
 
+pytestmark = pytest.mark.wall_time
+
 PAGE = ROOT / "docs" / "guide" / "pytest.md"
 HEAD = "import asyncio\nimport pytest\nimport bluebench\nfrom bluebench import virtualtime\nfrom bumble.device import Peer\n"
 PHONE = "F0:F1:F2:F3:F4:F5"
+# A client of virtual time that leaves without BYE.
+HEAD += """import sys
+DIES = '''
+import os, sys
+from bluebench.virtualtime.client import Client
+Client("dies").connect(sys.argv[1])
+print("out of memory", flush=True)
+os._exit(9)
+'''
+"""
 
 
 @pytest.fixture
@@ -71,6 +83,19 @@ MISTAKES = {
     "never ends": (
         "@pytest.mark.bluebench(timeout=600)\nasync def test_it(dongle):\n    await asyncio.get_running_loop().create_future()\n",
         "the test did not end within 600 s of virtual time"),
+    "unknown accessory": (
+        "async def test_it(accessory, phone):\n    await phone.connect(accessory('hart-rate'))\n",
+        "the accessory 'hart-rate' has ended, exit code 2: bluebench: The value 'hart-rate' is invalid for"),
+    "a program that ends with an error": (
+        "async def test_it(air, dongle):\n    air.program('sh', '-c', 'echo no board >&2; exit 7')\n    await virtualtime.sleep(1000)\n",
+        "the program 'sh' has ended, exit code 7: no board"),
+    "a program that ends with an error in real time": (
+        "@pytest.mark.bluebench(real_time=True, timeout=500)\nasync def test_it(air, dongle):\n    air.program('sh', '-c', 'exit 7')\n"
+        "    await asyncio.get_running_loop().create_future()\n",
+        "the program 'sh' has ended, exit code 7: it printed nothing"),
+    "a program that dies in the world": (
+        "async def test_it(air, dongle):\n    air.program(sys.executable, '-c', DIES, dongle)\n    await virtualtime.sleep(1000)\n",
+        "has ended, exit code 9: out of memory"),
     "host left open": (
         f"async def test_it(dongle):\n    async with dongle.host('p', '{PHONE}'):\n        raise ValueError('its own error')\n", "its own error"),
 }
@@ -81,6 +106,7 @@ def test_a_mistake_is_explained_without_our_code(user, name):
     text, expected = MISTAKES[name]
     output, code = user(HEAD + text)
     assert code == 1 and expected in output, output
+    assert "none came for" not in output, output
     assert "__tracebackhide__" not in output and "self._in_world" not in output
 
 
@@ -149,6 +175,15 @@ async def test_cases_of_an_accessory(air, dongle, accessory):
     assert results["accessory-att/mtu"].steps[0].outcome == "done"
 
 
+async def test_time_goes_on_without_what_has_left(air, phone, accessory):
+    lamp = accessory("heart-rate", "--seconds", 20)
+    air.program("true")
+    air.program("sleep", "1000").stop()
+    await phone.connect(lamp)
+    await virtualtime.sleep(100)
+    assert lamp.process.returncode == 0
+
+
 @pytest.mark.bluebench(real_time=True)
 async def test_in_real_time(dongle, accessory):
     sensor = accessory("heart-rate")
@@ -189,4 +224,4 @@ services:
 def test_what_the_fixtures_offer(user):
     (user.folder / "product.yaml").write_text(PRODUCT)
     output, code = user(f"{HEAD}from bumble.core import UUID\nCASES = {str(ROOT / 'Conformance')!r}\n{WORLD}")
-    assert code == 0 and "8 passed" in output, output
+    assert code == 0 and "9 passed" in output, output
