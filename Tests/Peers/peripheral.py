@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import sys
 
 from bumble.transport import open_transport
 
@@ -22,12 +21,16 @@ def run(serve, target, *arguments):
     """Serves on a controller until it is gone."""
     if not target.startswith(VIRTUAL):
         return asyncio.run(serve(target, *arguments))
-    # A client that ends without BYE would end the run.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     loop = virtualtime.VirtualTimeLoop()
     try:
         with virtualtime.seeded(1):
-            loop.run_until_complete(serve(target, *arguments))
+            serving = loop.create_task(serve(target, *arguments))
+            serving.add_done_callback(lambda _: loop.stop())
+            # A client that ends without BYE would end the run; one that is interrupted anywhere does not know whether it is idle.
+            loop.add_signal_handler(signal.SIGTERM, loop.stop)
+            loop.run_forever()
+            if serving.done():
+                serving.result()
     except virtualtime.VirtualTimeError as reason:
         print(reason, flush=True)
     finally:

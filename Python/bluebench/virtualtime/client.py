@@ -77,12 +77,18 @@ class Connection:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.where = where
         self.unsent = bytearray()
+        self.fault = ""
+        """The server's reason for the end of the run."""
         self._framer = Framer()
-        self.socket.sendall(message(HELLO, bytes([VERSION, clients]) + name.encode()))
-        code, payload = self.receive()
-        if code != WELCOME:
-            raise VirtualTimeError(f"{where} did not answer to hello")
-        [self.now] = struct.unpack_from("<Q", payload, 1)
+        try:
+            self.socket.sendall(message(HELLO, bytes([VERSION, clients]) + name.encode()))
+            code, payload = self.receive()
+            if code != WELCOME:
+                raise VirtualTimeError(f"{where} did not answer to hello")
+            [self.now] = struct.unpack_from("<Q", payload, 1)
+        except BaseException:
+            self.close()
+            raise
 
     def send(self, packet: bytes) -> None:
         """Stores a packet until the client is idle."""
@@ -109,7 +115,8 @@ class Connection:
             self._framer.feed(octets)
         code, payload = item
         if code == FAULT:
-            raise VirtualTimeError(payload.decode(errors="replace"))
+            self.fault = payload.decode(errors="replace")
+            raise VirtualTimeError(self.fault)
         return item
 
     def _fail_with_fault(self) -> None:
@@ -138,36 +145,47 @@ class Client:
         # True from `idle` until `receive`, with the time of `idle`.
         self.is_idle, self._has_asked = False, False
         self.until: int | None = None
+        self.is_interrupted = False
+        """True if a call ended with an exception, such as that of a signal handler: it is not known then who has sent what."""
 
     def connect(self, where: str) -> Connection:
         connection = Connection(where, self.name, self.clients)
-        self.now = max(self.now, connection.now)
         self.connections.append(connection)
+        self.now = max(self.now, connection.now)
         return connection
 
     def disconnect(self, connection: Connection) -> None:
-        self.connections.remove(connection)
+        if self.is_interrupted:
+            connection.unsent.clear()
         connection.close()
+        self.connections.remove(connection)
 
     def idle(self, until: int | None = None) -> None:
         """Sends stored packets and reports that there is nothing to do before a time; `receive` returns the received packets."""
+        self.is_interrupted = True
         self.is_idle, self.until, self._has_asked = True, until, False
         saying = message(IDLE, struct.pack("<Q", FOR_EVER if until is None else until))
         for connection in self.connections:
             connection.flush(saying)
+        self.is_interrupted = False
 
     def wake(self) -> None:
         """Requests, once, the early end of the idle time."""
         if not self._has_asked:
+            self.is_interrupted = True
             self._has_asked = True
             self.connections[0].socket.sendall(message(WAKE))
+            self.is_interrupted = False
 
     def expect(self, clients: int) -> None:
         """Stops time while there are fewer clients."""
+        self.is_interrupted = True
         self.connections[0].flush(message(EXPECT, bytes([clients])))
+        self.is_interrupted = False
 
     def receive(self) -> list[tuple[Connection, bytes]]:
         """Waits until the client is awake again. Returns pairs of a connection and a packet, in an order that does not depend on speed."""
+        self.is_interrupted = True
         packets = []
         for connection in self.connections:
             while True:
@@ -177,5 +195,5 @@ class Client:
                 elif code == TIME:
                     [self.now] = struct.unpack("<Q", payload)
                     break
-        self.is_idle = False
+        self.is_idle = self.is_interrupted = False
         return packets

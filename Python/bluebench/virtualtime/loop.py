@@ -72,12 +72,15 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         return connection
 
     def close_connection(self, connection: Connection) -> None:
-        if self._receivers.pop(connection, None) is not None:
-            self._stay_awake()
+        if connection in self.client.connections:
+            # After an interruption it only leaves: what it would wait for may have come already.
+            if not self.client.is_interrupted:
+                self._stay_awake()
             self.client.disconnect(connection)
+        self._receivers.pop(connection, None)
 
     def close(self) -> None:
-        for connection in list(self._receivers):
+        for connection in list(self.client.connections):
             self.close_connection(connection)
         super().close()
 
@@ -91,6 +94,9 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
                 return select(None)
             self._offset += round(timeout * NANOSECONDS)
             return []
+        if client.is_interrupted:
+            faults = [connection.fault for connection in client.connections if connection.fault]
+            raise VirtualTimeError(*faults or ["this program was interrupted while it exchanged packets, and can only leave the simulation"])
         until = None if timeout is None else client.now + max(1, round(timeout * NANOSECONDS))
         if not client.is_idle:
             client.idle(until)
