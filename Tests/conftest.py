@@ -1,4 +1,4 @@
-"""The codec under test as a process that answers lines."""
+"""Surroundings of the tests' own, and the codec under test as a process that answers lines."""
 
 import json
 import os
@@ -6,6 +6,9 @@ import pathlib
 import subprocess
 
 import pytest
+
+# Hooks of this folder, and a home before anything reads the user's.
+from surroundings import pytest_runtest_call, pytest_runtest_setup, pytest_runtest_teardown  # noqa: F401
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 

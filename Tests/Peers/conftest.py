@@ -12,6 +12,7 @@ import support
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "virtual_time: the dongles' time is virtual, and all hosts are Bumble's in the test's process")
+    config.addinivalue_line("markers", "wall_time: its dongles or programs run in real time, so that it could depend on the machine's load")
     config.addinivalue_line("markers", "corpus(kind): a product with a defect that must be found, or a legal one that must fail nothing; counted at the end")
 
 

@@ -5,7 +5,11 @@ import json
 
 from asking import ADDRESS
 from slow_pipe import slow_pipe
+import pytest
+
 from support import Process, PythonPeer, bluebench, dongles, run_bench
+
+pytestmark = pytest.mark.wall_time
 
 PEER = f"{ADDRESS}/random"
 

