@@ -21,11 +21,11 @@ BESIDE := -Xlinker -rpath -Xlinker '$$ORIGIN/../lib/bluebench'
 CORES := $(shell getconf _NPROCESSORS_ONLN)
 WORKERS := $(shell echo $$((3 * $(CORES))))
 # Each worker imports every test, so what Python compiles is kept in .build. labgrid's plugin, which pytest would load, has tests of its own.
-PYTEST := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(CURDIR)/.build/python \
+PYTEST := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX="$(CURDIR)/.build/python" \
 	.venv/bin/python -m pytest -p no:labgrid -n $(WORKERS) --dist worksteal
 SWIFT_SOURCES := Package.swift Sources Tests Plugins
 
-.PHONY: help setup build release distributed dist notice run test test-build test-swift test-room test-python lint format bench soak embedded fuzz vm docs clean
+.PHONY: help setup build release distributed dist notice run test test-build test-swift test-room test-python test-timed lint format bench soak embedded fuzz vm docs clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -46,12 +46,12 @@ $(STATIC): Makefile
 	@mkdir -p $@
 	@rm -f $@/*.a; for library in sqlite3 libcrypto; do ln -sf "$$(pkg-config --variable=libdir $$library)/lib$${library#lib}.a" $@/; done
 	@printf '%s\n' 'Name: libusb-1.0' 'Description: libusb, and a folder of archives' "Version: $$(pkg-config --modversion libusb-1.0)" \
-		'Libs: -L$(CURDIR)/$(STATIC) -lusb-1.0 -l:libudev.so.1' "Cflags: $$(pkg-config --cflags libusb-1.0)" >$@/libusb-1.0.pc
+		'Libs: -L"$(CURDIR)/$(STATIC)" -lusb-1.0 -l:libudev.so.1' "Cflags: $$(pkg-config --cflags libusb-1.0)" >$@/libusb-1.0.pc
 
 dist: setup $(STATIC) ## build/dist: an archive, a Debian package, a Python wheel and a container, tried in an empty Debian 12 and a new environment
 	.ci/setup debootstrap lintian skopeo
-	PKG_CONFIG_PATH=$(CURDIR)/$(STATIC) $(DISTRIBUTE) $(BESIDE) --product bluebench
-	PKG_CONFIG_PATH=$(CURDIR)/$(STATIC) $(DISTRIBUTE) --product generate-manual
+	PKG_CONFIG_PATH="$(CURDIR)/$(STATIC)" $(DISTRIBUTE) $(BESIDE) --product bluebench
+	PKG_CONFIG_PATH="$(CURDIR)/$(STATIC)" $(DISTRIBUTE) --product generate-manual
 	.ci/dist --try
 
 notice: release ## NOTICE, from the packages and libraries of the optimised build
@@ -84,6 +84,14 @@ test-room: setup ## one room's tests, with no other room's: make test-room ROOM=
 test-python: $(if $(BUILT),,test-build) ## the foreign peers and the independent references
 	BLUEBENCH=$(BLUEBENCH) PDUTOOL=.build/release/PDUTool $(PYTEST) -q $(if $(CI),--durations=40) Tests/Peers Tests/Reference
 
+# Swift's tests are chosen by name, the Python modules by a marker.
+TIMED := UnplugTests|VoiceOverUSBTests|CasesOverUSBTests/(the|data|aBusyDesk)|ReplugTests|ReenumerationTests|KnownOverUSBTests|StaleDongleTests|LostInToolsTests|$\
+	RunLoopTests|DescriptorTests|ByteStreamTests|SocketTests|ServerTests|HTTPServerTests|CaseCommandTests|SubjectPortTests|MutatedCasesTests
+
+test-timed: $(if $(BUILT),,test-build) ## the tests that know wall time
+	$(TESTED) --filter '$(TIMED)'
+	BLUEBENCH=$(BLUEBENCH) PDUTOOL=.build/release/PDUTool $(PYTEST) -q -m wall_time Tests/Peers
+
 lint: ## formatting and the rules of the house
 	swift format lint --strict --recursive $(SWIFT_SOURCES)
 	.ci/lint
@@ -106,7 +114,7 @@ embedded: setup ## compile the codecs in Embedded Swift mode, as firmware would
 fuzz: setup ## every entry point to what comes from outside, FUZZ_SECONDS each (20) or FUZZ_RUNS inputs; inputs that break something are kept
 	@.ci/fuzz
 
-soak: test-build ## a hundred orders of the cases, each with another seed; the legal variants with ten seeds; a thousand unplugs; the cases over USB beside a busy machine, and on every chip (half an hour); a day of an app with five accessories; whole foreign products; a million packets
+soak: test-build ## a hundred orders of the cases, each with another seed; the legal variants with ten seeds; a thousand unplugs; the cases over USB beside a busy machine, and on every chip (half an hour); a day of an app with five accessories; whole foreign products; a million packets; the tests as on other machines, until each way has passed (hours)
 	@for seed in $$(seq 1 100); do $(BLUEBENCH) run --shuffle $$seed --seed $$seed | tail -1; done
 	$(BLUEBENCH) variants --seeds 10
 	$(BLUEBENCH) mutants --generated --all --least 0 | tail -5
@@ -117,6 +125,7 @@ soak: test-build ## a hundred orders of the cases, each with another seed; the l
 	SOAK=1 $(TESTED) --filter LongRunTests
 	SOAK=1 BLUEBENCH=$(BLUEBENCH) $(PYTEST) -q Tests/Peers/test_products.py Tests/Peers/test_att_server.py Tests/Peers/test_pairing_faults.py Tests/Peers/test_product_flow.py Tests/Peers/test_report.py Tests/Peers/test_killed.py Tests/Peers/test_stops.py Tests/Peers/test_virtual_time.py Tests/Peers/test_wireshark.py Tests/Peers/test_determinism.py Tests/Peers/test_variants.py
 	BLUEBENCH=$(BLUEBENCH) python3 Benchmarks/usb_loopback.py --soak --packets 1000000
+	.ci/anywhere
 
 vm: release ## a Debian kernel under QEMU uses our virtual dongles: btmgmt, hci-tester, BlueZ's GATT server, bluebench and an app in the guest
 	$(OPTIMISED) --product watch-heart-rate
