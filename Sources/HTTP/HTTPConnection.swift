@@ -163,7 +163,7 @@ final class HTTPConnection: ByteStream.Sink {
         timer = nil
         switch state {
         case .awaitRequest where parser.isIdle || stream.queuedOctets > 0: end()
-        case .awaitRequest: refuse(HTTPFault(408, "a request takes at most \(Int(Self.timeout.seconds)) s"))
+        case .awaitRequest: refuse(HTTPFault(408, "a request takes at most \(Int(saturating: Self.timeout.seconds)) s"))
         case .sendPieces: end()
         case .sendEvents:
             // A client that has read nothing for the whole interval is gone or too slow.

@@ -76,13 +76,15 @@ public struct ThroughputComparison: Sendable {
         let change = (new.median - old.median) / old.median * 100
         let error = (old.medianError * old.medianError + new.medianError * new.medianError).squareRoot()
         let band = certainty * error / old.median * 100
+        // No figure of a link is so small that its percentages have no end.
+        guard change.isFinite, band.isFinite else { return row }
         (row.change, row.band) = (change, band)
         guard abs(change) > band else { return row }
         row.finding =
             change <= -thresholds.fail ? .regression : change <= -thresholds.warn ? .slower : change >= thresholds.warn ? .better : .same
         if [.regression, .slower].contains(row.finding), -change <= delayFactor * now.machineShare {
             row.finding = .inconclusive
-            row.reason = "the machine did not serve the bench for \(Int(now.machineShare.rounded())) % of the time"
+            row.reason = "the machine did not serve the bench for \(Int(saturating: now.machineShare.rounded())) % of the time"
         }
         return row
     }

@@ -95,13 +95,13 @@ extension ThroughputResults.Row {
     /// The percentage of the measurement in which the machine did not serve the bench.
     var machineShare: Double {
         guard let machineDelay, let window, window.end > window.begin else { return 0 }
-        return min(100, machineDelay * 1_000 / Double(window.end - window.begin) * 100)
+        return max(0, min(100, machineDelay * 1_000 / (Double(window.end) - Double(window.begin)) * 100))
     }
 
     /// Statistics of all measurements of the row.
     public var figures: RobustStatistics { RobustStatistics(repetitions?.goodput ?? [goodput]) }
 
-    private static func short(_ value: Double) -> String { value == value.rounded() ? "\(Int(value))" : "\(value)" }
+    private static func short(_ value: Double) -> String { Int(exactly: value).map { "\($0)" } ?? "\(value)" }
 }
 
 /// A results file or history is invalid or cannot be used.

@@ -16,35 +16,36 @@ struct ProfileTests {
         var heard: [Microseconds] = []
         while heard.count < count {
             if Int(random.next() % 100) >= missed { heard.append(time) }
-            time = time + Microseconds(Int64(interval * 1_000)) + Microseconds(Int64(random.next() % 10_000))
+            time = time + Microseconds(Int64(saturating: interval * 1_000)) + Microseconds(Int64(random.next() % 10_000))
         }
         return heard
     }
 
     @Test(arguments: list, [(missed: 0, heard: 8), (0, 48), (20, 48), (45, 96), (60, 96)])
     func anIntervalOfTheListIsFound(_ interval: Double, _ air: (missed: Int, heard: Int)) throws {
-        let list = Self.list.map { Microseconds(Int64($0 * 1_000)) }
+        let list = Self.list.map { Microseconds(Int64(saturating: $0 * 1_000)) }
         for seed in 1...20 as ClosedRange<UInt64> {
             let times = Self.times(interval, air.heard, missed: air.missed, seed: seed)
             let estimate = try #require(AdvertisingIntervalEstimate(times, jitter: .zero))
-            #expect(estimate.nearest(of: list) == Microseconds(Int64(interval * 1_000)), "\(estimate)")
+            #expect(estimate.nearest(of: list) == Microseconds(Int64(saturating: interval * 1_000)), "\(estimate)")
         }
     }
 
     /// With few received events any interval may fit: then the result is nil or correct.
     @Test(arguments: list, [12, 24, 48]) func whatIsHeardOfALossyAirMisleadsNobody(_ interval: Double, _ heard: Int) {
-        let list = Self.list.map { Microseconds(Int64($0 * 1_000)) }
+        let list = Self.list.map { Microseconds(Int64(saturating: $0 * 1_000)) }
         for seed in 1...50 as ClosedRange<UInt64> {
             let estimate = AdvertisingIntervalEstimate(Self.times(interval, heard, missed: 60, seed: seed), jitter: .zero)
             #expect(
-                estimate.map { $0.nearest(of: list) == Microseconds(Int64(interval * 1_000)) } ?? true, "\(String(describing: estimate))")
+                estimate.map { $0.nearest(of: list) == Microseconds(Int64(saturating: interval * 1_000)) } ?? true,
+                "\(String(describing: estimate))")
         }
     }
 
     @Test(arguments: [30, 50, 100, 140, 200, 250, 300, 500, 1_000, 1_100], [0, 20]) func anotherIntervalIsNot(
         _ interval: Double, _ missed: Int
     ) throws {
-        let list = Self.list.map { Microseconds(Int64($0 * 1_000)) }
+        let list = Self.list.map { Microseconds(Int64(saturating: $0 * 1_000)) }
         for seed in 1...20 as ClosedRange<UInt64> {
             let estimate = try #require(AdvertisingIntervalEstimate(Self.times(interval, 48, missed: missed, seed: seed), jitter: .zero))
             #expect(estimate.nearest(of: list) == nil, "\(estimate)")
@@ -85,7 +86,8 @@ struct ProfileTests {
     @Test(arguments: requests.indices) func eachRuleOfParametersStandsAlone(_ index: Int) throws {
         let row = Self.requests[index]
         let rules = ConnectionParameterRules(
-            minimum: Microseconds(Int64(row.0 * 1_000)), maximum: Microseconds(Int64(row.1 * 1_000)), latency: row.2,
+            minimum: Microseconds(Int64(saturating: row.0 * 1_000)), maximum: Microseconds(Int64(saturating: row.1 * 1_000)),
+            latency: row.2,
             timeout: .milliseconds(row.3), isHID: row.isHID)
         for (name, expected) in [("adg-r31", row.r31), ("adg-r17", row.r17)] {
             let broken = try Self.profile(name).rules.values.filter { !(rules.fault($0) ?? "").isEmpty }.map(\.name)

@@ -72,7 +72,7 @@ private let courses = [
     @Test(arguments: courses) fileprivate func coursesOfEventsAreExplained(_ course: Course) throws {
         var examiner = Examiner(rules: try DiagnosisRule.builtIn())
         for (time, packet, direction) in course.packets {
-            let time = CaptureTime(nanoseconds: CaptureTime.virtualEpoch.nanoseconds + Int64(time * 1e9))
+            let time = CaptureTime(nanoseconds: CaptureTime.virtualEpoch.nanoseconds + Int64(saturating: time * 1e9))
             examiner.examine(CaptureRecord(time: time, content: .hci(packet, direction)))
         }
         let diagnosis = examiner.finish()
@@ -90,7 +90,7 @@ private let courses = [
             (6.48, completed, .controllerToHost), (6.49, completed, .controllerToHost), (6.5, lost, .controllerToHost),
         ]
         for (time, packet, direction) in course {
-            let time = CaptureTime(nanoseconds: CaptureTime.virtualEpoch.nanoseconds + Int64(time * 1e9))
+            let time = CaptureTime(nanoseconds: CaptureTime.virtualEpoch.nanoseconds + Int64(saturating: time * 1e9))
             examiner.examine(CaptureRecord(time: time, content: .hci(packet, direction)))
         }
         #expect(examiner.finish().text.contains("after 5000 ms without a packet. The timeout is 5000 ms."))

@@ -70,6 +70,44 @@ struct ComparisonTests {
         #expect(other.table(all: false).markdown.contains("| notify from-subject 2m 251/23 15 ms | - | 900.0 | - | - | new |"))
     }
 
+    /// Fields of a row with numbers that no measurement has.
+    @Test(arguments: [
+        "interval_ms", "data_length", "mtu", "mps", "channels", "bearers", "link", "links", "machine_delay_ms", "goodput_kbps",
+        "ceiling_kbps", "begin_us", "end_us",
+    ])
+    func figuresOfSomebodyElseAreComparedOrRefused(_ name: String) throws {
+        let row = #"""
+            "over": "notify", "direction": "both", "phy": "2m", "data_length": 9, "mtu": 9, "interval_ms": 9, "mps": 9, "channels": 9,
+            "bearers": 9, "link": 9, "links": 9, "machine_delay_ms": 9, "window": {"begin_us": 9, "end_us": 9}, "goodput_kbps": 9,
+            "ceiling_kbps": 9, "repetitions": {"goodput_kbps": [9, 9]}
+            """#
+        func results(_ row: String) -> ThroughputResults? {
+            try? ThroughputResults(json: Data("{\"rows\": [{\(row)}]}".utf8), name: "made")
+        }
+        let usual = try #require(results(row))
+        for number in ["1e300", "-1e300", "1e308", "9223372036854775807", "-9223372036854775808", "5e-324", "0", "-1", "null"] {
+            let text = row.replacing("\"\(name)\": 9", with: "\"\(name)\": \(number)")
+            guard text != row, let odd = results(text) else { continue }
+            for (base, now) in [(usual, odd), (odd, usual), (odd, odd)] {
+                let comparison = ThroughputComparison(base, now) { _ in .init() }
+                let figures = comparison.rows.flatMap { [$0.base, $0.now, $0.change, $0.band].compactMap(\.self) }
+                #expect(figures.filter { !$0.isFinite }.isEmpty, "\(name) \(number)")
+                #expect(!comparison.table(all: true).text.isEmpty)
+            }
+        }
+    }
+
+    /// The machine's delay in ms of a measurement from and to a time, and its part of it in percent.
+    @Test(
+        arguments: [
+            (1e300, 0, 10, 100), (-1e300, 0, 10, 0), (1.0, Int64.min, .max, 0.0), (1, 10, 0, 0), (5, 0, 10_000, 50),
+        ] as [(Double, Int64, Int64, Double)])
+    func theMachinesPartIsAPercentage(_ delay: Double, _ begin: Int64, _ end: Int64, _ share: Double) throws {
+        let more = #", "machine_delay_ms": \#(delay), "window": {"begin_us": \#(begin), "end_us": \#(end)}"#
+        let row = try ThroughputResults(json: Data(Self.row(9, more: more).utf8), name: "made").rows[0]
+        #expect(abs(row.machineShare - share) < 1e-9)
+    }
+
     @Test func unlikeSetupsAreNamed() {
         var (base, now) = (ThroughputSetup(), ThroughputSetup())
         #expect(now.differences(from: base).isEmpty)

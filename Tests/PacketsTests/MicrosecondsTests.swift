@@ -19,4 +19,12 @@ import Testing
     @Test(arguments: limits) func moreThanCanBeCountedIsTheEndOfTime(_ microseconds: Int64, _ time: Microseconds) {
         #expect(Microseconds(microseconds) == time)
     }
+
+    static let spans: [(Microseconds, Microseconds)] = [
+        (.seconds(1e300), .never), (.seconds(-1e300), Microseconds(halfMicroseconds: .min)), (.seconds(.nan), .zero),
+        (.seconds(Int.max), .never), (.milliseconds(Int.max), .never), (.milliseconds(Int.min), Microseconds(halfMicroseconds: .min)),
+        (.seconds(1.25), 1_250_000), (.seconds(-2), -2_000_000), (.milliseconds(-3), -3_000),
+    ]
+
+    @Test(arguments: spans) func spansSaturate(_ span: Microseconds, _ time: Microseconds) { #expect(span == time) }
 }

@@ -5,6 +5,7 @@ Exit codes: 0 pass, 1 fail, 2 usage, 3 bench error or INCONC without a FAIL.
 
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -290,3 +291,68 @@ def test_a_host_hears_why_a_dongle_of_le_alone_does_not_suit_it():
 def test_dongles_that_others_reach_say_so(way):
     with Process(bluebench(), "dongle", way, "0", "--host", "0.0.0.0") as server:
         server.wait_for("others reach 0.0.0.0")
+
+
+RESULTS = """{"format": 3, "run": {"seed": "1", "tester": "t", "subject": "s", "interrupted": false, "devices": [{"side": "tester",
+"device": "x", "discarded": 0, "held": 1, "worst_wait_ms": 1, "dropped": 0, "cleared_halts": 0, "known": [], "workarounds": [], "learned": [],
+"losses": [{"at_ms": 1, "away_ms": 1, "reason": "r"}]}]}, "summary": {"pass": 1, "fail": 0, "inconc": 0, "na": 0, "error": 0},
+"cases": [{"id": "a/b", "verdict": "PASS", "duration_ms": 1, "virtual_ms": 1, "seed": "1", "commands": [{"attempt": 1, "duration_ms": 1,
+"exit_code": 0, "occasion": "before-case", "output": "", "output_omitted": 0}], "notes": ["n"]}]}"""
+
+FIGURES = """{"rows": [{"over": "notify", "direction": "both", "phy": "2m", "data_length": 251, "mtu": 247, "interval_ms": 1,
+"goodput_kbps": 1300, "ceiling_kbps": 1400, "machine_delay_ms": 1, "window": {"begin_us": 1, "end_us": 2}}]}"""
+
+ODD_NUMBERS = ["1e300", "-1e300", "1e400", "9223372036854775807", "-9223372036854775808", "9223372036854775808", "NaN"]
+MASSES = ["[" * 100_000 + "]" * 100_000, "[" + "0," * 200_000 + "0]", '"' + "x" * 1_000_000 + '"']
+
+
+def survives(*arguments):
+    """The exit code of a command that reads a strange file: it ends by itself, and complains in lines."""
+    result = run_bench(*arguments, expected=None)
+    assert result.returncode in range(4), f"{arguments}: exit {result.returncode}\n{result.stderr[:2000]}"
+    assert "atal error" not in result.stderr
+    return result.returncode
+
+
+@pytest.mark.parametrize("field", ["worst_wait_ms", "at_ms", "away_ms", "duration_ms", "virtual_ms", "held"])
+def test_results_of_somebody_else_with_odd_numbers(tmp_path, field):
+    usual = tmp_path / "usual.json"
+    usual.write_text(RESULTS)
+    for number in ODD_NUMBERS:
+        odd = tmp_path / "odd.json"
+        text = RESULTS.replace(f'"{field}": 1', f'"{field}": {number}')
+        assert text != RESULTS
+        odd.write_text(text)
+        code = survives("merge", odd, "--report", tmp_path / "report", "--junit", tmp_path / "junit.xml")
+        if field != "held" and number in ("1e300", "-1e300"):
+            assert code == 0, f"{field} of {number}"
+        survives("compare", usual, odd, "--unlike")
+        history = tmp_path / "history.sqlite"
+        history.unlink(missing_ok=True)
+        if survives("history", "add", history, odd) == 0:
+            survives("history", "show", history)
+
+
+@pytest.mark.parametrize("field", ["interval_ms", "data_length", "goodput_kbps", "machine_delay_ms", "begin_us", "end_us"])
+def test_figures_of_somebody_else_with_odd_numbers(tmp_path, field):
+    usual = tmp_path / "usual.json"
+    usual.write_text(FIGURES)
+    for number in ODD_NUMBERS:
+        odd = tmp_path / "odd.json"
+        odd.write_text(re.sub(rf'"{field}": \d+', f'"{field}": {number}', FIGURES))
+        survives("compare", usual, odd, "--json", tmp_path / "findings.json")
+        survives("compare", odd, usual)
+        history = tmp_path / "history.sqlite"
+        history.unlink(missing_ok=True)
+        if survives("history", "add", history, odd) == 0:
+            survives("history", "show", history)
+
+
+@pytest.mark.parametrize("mass", MASSES, ids=["deep", "long", "wide"])
+def test_masses_in_files_of_somebody_else(tmp_path, mass):
+    for text, place in [(RESULTS, '"notes": ["n"]'), (FIGURES, '"over": "notify"')]:
+        odd = tmp_path / "odd.json"
+        odd.write_text(text.replace(place, place.split(":")[0] + ": " + mass))
+        survives("compare", odd, odd)
+        survives("merge", odd, "--report", tmp_path / "report")
+        survives("history", "add", tmp_path / "history.sqlite", odd)

@@ -147,7 +147,7 @@
                 outcome.problems.append("the other dongle has \(server.counters(1 - victim))")
             }
             if let slowest = (try? RunReport(folder: report))?.cases.max(by: { $0.durationMs < $1.durationMs }) {
-                outcome.slowestCase = "; the longest case was \(slowest.id), \(Int(slowest.durationMs)) ms, \(slowest.verdict)"
+                outcome.slowestCase = "; the longest case was \(slowest.id), \(Int(saturating: slowest.durationMs)) ms, \(slowest.verdict)"
             }
             outcome.problems += RunReport.problems(in: report, cases: cases.count, code: code)
             if !outcome.problems.isEmpty { outcome.problems.append("exit code \(code), it printed: \(program.output.suffix(600))") }

@@ -156,7 +156,7 @@ package struct SourceReader {
         for (unit, factor) in units where text.hasSuffix(unit) {
             let digits = text.dropLast(unit.count).filter { $0 != " " }
             guard let number = Double(digits), number >= 0, number * factor <= 1e13 else { return nil }
-            return Microseconds(Int64((number * factor).rounded()))
+            return Microseconds(Int64(saturating: (number * factor).rounded()))
         }
         return nil
     }

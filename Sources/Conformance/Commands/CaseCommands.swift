@@ -59,6 +59,6 @@ public struct CommandReport: Sendable, Hashable, Codable {
     /// A one-line description.
     public var line: String {
         let end = problem ?? exitCode.map { "exit code \($0)" } ?? ""
-        return "\(occasion.rawValue), attempt \(attempt): \(end) after \(Int(durationMilliseconds.rounded())) ms"
+        return "\(occasion.rawValue), attempt \(attempt): \(end) after \(Int(saturating: durationMilliseconds.rounded())) ms"
     }
 }

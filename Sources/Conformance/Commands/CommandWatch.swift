@@ -37,7 +37,7 @@ struct CommandWatch {
         end = process.ended()
         let now = MonotonicClock.now()
         if end == nil, problem == nil, isStopped || now - began >= limit {
-            problem = isStopped ? "the run was stopped" : "it had not ended after \(Int(limit.seconds)) s"
+            problem = isStopped ? "the run was stopped" : "it had not ended after \(Int(saturating: limit.seconds)) s"
             process.signal(SIGTERM)
             killAt = now + Self.grace
         }

@@ -75,9 +75,9 @@ public final class ProductLog {
         if let restartBefore { result.notes.append("the product restarted before this case: \(restartBefore)") }
         guard let restart = restarts.first else { return }
         let more = restarts.count > 1 ? ", and \(restarts.count - 1) more of its banners" : ""
-        let text = "the product restarted: \(restart.text) (its log at \(Int(restart.milliseconds.rounded())) ms\(more))"
+        let text = "the product restarted: \(restart.text) (its log at \(Int(saturating: restart.milliseconds.rounded())) ms\(more))"
         result.message = result.message.isEmpty ? text : "\(result.message); \(text)"
-        let at = Microseconds(Int64(restart.milliseconds * 1_000))
+        let at = Microseconds(Int64(saturating: restart.milliseconds * 1_000))
         result.evidence.append(Evidence(packet: 0, side: "log", text: restart.text, at: at))
     }
 }

@@ -37,13 +37,13 @@ struct AdvertisingIntervalEstimate: Equatable {
         let share = (count / Double(gaps.count) - 0.2).rounded(.up)
         guard Double(gaps.count) >= Double(Self.leastCount) * share * share else { return nil }
         let delay = Double(Self.longestDelay.rawValue)
-        self.count = Int(count)
-        interval = Microseconds(Int64((mean - delay / 2).rounded()))
+        self.count = Int(saturating: count)
+        interval = Microseconds(Int64(saturating: (mean - delay / 2).rounded()))
         // The delays are uniformly distributed: the standard error of their mean is 10 ms / sqrt(12 n), and four times that is practically
         // never exceeded.
         let spread: Double = 4 * delay / (12 * count).squareRoot()
         let schedulingDelay: Double = 2 * Double(jitter.rawValue) / count
-        tolerance = Microseconds(Int64(spread + schedulingDelay + 312.5))
+        tolerance = Microseconds(Int64(saturating: spread + schedulingDelay + 312.5))
     }
 
     /// Returns the matching interval of a list; nil if none matches.

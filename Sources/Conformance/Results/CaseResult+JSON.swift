@@ -115,5 +115,6 @@ extension CaseResult: Codable {
         return trace
     }
 
-    private static func rounded(_ value: Double) -> Double { (value * 1_000).rounded() / 1_000 }
+    /// A number of 1e12 or more keeps its fraction, which it hardly has: three more digits could exceed what JSON can hold.
+    private static func rounded(_ value: Double) -> Double { abs(value) < 1e12 ? (value * 1_000).rounded() / 1_000 : value }
 }

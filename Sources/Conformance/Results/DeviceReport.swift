@@ -52,8 +52,8 @@ public struct DeviceReport: Sendable, Hashable, Codable {
         }
 
         public var line: String {
-            let back = awayMilliseconds.map { ", back after \(Int($0)) ms" + (startup.map { ", \($0)" } ?? "") }
-            return "\(reason) after \(Int(atMilliseconds)) ms" + (back ?? "")
+            let back = awayMilliseconds.map { ", back after \(Int(saturating: $0)) ms" + (startup.map { ", \($0)" } ?? "") }
+            return "\(reason) after \(Int(saturating: atMilliseconds)) ms" + (back ?? "")
         }
     }
 
@@ -97,7 +97,7 @@ public struct DeviceReport: Sendable, Hashable, Codable {
 
     /// The effect of the race between a device's pipes; nil if there was none.
     public var race: String? {
-        ReorderingStatistics(held: held, worstWait: Microseconds(Int64(worstWaitMilliseconds * 1_000)), dropped: dropped).text
+        ReorderingStatistics(held: held, worstWait: Microseconds(Int64(saturating: worstWaitMilliseconds * 1_000)), dropped: dropped).text
     }
 }
 

@@ -81,7 +81,7 @@ public final class CBBench {
     @discardableResult
     public func run(within limit: TimeInterval = 30, until condition: @escaping () -> Bool) -> Bool {
         let (loop, program) = (loop, program)
-        let deadline = loop.now + Microseconds(Int64(min(max(0, limit), Self.longest) * 1_000_000))
+        let deadline = loop.now + Microseconds(Int64(saturating: min(max(0, limit), Self.longest) * 1_000_000))
         do {
             return try loop.run {
                 program.serveAll()

@@ -37,7 +37,7 @@ struct SystemServices {
         var writer = ByteWriter()
         writer.u16(UInt16(clamping: parts.year ?? 0))
         for number in [parts.month, parts.day, parts.hour, parts.minute, parts.second, weekday] { writer.u8(UInt8(clamping: number ?? 0)) }
-        writer.u8(UInt8(clamping: Int(elapsed.truncatingRemainder(dividingBy: 1) * 256)))
+        writer.u8(UInt8(clamping: Int(saturating: elapsed.truncatingRemainder(dividingBy: 1) * 256)))
         writer.u8(0)
         return writer.bytes
     }

@@ -113,7 +113,7 @@ extension LinkReport.Parameters {
 extension Flow {
     fileprivate var text: String? {
         guard packets > 0 else { return nil }
-        let rate = rate.map { ", \(Int($0.rounded())) kbit/s while it flowed" } ?? ""
+        let rate = rate.map { ", \(Int(saturating: $0.rounded())) kbit/s while it flowed" } ?? ""
         return "\(packets) values, \(octets) octets\(rate)"
     }
 }

@@ -8,7 +8,7 @@ public struct FlowLimit: Sendable {
     public var limit: Limit
     public var detail: String
 
-    var text: String { "ceiling \(Int(ceiling.rounded())) kbit/s; limited by \(limit.rawValue): \(detail)" }
+    var text: String { "ceiling \(Int(saturating: ceiling.rounded())) kbit/s; limited by \(limit.rawValue): \(detail)" }
 }
 
 extension LinkReport {
@@ -39,7 +39,7 @@ extension LinkReport {
     }
 
     private static func tenths(_ number: Double) -> String {
-        let tenths = Int((number * 10).rounded())
+        let tenths = Int(saturating: (number * 10).rounded())
         return "\(tenths / 10).\(tenths % 10)"
     }
 }

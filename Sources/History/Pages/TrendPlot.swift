@@ -18,7 +18,7 @@ struct TrendPlot {
         let levels = trend.levels.flatMap { [$0.median - $0.band, $0.median + $0.band] }
         let (bottom, top) = (levels.min() ?? 0, levels.max() ?? 1)
         let reach = max(top - bottom, abs(top) * Self.nearby)
-        let near = trend.series.points.compactMap(\.value).filter { (bottom - reach...top + reach).contains($0) }
+        let near = trend.series.points.compactMap(\.value).filter { $0 >= bottom - reach && $0 <= top + reach }
         let (least, most) = (min(bottom, near.min() ?? bottom), max(top, near.max() ?? top))
         let room = max((most - least) * 0.08, abs(most) * 0.002, 0.001)
         (low, high) = (least - room, most + room)
@@ -27,7 +27,7 @@ struct TrendPlot {
     var fields: [String: Any] {
         let changes = trend.changes.isEmpty ? "No change." : trend.changes.map(TrendTable.text).joined(separator: ". ")
         return [
-            "width": Int(Self.width), "height": Int(Self.height),
+            "width": Int(saturating: Self.width), "height": Int(saturating: Self.height),
             "label": "\(TrendTable.name(trend.series)): \(trend.series.points.count) runs. " + changes,
             "grid": grid, "levels": trend.levels.compactMap(band), "line": line, "marks": trend.changes.indices.map(mark), "points": points,
             "ends": ends,
@@ -88,7 +88,7 @@ struct TrendPlot {
                 let path = "M\(number(x(index) - 3)) \(Self.height - Self.bottom - 6)l6 6m0 -6l-6 6"
                 return ["failed": true, "path": path, "title": title]
             }
-            if !(low...high).contains(value) {
+            if value < low || value > high {
                 let step = value < low ? -5 : 5
                 return [
                     "beyond": true, "path": "M\(number(x(index) - 4)) \(number(y(value) + Double(step)))h8l-4 \(-step)z", "title": title,

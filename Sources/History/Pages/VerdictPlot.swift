@@ -15,8 +15,10 @@ enum VerdictPlot {
         let turns = runs.reversed().flatMap { run in run.turns.map { (run.run, $0) } }.prefix(200)
         let (last, flaky) = (runs.last, runs.last?.flaky ?? [])
         return [
-            "setup": last?.run.setup ?? "", "counts": last.map(counts) ?? "", "build": last?.run.build ?? "", "width": Int(width),
-            "height": Int(height), "runCount": runs.count, "runs": bars(runs), "hasTurned": !turns.isEmpty, "turns": turns.map(turn),
+            "setup": last?.run.setup ?? "", "counts": last.map(counts) ?? "", "build": last?.run.build ?? "",
+            "width": Int(saturating: width),
+            "height": Int(saturating: height), "runCount": runs.count, "runs": bars(runs), "hasTurned": !turns.isEmpty,
+            "turns": turns.map(turn),
             "isFlaky": !flaky.isEmpty, "flaky": flaky.joined(separator: ", "),
         ]
     }

@@ -82,7 +82,7 @@ public struct ChangePoints: Sendable {
         let spans = intervals(values.count)
         let best = strongest(units, spans)
         guard best.score >= threshold else { return nil }
-        var left = Int(significance * Double(permutations + 1)) - 1
+        var left = Int(saturating: significance * Double(permutations + 1)) - 1
         for _ in 0..<permutations {
             units.shuffle(using: &random)
             if strongest(units, spans).score >= best.score { left -= 1 }
@@ -111,12 +111,12 @@ public struct ChangePoints: Sendable {
         var (length, pieces) = (Double(count), 1.0)
         while true {
             (length, pieces) = (length / 2.0.squareRoot(), pieces * 2.0.squareRoot())
-            let size = Int(length.rounded(.up))
+            let size = Int(saturating: length.rounded(.up))
             guard size >= 2 * shortest, size < count else { return found }
-            let layers = 2 * Int(pieces.rounded(.up)) - 1
+            let layers = 2 * Int(saturating: pieces.rounded(.up)) - 1
             let shift = Double(count - size) / Double(max(1, layers - 1))
             for layer in 0..<layers {
-                let start = min(count - size, Int((Double(layer) * shift).rounded(.down)))
+                let start = min(count - size, Int(saturating: (Double(layer) * shift).rounded(.down)))
                 found.append(start..<start + size)
             }
         }

@@ -133,7 +133,7 @@ final class CommandClient {
         } else if stallTimer == nil {
             stallTimer = loop.schedule(after: limits.withheldCredits) { [self] in
                 stallTimer = nil
-                let time = Int(limits.withheldCredits.milliseconds)
+                let time = Int(saturating: limits.withheldCredits.milliseconds)
                 context.learned.note(.creditsWithheld, "Num_HCI_Command_Packets stayed 0 for \(time) ms with no command under way: went on")
                 perform(queue.resume())
             }

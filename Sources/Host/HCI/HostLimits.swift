@@ -19,7 +19,7 @@ public struct HostLimits: Sendable, Hashable {
 
     /// These timeouts, each multiplied by a factor.
     public func scaled(by factor: Double) -> HostLimits {
-        func scaled(_ time: Microseconds) -> Microseconds { Microseconds(Int64(Double(time.rawValue) * factor)) }
+        func scaled(_ time: Microseconds) -> Microseconds { Microseconds(Int64(saturating: Double(time.rawValue) * factor)) }
         var limits = self
         for path in [\HostLimits.command, \.optionalRead, \.withheldCredits, \.afterDisconnection, \.slowAnswer] {
             limits[keyPath: path] = scaled(self[keyPath: path])

@@ -16,7 +16,7 @@ extension FieldDeclaration {
 
     /// Writes at most four decimal places, without trailing zeros.
     static func write(_ value: Double, to text: inout TextBuffer) {
-        let scaled = Int64(value * 10_000 + (value < 0 ? -0.5 : 0.5))
+        let scaled = Int64(saturating: value * 10_000 + (value < 0 ? -0.5 : 0.5))
         if scaled < 0 { text.write("-") }
         text.write(decimal: scaled.magnitude / 10_000)
         var places = scaled.magnitude % 10_000

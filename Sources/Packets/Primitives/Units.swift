@@ -10,17 +10,21 @@ public struct Microseconds: Sendable, Hashable, Comparable, AdditiveArithmetic, 
         halfMicroseconds = isTooLarge ? (microseconds < 0 ? .min : .max) : ticks
     }
     @inlinable public init(_ microseconds: Int) { self.init(Int64(microseconds)) }
+    @inlinable init(_ count: Int64, times unit: Int64) {
+        let (product, isTooLarge) = count.multipliedReportingOverflow(by: unit)
+        self.init(isTooLarge ? (count < 0 ? .min : .max) : product)
+    }
     @inlinable public init(integerLiteral value: Int64) { self.init(value) }
 
     @inlinable public static var zero: Microseconds { Microseconds(halfMicroseconds: 0) }
     /// The latest time, after every deadline.
     @inlinable public static var never: Microseconds { Microseconds(halfMicroseconds: .max) }
 
-    @inlinable public static func milliseconds(_ value: Int) -> Microseconds { Microseconds(Int64(value) * 1_000) }
-    @inlinable public static func seconds(_ value: Int) -> Microseconds { Microseconds(Int64(value) * 1_000_000) }
-    /// Converts seconds, rounded to the nearest microsecond.
+    @inlinable public static func milliseconds(_ value: Int) -> Microseconds { Microseconds(Int64(value), times: 1_000) }
+    @inlinable public static func seconds(_ value: Int) -> Microseconds { Microseconds(Int64(value), times: 1_000_000) }
+    /// Converts seconds, rounded to the nearest microsecond; values that are too large saturate.
     @inlinable public static func seconds(_ value: Double) -> Microseconds {
-        Microseconds(Int64(value * 1_000_000 + (value < 0 ? -0.5 : 0.5)))
+        Microseconds(Int64(saturating: value * 1_000_000 + (value < 0 ? -0.5 : 0.5)))
     }
 
     /// The whole microseconds, rounded down.

@@ -22,7 +22,7 @@ struct ClassicRowMeasurement {
         }
         octets = setup.request.mtu
         self.slots = slots
-        cycles = max(1, Int(seconds * 1_000_000 / Double((SlotRate.slot * slots.slots).rawValue)))
+        cycles = max(1, Int(saturating: seconds * 1_000_000 / Double((SlotRate.slot * slots.slots).rawValue)))
     }
 
     /// - Parameter isNeeded: true while the flow must continue after its count.

@@ -65,7 +65,7 @@ public struct LoopbackResult: Sendable, Hashable {
     private func fixed(_ value: Double, _ digits: Int) -> String {
         let scale = digits == 0 ? 1.0 : 100.0
         let rounded = (value * scale).rounded() / scale
-        return digits == 0 ? "\(Int(rounded))" : "\(rounded)"
+        return digits == 0 ? "\(Int(saturating: rounded))" : "\(rounded)"
     }
 }
 

@@ -79,7 +79,7 @@ extension RowMeasurement {
         (row.begin, row.end, row.packets, row.octets) = (begin, begin + span, tally.packets, tally.octets)
         guard tally.packets > 0 else {
             throw MeasurementFailure(
-                "nothing came within \(Int(span.milliseconds)) ms: what makes the device send, only it knows")
+                "nothing came within \(Int(saturating: span.milliseconds)) ms: what makes the device send, only it knows")
         }
         let ceiling = Ceiling(setup.parameters, valueOctets: tally.longest)
         row.ceiling = ceiling

@@ -23,7 +23,7 @@ struct RowMeasurement {
         ceiling = Ceiling(link, valueOctets: self.valueOctets, replies: setup.replies)
         limited = Ceiling(link, valueOctets: self.valueOctets, limits: bench.limits, replies: setup.replies)
         let cycle = limited.cycleEvents
-        let wanted = Int(seconds * 1_000_000 / Double(max(1, link.interval.rawValue)))
+        let wanted = Int(saturating: seconds * 1_000_000 / Double(max(1, link.interval.rawValue)))
         events = max(1, wanted / cycle) * cycle
         receiver = Self.receiver(bench, setup)
     }

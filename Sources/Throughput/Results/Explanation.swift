@@ -124,7 +124,7 @@ struct Explanation {
     }
 
     static func figure(_ value: Double) -> String {
-        let tenths = Int((value * 100).rounded())
+        let tenths = Int(saturating: (value * 100).rounded())
         if tenths % 100 == 0 { return "\(tenths / 100)" }
         return tenths % 10 == 0
             ? "\(tenths / 100).\(tenths % 100 / 10)" : "\(tenths / 100)." + (tenths % 100 < 10 ? "0" : "") + "\(tenths % 100)"

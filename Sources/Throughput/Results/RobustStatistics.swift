@@ -30,7 +30,7 @@ public struct RobustStatistics: Sendable, Hashable {
     public func percentile(_ share: Double) -> Double {
         guard let last = values.indices.last else { return 0 }
         let place = max(0, min(Double(last), share / 100 * Double(last)))
-        let below = Int(place)
+        let below = Int(saturating: place)
         let above = min(below + 1, last)
         return values[below] + (values[above] - values[below]) * (place - Double(below))
     }

@@ -34,7 +34,7 @@ public struct LadderRung: Sendable, Hashable, Codable {
     }
 
     public var request: ThroughputRow.Request {
-        let interval = Microseconds(Int64((intervalMilliseconds * 1_000).rounded()))
+        let interval = Microseconds(Int64(saturating: (intervalMilliseconds * 1_000).rounded()))
         guard over != .channel else {
             return ThroughputRow.Request(
                 channel: .toSubject, phy: .le1M, dataLength: dataLength, sdu: valueOctets, interval: interval)

@@ -45,7 +45,7 @@ public final class H4Listener {
             try await arrival.value(until: loop.now + timeOut)
         } catch is TimeOut {
             let seconds = timeOut.seconds
-            let time = seconds == seconds.rounded() ? "\(Int(seconds))" : "\(seconds)"
+            let time = seconds == seconds.rounded() ? "\(Int(saturating: seconds))" : "\(seconds)"
             throw TransportError.unreachable("\(role): no host connected to \(address) within \(time) s")
         }
     }

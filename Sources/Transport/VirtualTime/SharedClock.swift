@@ -152,7 +152,9 @@ struct SharedClock {
                 return fail("\(words(port)) is idle until \(until.seconds) s, and it is \(now.seconds) s: time does not go back")
             }
             if until > now + limits.longestIdle {
-                return fail("\(words(port)) is idle until \(until.seconds) s: that is more than \(Int(limits.longestIdle.seconds)) s away")
+                return fail(
+                    "\(words(port)) is idle until \(until.seconds) s: that is more than \(Int(saturating: limits.longestIdle.seconds)) s away"
+                )
             }
         }
         ports[port].isIdle = true
@@ -240,7 +242,8 @@ struct SharedClock {
             return .again
         }
         guard now - lastTurn <= limits.longestSilence else {
-            actions += fail("all clients are idle for ever, and none was woken for \(Int(limits.longestSilence.seconds)) s of virtual time")
+            actions += fail(
+                "all clients are idle for ever, and none was woken for \(Int(saturating: limits.longestSilence.seconds)) s of virtual time")
             return .again
         }
         return .move(limit: .never)

@@ -38,7 +38,7 @@ public struct USBLimits: Sendable, Hashable {
         for path in [
             \USBLimits.drain, \.firstReset, \.laterReset, \.unexpectedReconnectTime, \.expectedReconnectTime, \.lastReset, \.suspension,
         ] {
-            limits[keyPath: path] = Microseconds(Int64(Double(self[keyPath: path].rawValue) * factor))
+            limits[keyPath: path] = Microseconds(Int64(saturating: Double(self[keyPath: path].rawValue) * factor))
         }
         return limits
     }

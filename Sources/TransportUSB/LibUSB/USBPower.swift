@@ -51,7 +51,7 @@ struct USBPower {
         _ = write("on", to: control)
         _ = write(delayBefore ?? "2000", to: delay)
         if before != "on" { _ = write(before, to: control) }
-        return isSuspended ? nil : "the system did not suspend it within \(Int(limit.milliseconds)) ms"
+        return isSuspended ? nil : "the system did not suspend it within \(Int(saturating: limit.milliseconds)) ms"
     }
 
     private func write(_ text: String, to path: String) -> Bool {

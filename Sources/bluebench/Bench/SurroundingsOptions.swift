@@ -23,5 +23,5 @@ struct SurroundingsOptions: ParsableArguments {
     }
 
     /// Path loss in free space at 2440 MHz, in dB.
-    private static func pathLoss(at metres: Double) -> Int { Int((40.2 + 20 * log10(metres)).rounded()) }
+    private static func pathLoss(at metres: Double) -> Int { Int(saturating: (40.2 + 20 * log10(metres)).rounded()) }
 }

@@ -27,7 +27,7 @@ final class WaitLine {
     }
 
     private func show(_ text: String, until deadline: Microseconds) {
-        let left = "\(text), \(Int(max(0, (deadline - loop.now).seconds).rounded(.up))) s left; Ctrl-C ends"
+        let left = "\(text), \(Int(saturating: max(0, (deadline - loop.now).seconds).rounded(.up))) s left; Ctrl-C ends"
         if Console.isTerminal { Console.replaceLine(left) } else { Console.line(left) }
         isShown = true
         timer = Console.isTerminal ? loop.schedule(after: .seconds(1)) { [self] in show(text, until: deadline) } : nil

@@ -19,7 +19,7 @@ final class InquirySession {
     func run(seconds: Int, most: Int?, asksNames: Bool) async throws {
         defer { wait.end() }
         var settings = InquirySettings()
-        settings.length = UInt8(clamping: min(48, max(1, Int((Double(seconds) / 1.28).rounded(.up)))))
+        settings.length = UInt8(clamping: min(48, max(1, Int(saturating: (Double(seconds) / 1.28).rounded(.up)))))
         settings.mostResponses = UInt8(clamping: most ?? 0)
         let length = Microseconds.milliseconds(1_280) * Int(settings.length)
         wait.begin("inquiring", until: host.loop.now + length)

@@ -46,7 +46,7 @@ enum StartTrial {
         } catch {
             outcome.impediment = "\(error)"
         }
-        outcome.milliseconds = Int((loop.now - begin).milliseconds)
+        outcome.milliseconds = Int(saturating: (loop.now - begin).milliseconds)
         return outcome
     }
 

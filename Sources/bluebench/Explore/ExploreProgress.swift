@@ -25,7 +25,7 @@ final class ExploreProgress: Sendable {
         guard isDue else { return }
         let elapsed = (MonotonicClock.now() - began).seconds
         let left = elapsed / Double(max(progress.done, 1)) * Double(progress.total - progress.done)
-        let text = "\(progress.done)/\(progress.total) paths, \(progress.runs) runs, \(Int(left.rounded())) s left"
+        let text = "\(progress.done)/\(progress.total) paths, \(progress.runs) runs, \(Int(saturating: left.rounded())) s left"
         if isTerminal { Console.replaceLine(text) } else { Console.line(text) }
     }
 

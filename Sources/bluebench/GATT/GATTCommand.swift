@@ -131,7 +131,7 @@ struct GATTCommand: ParsableCommand {
         }
     }
 
-    private static func units(_ milliseconds: Double) -> UInt16 { UInt16(clamping: Int((milliseconds / 1.25).rounded())) }
+    private static func units(_ milliseconds: Double) -> UInt16 { UInt16(clamping: Int(saturating: (milliseconds / 1.25).rounded())) }
 
     private static func uuid(_ text: some StringProtocol) throws -> BluetoothUUID {
         guard let uuid = BluetoothUUID(String(text)) else { throw CommandFailure(.usage, "'\(text)' is no UUID") }

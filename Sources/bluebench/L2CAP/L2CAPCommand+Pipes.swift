@@ -11,7 +11,7 @@ extension L2CAPCommand {
             return link
         }
         var connecting = ConnectSettings()
-        connecting.parameters = ConnectionParameterRequest(interval: UInt16(clamping: Int(interval / 1.25)))
+        connecting.parameters = ConnectionParameterRequest(interval: UInt16(clamping: Int(saturating: interval / 1.25)))
         let link = try await host.connectAnswered(to: address, connecting)
         try await protection.apply(to: .le(link))
         if let phys { _ = try await link.updatePHY(tx: phys, rx: phys) }

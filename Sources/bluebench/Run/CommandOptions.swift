@@ -18,7 +18,8 @@ struct CommandOptions: ParsableArguments {
     var powerCycle: String?
     @Option(
         help: ArgumentHelp(
-            "Time limit of each of these shell commands. Default: \(Int(CaseCommands.standardTimeout.seconds)).", valueName: "seconds"),
+            "Time limit of each of these shell commands. Default: \(Int(saturating: CaseCommands.standardTimeout.seconds)).",
+            valueName: "seconds"),
         transform: Arguments.whole(1...3_600))
     var commandTimeout: Int?
 

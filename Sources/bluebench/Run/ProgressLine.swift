@@ -58,7 +58,7 @@ final class ProgressLine: RunObserver {
     }
 
     func waits(for device: String, because reason: String, left: Microseconds) {
-        let text = "waiting for \(device) (\(reason)): \(Int(left.seconds.rounded(.up))) s left"
+        let text = "waiting for \(device) (\(reason)): \(Int(saturating: left.seconds.rounded(.up))) s left"
         if isTerminal {
             show(text)
         } else if waitedFor != device || MonotonicClock.now() - shownAt >= .seconds(10) {
@@ -82,7 +82,7 @@ final class ProgressLine: RunObserver {
         shownAt = MonotonicClock.now()
         let elapsed = (shownAt - began).seconds
         let left = done > known ? elapsed / Double(done - known) * Double(total - done) : nil
-        let rest = left.map { $0 < 1 ? "" : ", \(Int($0.rounded())) s left" } ?? ""
+        let rest = left.map { $0 < 1 ? "" : ", \(Int(saturating: $0.rounded())) s left" } ?? ""
         let line = PlainText.escaped("\(min(done + 1, total))/\(total)\(rest)  \(text)")
         Console.replaceLine(line)
     }
@@ -107,7 +107,7 @@ final class ProgressLine: RunObserver {
     static func summary(_ result: RunResult, elapsed: Microseconds, isSimulated: Bool) -> String {
         let virtual = result.cases.reduce(0) { $0 + $1.virtualMilliseconds } / 1_000
         let wall = (elapsed.seconds * 10).rounded() / 10
-        let time = isSimulated ? "\(Int(virtual.rounded())) s simulated in \(wall) s" : "\(wall) s"
+        let time = isSimulated ? "\(Int(saturating: virtual.rounded())) s simulated in \(wall) s" : "\(wall) s"
         return "\(counts(result)); \(time), seed \(result.seed)"
     }
 

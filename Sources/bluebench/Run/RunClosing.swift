@@ -22,7 +22,8 @@ struct RunClosing {
         if open > 0 { Console.line("\(Console.count(open, "case")) not run: \(result.ending ?? "")") }
         if let late = result.worstSchedulingDelayMilliseconds, late > slack.milliseconds / 2 {
             Console.line(
-                "the machine served the bench up to \(Int(late)) ms late; the slack of windows is \(Int(slack.milliseconds)) ms")
+                "the machine served the bench up to \(Int(saturating: late)) ms late; the slack of windows is \(Int(saturating: slack.milliseconds)) ms"
+            )
         }
         for testCase in result.cases { if let swap = testCase.swap { Console.line("swap  \(testCase.id): \(swap.line)") } }
         for testCase in result.cases where testCase.isFlaky { Console.line("flaky  \(testCase.id): \(Self.history(testCase))") }

@@ -142,7 +142,7 @@ extension RunCommand {
     }
 
     private static func words(_ length: Microseconds) -> String {
-        let seconds = Int(length.milliseconds / 1_000)
+        let seconds = Int(saturating: length.milliseconds / 1_000)
         return seconds < 90 ? "\(max(1, seconds)) s" : "\((seconds + 30) / 60) min"
     }
 

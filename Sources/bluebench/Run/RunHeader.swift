@@ -8,7 +8,7 @@ enum RunHeader {
         var lines = devices.map { device in
             device.side + String(repeating: " ", count: max(1, 9 - device.side.count)) + device.line
         }
-        let slack = Int(setup.slack.milliseconds)
+        let slack = Int(saturating: setup.slack.milliseconds)
         lines.append(
             slack == 0
                 ? "windows  as in the cases, on a wall clock (--slack 0)"

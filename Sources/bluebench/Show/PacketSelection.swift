@@ -150,7 +150,7 @@ enum CapturePlace: ExpressibleByArgument {
         if let number = Int(argument), number > 0 {
             self = .packet(number)
         } else if argument.hasSuffix("s"), let seconds = Double(argument.dropLast()), seconds >= 0, seconds < 1e9 {
-            self = .nanoseconds(Int64(seconds * 1e9))
+            self = .nanoseconds(Int64(saturating: seconds * 1e9))
         } else {
             return nil
         }

@@ -79,7 +79,7 @@ struct FlowOptions: ParsableArguments {
             guard let milliseconds = Double(text), milliseconds > 0, milliseconds < 100_000 else {
                 throw CommandFailure(.usage, "--interval \(text) is no time in ms")
             }
-            return Microseconds(Int64((milliseconds * 1_000).rounded()))
+            return Microseconds(Int64(saturating: (milliseconds * 1_000).rounded()))
         }
         plan.packets = try Self.packetTypes(packets)
         plan.sdus = try sdu.map { try Self.numbers($0, "--sdu") } ?? [nil]

@@ -19,7 +19,7 @@ import Timing
             (real, imaginary) = (real * cosine + imaginary * sine, imaginary * cosine - real * sine)
             let scale = 8_000 / max(1, (real * real + imaginary * imaginary).squareRoot())
             (real, imaginary) = (real * scale, imaginary * scale)
-            return Int16(real)
+            return Int16(saturating: real)
         }
     }
 

@@ -69,7 +69,7 @@ public struct SBCEncoder: Sendable {
                 for subband in 0..<parameters.subbands where bits[channel][subband] > 0 {
                     let levels = Double(1 << bits[channel][subband] - 1)
                     let scaled = samples[channel][subband][block] / Double(2 << factors[channel][subband])
-                    writer.put(Int(((scaled + 1) * levels / 2).rounded(.down)), bits: bits[channel][subband])
+                    writer.put(Int(saturating: ((scaled + 1) * levels / 2).rounded(.down)), bits: bits[channel][subband])
                 }
             }
         }
@@ -114,7 +114,7 @@ public struct Tone: Sendable {
         var (last, beforeLast) = (0.0, -sine * Double(amplitude))
         var samples: [Int16] = []
         for _ in 0..<cycle {
-            samples.append(Int16(max(-32_768, min(32_767, last.rounded()))))
+            samples.append(Int16(saturating: max(-32_768, min(32_767, last.rounded()))))
             (last, beforeLast) = (2 * cosine * last - beforeLast, last)
         }
         self.samples = samples

@@ -41,8 +41,8 @@ struct ConfigurationJudgement {
         // The response sets the time-outs of the peer's timers. Core Vol 3, Part A, 5.4.
         option.mps = min(option.mps, settings.mps)
         let isEnhanced = mode == .enhancedRetransmission
-        option.retransmissionTimeOut = isEnhanced ? UInt16(ChannelTerms.retransmissionTimeOut.milliseconds) : 0
-        option.monitorTimeOut = isEnhanced ? UInt16(ChannelTerms.monitorTimeOut.milliseconds) : 0
+        option.retransmissionTimeOut = isEnhanced ? UInt16(saturating: ChannelTerms.retransmissionTimeOut.milliseconds) : 0
+        option.monitorTimeOut = isEnhanced ? UInt16(saturating: ChannelTerms.monitorTimeOut.milliseconds) : 0
         agreed.retransmission = option
     }
 

@@ -50,6 +50,6 @@ struct CVSD {
             advance(octet >> UInt8(bit) & 1 == 1)
             sum += estimate
         }
-        return Int16((sum / Double(Self.bitsPerSample)).rounded())
+        return Int16(saturating: (sum / Double(Self.bitsPerSample)).rounded())
     }
 }
