@@ -28,7 +28,7 @@ struct NewCaseCommand: ParsableCommand {
         let folder = "\(cases)/\(parts[0])"
         let path = "\(cases)/\(name).yaml"
         do { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) } catch {
-            throw CommandFailure(.usage, "cannot make the folder \(folder): \(error.localizedDescription)")
+            throw CommandFailure(.usage, "cannot make the folder \(folder): \(systemReason(error))")
         }
         let text = accessory ? Self.accessoryCase : Self.controllerCase
         guard !FileManager.default.fileExists(atPath: path) else { throw CommandFailure(.usage, "\(path) is there already") }

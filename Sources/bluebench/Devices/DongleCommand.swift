@@ -216,7 +216,7 @@ struct DongleCommand: ParsableCommand {
             let url = URL(fileURLWithPath: folder + "/" + file.name)
             do {
                 try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
-            } catch { throw CommandFailure(.usage, "cannot write \(url.path): \(error.localizedDescription)") }
+            } catch { throw CommandFailure(.usage, "cannot write \(url.path): \(systemReason(error))") }
             try OutputFile(url.path).write(Data(file.octets))
             Console.line("firmware \(url.path)")
         }

@@ -5,7 +5,7 @@ enum InputFile {
     /// - Throws: a usage error with the system's message.
     static func data(_ path: String) throws -> Data {
         do { return try Data(contentsOf: URL(fileURLWithPath: path)) } catch {
-            throw CommandFailure(.usage, "cannot read \(path): \(error.localizedDescription)")
+            throw CommandFailure(.usage, "cannot read \(path): \(systemReason(error))")
         }
     }
 }
