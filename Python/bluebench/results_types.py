@@ -226,8 +226,10 @@ class RunFacts:
     date: str | None = None
     devices: list[Device] = dataclasses.field(default_factory=list)
     ending: str | None = None
+    fail_on_flaky: bool = False
     host: str | None = None
     labels: dict[str, str] = dataclasses.field(default_factory=dict)
+    missing_shards: list[int] = dataclasses.field(default_factory=list)
     product: Product | None = None
     shard: str | None = None
     shuffle: str | None = None

@@ -34,6 +34,7 @@ public struct HTMLPage {
             "hasDate": !run.date.isEmpty, "date": run.date.replacing("T", with: " ") + " UTC",
             "facts": RunSheet(result, run, comparedWith: earlier).facts, "devices": RunSheet(result, run).devices,
             "hasDevices": !RunSheet(result, run).devices.isEmpty,
+            "hasNotRun": result.product?.notRun != nil, "notRun": PlainText.escaped(result.product?.notRun ?? ""),
             "tiles": tiles, "share": VerdictShare.svg(result), "parts": parts,
         ]
         let attention = Attention(result).groups

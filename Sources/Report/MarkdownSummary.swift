@@ -17,11 +17,12 @@ public struct MarkdownSummary {
         var lines = ["## \(headline)", "", counts.isEmpty ? "No case ran." : counts.joined(separator: ", ") + ".", ""]
         lines += table("Cases that need attention", result.cases.filter(needsAttention)) { Self.cell($0.message) }
         lines += logs
-        lines += table("Flaky: failed first, passed when run again", result.cases.filter(\.isFlaky)) { testCase in
-            Self.cell(testCase.attempts.first { $0.verdict == .fail }?.message ?? "")
+        lines += table("Flaky: passed only when run again", result.cases.filter(\.isFlaky)) { testCase in
+            Self.cell(testCase.flakyAttempt.map { "\($0.verdict.rawValue) first: \($0.message)" } ?? "")
         }
         let open = result.cases.count(where: \.isNotRun)
         if open > 0 { lines += ["\(open) case\(open == 1 ? " was" : "s were") not run: \(Self.cell(result.ending ?? "")).", ""] }
+        if let others = result.product?.notRun { lines += ["Not run: \(Self.cell(others)).", ""] }
         let place = [facts.host.isEmpty ? nil : "on \(facts.host)", facts.version.isEmpty ? nil : "bluebench \(facts.version)"]
         let subject = result.product.map { "product \($0.line)" } ?? "subject `\(result.subject)`"
         let run = ["tester `\(result.tester)`", subject, "seed \(result.seed)"] + place.compactMap(\.self)
@@ -31,13 +32,8 @@ public struct MarkdownSummary {
     }
 
     private var headline: String {
-        let flaky = result.cases.count(where: \.isFlaky)
-        let remark = flaky == 0 ? "" : ", \(flaky) flaky"
-        switch result.exitCode {
-        case 0: return "Passed" + remark
-        case 1: return (result.count(.fail) == 1 ? "1 case failed" : "\(result.count(.fail)) cases failed") + remark
-        default: return (result.isInterrupted ? "Stopped before its end" : "No verdict for every case") + remark
-        }
+        let headline = Headline(result)
+        return result.flakyCount == 0 || headline.namesFlaky ? headline.text : headline.text + ", \(result.flakyCount) flaky"
     }
 
     /// The last lines of the product's log in the first cases that need attention.

@@ -37,6 +37,8 @@ public enum ResultsJSON {
             var interrupted: Bool
             var ending: String?
             var shard: String?
+            var missingShards: [Int]?
+            var failsOnFlaky: Bool?
             var slackMilliseconds: Double?
             var devices: [DeviceReport]?
             var usb: USBTally?
@@ -50,12 +52,16 @@ public enum ResultsJSON {
             private enum CodingKeys: String, CodingKey {
                 case seed, shuffle, tester, subject, interrupted, ending, shard, devices, usb, date, host, build, arguments, product, labels
                 case slackMilliseconds = "slack_ms"
+                case missingShards = "missing_shards"
+                case failsOnFlaky = "fail_on_flaky"
             }
 
             init(_ result: RunResult, _ facts: RunFacts) {
                 (seed, shuffle) = (SeedText(result.seed), result.shuffle.map(SeedText.init))
                 (tester, subject, interrupted) = (result.tester, result.subject, result.isInterrupted)
                 (ending, shard, slackMilliseconds) = (result.ending, result.shard, result.slackMilliseconds)
+                missingShards = result.missingShards.isEmpty ? nil : result.missingShards
+                failsOnFlaky = result.failsOnFlaky ? true : nil
                 (devices, usb) = (result.devices.isEmpty ? nil : result.devices, result.usb)
                 func some(_ text: String) -> String? { text.isEmpty ? nil : text }
                 (date, host, build) = (some(facts.date), some(facts.host), some(facts.version))
@@ -97,6 +103,7 @@ public enum ResultsJSON {
         var result = RunResult(seed: run.seed.value, shuffle: run.shuffle?.value, tester: run.tester, subject: run.subject)
         (result.cases, result.isInterrupted, result.ending) = (cases, run.interrupted, run.ending)
         (result.shard, result.slackMilliseconds) = (run.shard, run.slackMilliseconds)
+        (result.missingShards, result.failsOnFlaky) = (run.missingShards ?? [], run.failsOnFlaky ?? false)
         (result.devices, result.usb) = (run.devices ?? [], run.usb)
         (result.product, result.labels) = (run.product, run.labels ?? [:])
         var facts = RunFacts()

@@ -49,7 +49,8 @@ public enum ResultsSchema {
         object(
             "Properties of the run.", ["seed": seed, "tester": line, "subject": line, "interrupted": truth],
             optional: [
-                "shuffle": seed, "ending": line, "shard": line, "slack_ms": number, "date": line, "host": line, "build": line,
+                "shuffle": seed, "ending": line, "shard": line, "missing_shards": ["type": "array", "items": count] as Schema,
+                "fail_on_flaky": mark, "slack_ms": number, "date": line, "host": line, "build": line,
                 "arguments": lines, "labels": ["type": "object", "additionalProperties": line] as Schema, "product": reference("Product"),
                 "devices": rows("Device"), "usb": reference("USB"),
             ])

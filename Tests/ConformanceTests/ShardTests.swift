@@ -31,6 +31,20 @@ struct ShardTests {
         #expect(Set(even.map(\.count)) == [12, 13], "a case that nobody has measured counts as the median")
     }
 
+    /// The shards of a merged run, and the sentence about those that it lacks.
+    @Test(arguments: [
+        ("1/3", "shards 2 and 3 of 3 are missing"), ("1/3, 3/3", "shard 2 of 3 is missing"),
+        ("4/5,1/5", "shards 2, 3 and 5 of 5 are missing"),
+        ("2/2, 1/2", nil),
+    ])
+    func missingShardsAreNamed(_ text: String, _ lack: String?) {
+        let shards = ShardSet(text)
+        #expect(shards != nil && shards?.lack == lack)
+        #expect(shards.flatMap { ShardSet($0.description) } == shards)
+    }
+
+    @Test(arguments: ["", ",", "1/3, 2/4", "1/3, x"]) func whatAreNoPartsOfOneRun(_ text: String) { #expect(ShardSet(text) == nil) }
+
     @Test(arguments: ["", "1", "0/3", "4/3", "1/0", "-1/3", "a/b", "1/2/3", "1/", "/2"])
     func whatIsNoPart(_ text: String) { #expect(Shard(text) == nil) }
 }

@@ -120,6 +120,59 @@ def test_runs_that_are_no_parts_of_one_are_refused(tmp_path, cases, whole):
     assert "no such file" in run_bench("merge", tmp_path / "nothing", expected=USAGE).stderr
 
 
+PASSING = ["made/case-01", "made/case-02", "made/case-04"]
+
+
+@pytest.fixture(scope="module")
+def shards(cases, tmp_path_factory):
+    """The three shards of a run that passes."""
+    folder = tmp_path_factory.mktemp("shards")
+    for index in (1, 2, 3):
+        run_bench("run", *PASSING, "--cases", cases, "--shard", f"{index}/3", "--report", folder / str(index))
+    return [folder / str(index) for index in (1, 2, 3)]
+
+
+def test_a_missing_shard_is_named_and_no_success(tmp_path, shards):
+    merged = run_bench("merge", shards[0], shards[2], "--report", tmp_path / "m", expected=BENCH)
+    assert merged.stderr == "bluebench: shard 2 of 3 is missing\n" and "2 PASS of 2 runs" in merged.stdout
+    run = results(tmp_path / "m")["run"]
+    assert (run["shard"], run["missing_shards"], run["interrupted"]) == ("1/3, 3/3", [2], True)
+    assert "Incomplete: shard 2 of 3 is missing" in (tmp_path / "m" / "index.html").read_text()
+    assert "shards 2 and 3 of 3 are missing" in run_bench("merge", shards[0], expected=BENCH).stderr
+    run_bench("merge", tmp_path / "m", shards[1], "--report", tmp_path / "all")
+    assert "missing_shards" not in results(tmp_path / "all")["run"] and "shard" not in results(tmp_path / "all")["run"]
+
+
+def test_a_missing_shard_may_be_accepted(tmp_path, shards):
+    accepted = run_bench("merge", shards[0], shards[2], "--allow-missing-shards", "--report", tmp_path, "--markdown", tmp_path / "summary.md")
+    assert "shard 2 of 3 is missing" in accepted.stderr
+    assert results(tmp_path)["run"]["missing_shards"] == [2] and "shard 1/3, 3/3" in (tmp_path / "summary.md").read_text()
+
+
+def test_shards_of_differently_divided_runs_are_refused(tmp_path, cases, shards):
+    run_bench("run", *PASSING, "--cases", cases, "--shard", "2/4", "--report", tmp_path / "other")
+    refused = run_bench("merge", shards[0], tmp_path / "other", expected=USAGE).stderr
+    assert "is shard 2/4" in refused and "is shard 1/3: not shards of one run" in refused
+
+
+def test_a_journal_replaces_damaged_results(tmp_path, shards):
+    """U21: the results of a run whose last file was cut short are still complete line by line."""
+    for shard in shards:
+        (tmp_path / shard.name).mkdir()
+        (tmp_path / shard.name / "results.jsonl").write_text((shard / "results.jsonl").read_text())
+    (tmp_path / "1" / "results.json").write_text((shards[0] / "results.json").read_text()[:200])
+    # A journal does not say that its run ended.
+    merged = run_bench("merge", *(tmp_path / shard.name for shard in shards), expected=BENCH)
+    assert "1/results.jsonl is read instead" in merged.stderr and "3 PASS of 3 runs" in merged.stdout
+    assert "shard" not in merged.stderr, "a journal names its shard"
+
+
+def test_what_did_not_pass_is_not_run_again_after_a_run_without_an_end(tmp_path, cases, shards):
+    (tmp_path / "results.jsonl").write_text((shards[0] / "results.jsonl").read_text())
+    refused = run_bench("run", *PASSING, "--cases", cases, "--last-failed", tmp_path, expected=BENCH)
+    assert "did not reach its end" in refused.stderr
+
+
 @pytest.fixture(scope="module")
 def flaky_seed(cases):
     """A seed whose first number is even and whose second is odd."""
@@ -143,6 +196,24 @@ def test_a_flaky_case_is_marked(tmp_path, cases, flaky_seed):
     assert junit.get("failures") == "0" and "The number is odd" in junit.find(".//flakyFailure").get("message")
     assert "Flaky" in (tmp_path / "summary.md").read_text()
     run_bench("run", *options, "--fail-on-flaky", expected=FAIL)
+
+
+def test_flaky_means_the_same_everywhere(tmp_path, cases):
+    """A case whose first attempt was an ERROR is as flaky as one whose first attempt was a FAIL."""
+    options = [
+        "made/case-01", "--cases", cases, "--before-case", "[ $BLUEBENCH_ATTEMPT -gt 1 ]", "--retry", 1, "--report", tmp_path, "--markdown",
+        tmp_path / "summary.md"]
+    passed = run_bench("run", *options).stdout
+    assert "1 PASS (1 flaky)" in passed and "flaky: ERROR, PASS" in passed
+    [case] = results(tmp_path)["cases"]
+    assert case["flaky"] is True and results(tmp_path)["summary"]["flaky"] == 1
+    assert ElementTree.parse(tmp_path / "junit.xml").getroot().find(".//flakyFailure").get("type") == "ERROR"
+    assert "Passed, 1 flaky" in (tmp_path / "summary.md").read_text()
+    assert "flaky: ERROR, PASS" in (tmp_path / "index.html").read_text()
+    run_bench("run", *options, "--fail-on-flaky", expected=FAIL)
+    assert "1 case is flaky" in (tmp_path / "summary.md").read_text() and "1 case is flaky" in (tmp_path / "index.html").read_text()
+    assert results(tmp_path)["run"]["fail_on_flaky"] is True
+    run_bench("merge", tmp_path, expected=FAIL)
 
 
 def test_a_case_that_fails_each_time_fails(tmp_path, cases):

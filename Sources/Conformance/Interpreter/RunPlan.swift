@@ -12,6 +12,8 @@ public struct RunPlan: Sendable {
     public var parameters: [String: CaseValue] = [:]
     /// The number of retries of a case that neither passes nor is N/A.
     public var retries = 0
+    /// True if a flaky case fails the run.
+    public var failsOnFlaky = false
     /// The number of cases with FAIL or ERROR after which the run ends; nil for no limit.
     public var mostFailures: Int?
     /// The selected shard, as given.

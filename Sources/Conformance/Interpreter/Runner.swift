@@ -82,7 +82,7 @@ public final class Runner {
         var result = RunResult(
             seed: plan.setup.seed, shuffle: plan.shuffle, tester: plan.setup.isAlone ? "none" : plan.setup.tester.description,
             subject: factory.subjectName)
-        result.shard = plan.shard
+        (result.shard, result.failsOnFlaky) = (plan.shard, plan.failsOnFlaky)
         if let devices { result.devices = devices.reports }
         result.labels = plan.labels
         result.product = namedProduct

@@ -30,7 +30,6 @@ public struct ProductReport: Codable, Sendable, Hashable {
     public var line: String {
         let words = [
             name.map { "'\(PlainText.escaped($0))'" }, address, firmware.map { "firmware \(PlainText.escaped($0))" }, description, change,
-            notRun.map { "not run: \($0)" },
         ]
         return words.compactMap(\.self).joined(separator: ", ")
     }

@@ -24,12 +24,19 @@ public final class ResultStore {
         fileprivate var subject: String
         /// The selector of the product over the air; nil without one.
         fileprivate var peer: String?
+        /// The shard of the cases, such as 2/4; nil for all. A run may continue with another one.
+        fileprivate var shard: String?
 
-        public init(seed: UInt64, tester: String, subject: String, peer: String? = nil) {
+        public init(seed: UInt64, tester: String, subject: String, peer: String? = nil, shard: String? = nil) {
+            self.shard = shard
             self.seed = SeedText(seed)
             self.tester = tester
             self.subject = subject
             self.peer = peer
+        }
+
+        public static func == (one: Header, other: Header) -> Bool {
+            (one.seed, one.tester, one.subject, one.peer) == (other.seed, other.tester, other.subject, other.peer)
         }
     }
 
@@ -87,6 +94,7 @@ public final class ResultStore {
             throw StoreError(.otherRun, "\(path) does not hold the results of a run")
         }
         var run = RunResult(seed: header.seed.value, tester: header.tester, subject: header.subject)
+        run.shard = header.shard
         var places: [String: Int] = [:]
         for line in lines.dropFirst() {
             guard let result = try? JSONDecoder().decode(CaseResult.self, from: Data(line)) else { continue }

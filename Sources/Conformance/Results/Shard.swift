@@ -35,3 +35,31 @@ public struct Shard: Sendable, Hashable, CustomStringConvertible {
         return part
     }
 }
+
+/// The parts of one run that results hold, such as `1/3, 3/3`.
+public struct ShardSet: Sendable, Hashable, CustomStringConvertible {
+    /// The number of parts of the whole run.
+    public let count: Int
+    public private(set) var indices: Set<Int>
+
+    public var description: String { indices.sorted().map { "\($0)/\(count)" }.joined(separator: ", ") }
+
+    /// The parts that are not there.
+    public var missing: [Int] { (1...count).filter { !indices.contains($0) } }
+
+    /// Reads shards of one run, separated by commas; returns nil for an invalid text.
+    public init?(_ text: String) {
+        let shards = text.split(separator: ",").map { Shard(String($0.drop { $0 == " " })) }
+        guard let first = shards.first.flatMap(\.self), shards.allSatisfy({ $0?.count == first.count }) else { return nil }
+        (count, indices) = (first.count, Set(shards.compactMap { $0?.index }))
+    }
+
+    public mutating func formUnion(_ other: ShardSet) { indices.formUnion(other.indices) }
+
+    /// `shard 2 of 3 is missing`; nil if all are there.
+    public var lack: String? {
+        guard let last = missing.last else { return nil }
+        let others = missing.dropLast().map(String.init).joined(separator: ", ")
+        return others.isEmpty ? "shard \(last) of \(count) is missing" : "shards \(others) and \(last) of \(count) are missing"
+    }
+}

@@ -143,8 +143,11 @@ extension CaseResult {
     /// True if a continued run keeps the result; cases with INCONC and ERROR run again.
     public var isFinal: Bool { verdict == .pass || verdict == .fail || verdict == .notApplicable }
 
-    /// True if the case passed after a FAIL in the same run.
-    public var isFlaky: Bool { verdict == .pass && attempts.contains { $0.verdict == .fail } }
+    /// True if the case passed only when it was repeated, whatever an earlier attempt ended with.
+    public var isFlaky: Bool { verdict == .pass && flakyAttempt != nil }
+
+    /// The first attempt that did not pass.
+    public var flakyAttempt: CaseAttempt? { attempts.first { $0.verdict != .pass } }
 }
 
 /// The result of a run.
@@ -158,8 +161,12 @@ public struct RunResult: Sendable {
     public var isInterrupted: Bool
     /// The reason why the run ended before its last case; nil if it did not.
     public var ending: String?
-    /// The shard of the cases, such as 2/4; nil for all.
+    /// The shard of the cases, such as 2/4, or those of a merged run that lacks others; nil for all.
     public var shard: String?
+    /// The shards that a merged run lacks.
+    public var missingShards: [Int] = []
+    /// True if a flaky case fails the run.
+    public var failsOnFlaky = false
     /// The tolerance added to the ends of windows; nil in virtual time.
     public var slackMilliseconds: Double?
     /// The real devices of the run.
@@ -189,9 +196,12 @@ public struct RunResult: Sendable {
 
     public func count(_ verdict: Verdict) -> Int { cases.count { $0.verdict == verdict } }
 
-    /// 0 if all cases passed, 1 for a FAIL, 3 for any other verdict or no case at all.
+    public var flakyCount: Int { cases.count(where: \.isFlaky) }
+
+    /// 0 if all cases passed, 1 for a FAIL or a flaky case that fails the run, 3 for any other verdict, an incomplete run or no case at all.
     public var exitCode: Int32 {
         if count(.fail) > 0 { return 1 }
-        return count(.inconclusive) + count(.error) > 0 || count(.pass) == 0 ? 3 : 0
+        if count(.inconclusive) + count(.error) > 0 || count(.pass) == 0 || isInterrupted { return 3 }
+        return failsOnFlaky && flakyCount > 0 ? 1 : 0
     }
 }

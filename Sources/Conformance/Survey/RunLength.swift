@@ -91,9 +91,8 @@ struct RunLength {
 }
 
 extension Runner {
-    /// Returns the number of cases for the device over the air and their approximate duration; nil if there are none or the run is in
-    /// virtual time.
-    public func expectedLength() -> (cases: Int, length: Microseconds)? {
+    /// Returns the approximate durations of the cases for the device over the air, by id; nil in virtual time.
+    public func expectedLengths() -> [String: Microseconds]? {
         guard !factory.isVirtual, case .success(let description)? = survey, let device = factory.device
         else { return nil }
         let connection = (description.link.readvertises ?? .milliseconds(500)) + .milliseconds(400)
@@ -110,6 +109,6 @@ extension Runner {
             // The tester's features are known only when a case runs; most testers have them.
             return needs.holds(in: device.features.union(needs.names.filter { $0.hasPrefix("tester.") }))
         }
-        return (cases.count, cases.map { reckoner.length(of: $0) }.reduce(.zero, +))
+        return Dictionary(cases.map { ($0.id, reckoner.length(of: $0)) }) { first, _ in first }
     }
 }

@@ -23,11 +23,15 @@ struct CasePart {
         let style = Markup.cssClass(result.verdict)
         return """
             <details class="case \(style)" id="\(Markup.text(result.id))" data-verdict="\(style)"\(tags)\(open)>\
-            <summary>\(Markup.badge(result.verdict))<h4>\(Markup.text(name))</h4><span class="title">\(Markup.text(result.title))</span>\
+            <summary>\(Markup.badge(result.verdict))<h4>\(Markup.text(name))</h4><span class="title">\(Markup.text(result.title + flaky))</span>\
             <span class="time">\(Markup.milliseconds(result.virtualMilliseconds)) ms</span></summary>
             <div class="body">\(outcome)\(about)\(since)\(steps)\(ladder)\(evidence)\(commands)\(again)</div></details>
 
             """
+    }
+
+    private var flaky: String {
+        result.isFlaky ? " (flaky: \(result.attempts.map(\.verdict.rawValue).joined(separator: ", ")))" : ""
     }
 
     // MARK: Result
@@ -45,6 +49,9 @@ struct CasePart {
                     """)
             }
             parts.append(#"<p class="soft">\#(Markup.text("\(step.position) · \(step.step)"))</p>"#)
+        }
+        if result.isFlaky, let attempt = result.flakyAttempt {
+            parts.append(#"<p class="soft note">\#(Markup.text("\(attempt.verdict.rawValue) at first: \(attempt.message)"))</p>"#)
         }
         for note in (result.swap.map { [$0.line] } ?? []) + result.notes {
             parts.append(#"<p class="soft note">\#(Markup.text(note))</p>"#)

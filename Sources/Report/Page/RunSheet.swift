@@ -5,17 +5,27 @@ import Packets
 struct Headline {
     let text: String
     let style: String
+    /// True if the text has the number of flaky cases.
+    let namesFlaky: Bool
 
     init(_ result: RunResult) {
         let failed = result.count(.fail)
         let open = result.count(.error) + result.count(.inconclusive)
+        namesFlaky = result.exitCode == 1 && failed == 0
         switch result.exitCode {
         case 0: (text, style) = ("Passed", "pass")
+        case 1 where namesFlaky:
+            (text, style) = (result.flakyCount == 1 ? "1 case is flaky" : "\(result.flakyCount) cases are flaky", "fail")
         case 1:
             let words = failed == 1 ? "1 case failed" : "\(failed) cases failed"
             (text, style) = (open == 0 ? words : words + ", \(open) without a verdict", "fail")
-        default: (text, style) = (result.isInterrupted ? "Stopped before its end" : "No verdict for every case", "inconc")
+        default: (text, style) = (Self.gap(in: result), "inconc")
         }
+    }
+
+    private static func gap(in result: RunResult) -> String {
+        if let ending = result.ending, !result.missingShards.isEmpty { return "Incomplete: " + ending }
+        return result.isInterrupted ? "Stopped before its end" : "No verdict for every case"
     }
 }
 
@@ -38,7 +48,13 @@ struct RunSheet {
         ]
         if let product = result.product { facts.insert(("product", product.line), at: 2) }
         facts += result.labels.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-        if result.isInterrupted { facts.append(("ended", "stopped before its end")) }
+        if let shard = result.shard { facts.append(("shard", shard)) }
+        if !result.missingShards.isEmpty {
+            facts.append(("incomplete", result.ending ?? ""))
+        } else if result.isInterrupted {
+            facts.append(("ended", "stopped before its end"))
+        }
+        if result.flakyCount > 0 { facts.append(("flaky", "\(result.flakyCount) passed only when run again")) }
         if let slack = result.slackMilliseconds { facts.append(("slack", "\(JUnit.decimal(slack, places: 0)) ms at the ends of windows")) }
         if let shuffle = result.shuffle { facts.append(("order", "shuffled, seed \(shuffle)")) }
         if let usb = result.usb, !usb.isClean {
@@ -66,44 +82,5 @@ struct RunSheet {
 
     private static func rows(_ facts: [(String, String)]) -> [[String: Any]] {
         facts.map { ["name": $0.0, "value": PlainText.escaped($0.1)] }
-    }
-}
-
-/// Cases that neither passed nor were N/A, grouped by cause.
-struct Attention {
-    let groups: [[String: Any]]
-
-    /// Maximum number of cases listed per cause.
-    private static let most = 40
-
-    init(_ result: RunResult) {
-        var causes: [(key: String, cases: [CaseResult])] = []
-        var places: [String: Int] = [:]
-        let order: [Verdict] = [.fail, .error, .inconclusive]
-        for verdict in order {
-            for testCase in result.cases.filter({ $0.verdict == verdict }).sorted(by: { $0.id < $1.id }) {
-                let key = verdict.rawValue + Self.cause(of: testCase)
-                if let place = places[key] {
-                    causes[place].cases.append(testCase)
-                } else {
-                    places[key] = causes.count
-                    causes.append((key, [testCase]))
-                }
-            }
-        }
-        groups = causes.map { Self.group($0.cases) }
-    }
-
-    /// Packet numbers, times and handles differ between cases with the same cause.
-    private static func cause(of testCase: CaseResult) -> String { testCase.message.filter { !$0.isNumber } }
-
-    private static func group(_ cases: [CaseResult]) -> [String: Any] {
-        let first = cases[0]
-        let message = first.message.split(separator: "\n", maxSplits: 1).first.map(String.init) ?? first.title
-        return [
-            "class": Markup.cssClass(first.verdict), "verdict": first.verdict.rawValue, "message": PlainText.escaped(message),
-            "cases": cases.prefix(most).map { ["id": PlainText.escaped($0.id), "link": Markup.link($0.id)] },
-            "hasMore": cases.count > most, "more": cases.count - most,
-        ]
     }
 }

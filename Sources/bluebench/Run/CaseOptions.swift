@@ -74,9 +74,13 @@ struct CaseOptions: ParsableArguments {
             for line in declared.coverage(of: plan) { Console.line(line) }
         }
         if let lastFailed {
-            let (path, before) = try ResultsFile.read(lastFailed.isEmpty ? report ?? "" : lastFailed).named
+            let file = try ResultsFile.read(lastFailed.isEmpty ? report ?? "" : lastFailed)
+            let (path, before) = file.named
             let wanted = Set(before.cases.filter { $0.verdict != .pass && $0.verdict != .notApplicable }.map(\.id))
             guard !wanted.isEmpty else {
+                guard !before.isInterrupted, !before.cases.isEmpty else {
+                    throw CommandFailure(.bench, "no case in \(path) failed, but its run did not reach its end: --resume continues it")
+                }
                 Console.line("everything in \(path) has passed")
                 return false
             }
@@ -91,6 +95,9 @@ struct CaseOptions: ParsableArguments {
             for result in try ResultsFile.read(durations).result.cases where !result.isNotRun {
                 known[result.id] = result.durationMilliseconds
             }
+        }
+        if let durations, !plan.cases.contains(where: { known[$0.id] != nil }) {
+            Console.complain("\(durations) has none of these cases: the parts have equal numbers of them")
         }
         let part = shard.part(of: plan.cases.map(\.id), durations: known)
         plan.cases.removeAll { !part.contains($0.id) }

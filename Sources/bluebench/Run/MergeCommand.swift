@@ -11,18 +11,20 @@ struct MergeCommand: ParsableCommand {
         discussion: """
             RESULTS are files that `bluebench run --json` has written, or report folders, of runs that ended or were killed. A case that is in several of \
             them counts once: its PASS, FAIL or N/A replaces INCONC and ERROR. Two runs that both judged a case are refused, unless --again says that \
-            later ones replace earlier ones. The exit code is that of a run with these verdicts; it is 3 instead of 0 if a killed run left cases that no other run has.
+            later ones replace earlier ones. The exit code is that of a run with these verdicts; it is 3 instead of 0 if a shard is missing, or if a killed run \
+            left cases that no other run has.
             """)
 
     @Argument(help: "Results: JSON files or report folders.", completion: .file()) var results: [String]
     @Flag(help: "A later result of a case replaces an earlier one.") var again = false
+    @Flag(help: "Accept that shards are missing; the report still names them.") var allowMissingShards = false
     @OptionGroup(title: "Report") var outputs: DocumentOptions
     @OptionGroup(title: "Terminal") var terminal: TerminalOptions
 
     func run() throws {
         let files = try outputs.prepareAlone()
         let parts = try results.map { try ResultsFile.read($0) }
-        var merged = MergedRun()
+        var merged = MergedRun(allowsMissingShards: allowMissingShards)
         for (index, part) in parts.enumerated() { try merged.add(part, at: index, isNewer: again) }
         try merged.bringCaptures(into: files.folder)
         let run = merged.run
@@ -33,9 +35,9 @@ struct MergeCommand: ParsableCommand {
         Console.line(ProgressLine.counts(run) + " of \(Console.count(parts.count, "run"))")
         if let folder = files.folder { Console.line("report  \(folder)/index.html") }
         let killed = merged.unfinished.map { "\($0): the run was killed; the cases that it had not come to are missing" }
-        for text in failures + killed { Console.complain(text) }
+        let missing = merged.missingShards.map { [$0] } ?? []
+        for text in failures + missing + killed { Console.complain(text) }
         if !failures.isEmpty { throw ExitCode.bench }
         if run.exitCode != 0 { throw ExitCode(run.exitCode) }
-        if !killed.isEmpty { throw ExitCode.bench }
     }
 }

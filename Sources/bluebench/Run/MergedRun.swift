@@ -15,6 +15,10 @@ struct MergedRun {
     private var sources: [String: Source] = [:]
     private var killed: [(path: String, cases: Set<String>)] = []
     private var ended: [Set<String>] = []
+    private var shards = MergedShards()
+    private let allowsMissingShards: Bool
+
+    init(allowsMissingShards: Bool) { self.allowsMissingShards = allowsMissingShards }
 
     /// Adds the results of one run.
     ///
@@ -22,11 +26,12 @@ struct MergedRun {
     mutating func add(_ part: ResultsFile, at index: Int, isNewer: Bool) throws {
         if let first, first.seed != part.result.seed {
             throw CommandFailure(
-                .usage, "\(part.path) is of seed \(part.result.seed), the others of seed \(first.seed): they are no parts of one run")
+                .usage, "\(part.path) has seed \(part.result.seed), the others seed \(first.seed): not parts of one run")
         }
         if let one = first?.product, let other = part.result.product, one.identity != other.identity {
-            throw CommandFailure(.usage, "\(part.path) is of \(other.line), the others of \(one.line): they are no parts of one run")
+            throw CommandFailure(.usage, "\(part.path) is from \(other.line), the others from \(one.line): not parts of one run")
         }
+        try shards.add(part)
         take(part.facts)
         take(part.result)
         let ids = Set(part.result.cases.map(\.id))
@@ -65,6 +70,7 @@ struct MergedRun {
             all.devices.append(device)
         }
         all.product = all.product ?? run.product
+        all.failsOnFlaky = all.failsOnFlaky || run.failsOnFlaky
         all.labels.merge(run.labels) { $1 }
         if all.shuffle != run.shuffle { all.shuffle = nil }
         all.slackMilliseconds = all.slackMilliseconds ?? run.slackMilliseconds
@@ -86,11 +92,16 @@ struct MergedRun {
     var run: RunResult {
         var run = first ?? RunResult(seed: 1, tester: "", subject: "")
         run.cases = cases.values.sorted { $0.id < $1.id }
-        run.shard = nil
-        run.ending = run.cases.first(where: \.isNotRun)?.message ?? unfinished.first.map { "\($0) is of a run that was killed" }
-        run.isInterrupted = run.ending != nil
+        run.shard = missingShards == nil ? nil : shards.found?.description
+        run.missingShards = missingShards == nil ? [] : shards.found?.missing ?? []
+        let gap = run.cases.first(where: \.isNotRun)?.message ?? unfinished.first.map { "\($0) is of a run that was killed" }
+        run.ending = missingShards ?? gap
+        run.isInterrupted = gap != nil || missingShards != nil && !allowsMissingShards
         return run
     }
+
+    /// The shards that no run has, in words; nil if none is missing.
+    var missingShards: String? { shards.lack }
 
     private static func isSame(_ one: String, _ other: String) -> Bool {
         URL(fileURLWithPath: one).resolvingSymlinksInPath().path == URL(fileURLWithPath: other).resolvingSymlinksInPath().path
@@ -112,7 +123,7 @@ struct MergedRun {
             // A hard link is tried first; it is impossible on another file system.
             guard link(origin, target) != 0 else { continue }
             do { try FileManager.default.copyItem(atPath: origin, toPath: target) } catch {
-                throw CommandFailure(.bench, "cannot copy \(origin) to \(target): \(error.localizedDescription)")
+                throw CommandFailure(.bench, "cannot copy \(origin) to \(target): \(systemReason(error))")
             }
         }
     }

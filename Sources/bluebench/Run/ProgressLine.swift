@@ -13,6 +13,8 @@ import Timing
 /// The progress of a run: one changing line on a terminal, otherwise a line for each case.
 final class ProgressLine: RunObserver {
     var total: Int
+    /// The expected duration of a run against a device over the air.
+    var forecast: RunForecast?
     private let isTerminal = isatty(STDOUT_FILENO) == 1
     private let known: Int
     private let began = MonotonicClock.now()
@@ -48,8 +50,10 @@ final class ProgressLine: RunObserver {
         done += 1
         if isTerminal { Console.write("\r\u{1B}[K") }
         let isFine = result.verdict == .pass || isQuiet && result.verdict == .notApplicable
-        guard !isFine || result.isFlaky || !(isTerminal || isQuiet) else { return }
-        Console.write(Self.line(result, isColoured: isColoured) + "\n")
+        if !isFine || result.isFlaky || !(isTerminal || isQuiet) { Console.write(Self.line(result, isColoured: isColoured) + "\n") }
+        if let text = forecast?.add(result.id, took: .seconds(result.durationMilliseconds / 1_000)), !isQuiet {
+            Console.line("length   \(text)")
+        }
     }
 
     /// Returns the current time in ISO 8601, in UTC.
@@ -81,7 +85,7 @@ final class ProgressLine: RunObserver {
     private func show(_ text: String) {
         shownAt = MonotonicClock.now()
         let elapsed = (shownAt - began).seconds
-        let left = done > known ? elapsed / Double(done - known) * Double(total - done) : nil
+        let left = forecast?.left?.seconds ?? (done > known ? elapsed / Double(done - known) * Double(total - done) : nil)
         let rest = left.map { $0 < 1 ? "" : ", \(Int(saturating: $0.rounded())) s left" } ?? ""
         let line = PlainText.escaped("\(min(done + 1, total))/\(total)\(rest)  \(text)")
         Console.replaceLine(line)
@@ -98,7 +102,7 @@ final class ProgressLine: RunObserver {
         if result.isFlaky { line += " (flaky: \(result.attempts.map(\.verdict.rawValue).joined(separator: ", ")))" }
         if !result.message.isEmpty { line += ": \(result.message)" }
         if let step = result.failedStep { line += " [\(step.position)]" }
-        let numbers = result.evidence.map(\.packet).filter { $0 > 0 }
+        let numbers = result.evidence.map(\.packet).filter { $0 > 0 && !line.names(packet: $0) }
         if result.verdict != .pass, !numbers.isEmpty { line += " (packets \(numbers.map(String.init).joined(separator: ", ")))" }
         return line.split(separator: "\n").joined(separator: " ")
     }
@@ -114,8 +118,14 @@ final class ProgressLine: RunObserver {
     /// Returns the number of cases for each verdict.
     static func counts(_ result: RunResult) -> String {
         let parts = Verdict.allCases.filter { result.count($0) > 0 }.map { "\(result.count($0)) \($0.rawValue)" }
-        let flaky = result.cases.count(where: \.isFlaky)
-        let remark = flaky == 0 ? "" : " (\(flaky) flaky)"
+        let remark = result.flakyCount == 0 ? "" : " (\(result.flakyCount) flaky)"
         return parts.isEmpty ? "no case ran" : parts.joined(separator: ", ") + remark
+    }
+}
+
+extension String {
+    /// True if the text contains `packet 12` with this number.
+    fileprivate func names(packet number: Int) -> Bool {
+        ranges(of: "packet \(number)").contains { !(self[$0.upperBound...].first?.isNumber ?? false) }
     }
 }

@@ -27,7 +27,12 @@ struct ResultsFile {
         let (hasDocument, hasJournal) = (FileManager.default.fileExists(atPath: document), FileManager.default.fileExists(atPath: journal))
         guard hasDocument || hasJournal else { throw CommandFailure(.usage, "there are no results in the folder \(path)") }
         guard hasDocument else { return try file(journal) }
-        var found = try file(document)
+        var found: ResultsFile
+        do { found = try file(document) } catch {
+            guard hasJournal, let kept = try? file(journal) else { throw error }
+            Console.complain("\(CommandFailure(error).message); \(journal) is read instead")
+            return kept
+        }
         guard hasJournal, let newer = try? file(journal), newer.result.seed == found.result.seed else { return found }
         let fresh = Dictionary(newer.result.cases.map { ($0.id, $0) }) { $1 }
         let old = Set(found.result.cases.map(\.id))
@@ -49,7 +54,7 @@ struct ResultsFile {
         } catch is DecodingError {
             throw CommandFailure(.usage, "\(path) does not hold the results of a run, as `bluebench run --json` writes them")
         } catch {
-            throw CommandFailure(.usage, "cannot read \(path): \(error.localizedDescription)")
+            throw CommandFailure(.usage, "cannot read \(path): \(systemReason(error))")
         }
     }
 }

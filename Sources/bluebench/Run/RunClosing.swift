@@ -44,7 +44,7 @@ struct RunClosing {
 
     private static func history(_ testCase: CaseResult) -> String {
         let verdicts = testCase.attempts.map(\.verdict.rawValue).joined(separator: ", ")
-        let reason = testCase.attempts.first { $0.verdict == .fail }?.message ?? ""
+        let reason = testCase.flakyAttempt?.message ?? ""
         return "\(verdicts): \(reason.split(separator: "\n").joined(separator: " "))"
     }
 

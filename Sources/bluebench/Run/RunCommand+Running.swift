@@ -75,7 +75,6 @@ extension RunCommand {
         if let lost = runner.lost { Console.complain(lost) }
         for text in troubles.texts { Console.complain(text) }
         if !troubles.texts.isEmpty { throw ExitCode.bench }
-        if controls.failOnFlaky, result.exitCode == 0, result.cases.contains(where: \.isFlaky) { throw ExitCode.fail }
         if result.exitCode != 0 { throw ExitCode(result.exitCode) }
     }
 
@@ -129,9 +128,11 @@ extension RunCommand {
                 throw CommandFailure(.bench, "no case ran: none of those that were selected concerns this device")
             }
             progress.total = runner.caseCount
-            guard let (cases, length) = runner.expectedLength(), cases > 0 else { return }
+            guard let lengths = runner.expectedLengths(), !lengths.isEmpty else { return }
+            progress.forecast = RunForecast(lengths)
+            let length = RunForecast.words(lengths.values.reduce(.zero, +))
             Console.line(
-                "length   about \(Self.words(length)) for \(Console.count(cases, "case")); an unanswered request adds 30 s, one of the link layer 41 s"
+                "length   about \(length) for \(Console.count(lengths.count, "case")); an unanswered request adds 30 s, one of the link layer 41 s"
             )
         } catch let failure as SurveyFailure {
             // The results contain the reason.
@@ -141,17 +142,12 @@ extension RunCommand {
         }
     }
 
-    private static func words(_ length: Microseconds) -> String {
-        let seconds = Int(saturating: length.milliseconds / 1_000)
-        return seconds < 90 ? "\(max(1, seconds)) s" : "\((seconds + 30) / 60) min"
-    }
-
     private func openStore(_ files: ReportOptions.Files, _ ends: BenchEnds) throws -> ResultStore? {
         guard let path = files.store else { return nil }
         let header = ResultStore.Header(
             seed: selection.seed, tester: ends.tester.description,
             subject: devices.host.subjectPort ?? devices.ends.subject ?? "virtual",
-            peer: devices.product.peer?.description)
+            peer: devices.product.peer?.description, shard: selection.shard?.description)
         do { return try ResultStore(path: path, header: header, isResumed: controls.resume) } catch { throw CommandFailure(error) }
     }
 

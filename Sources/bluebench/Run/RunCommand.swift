@@ -80,7 +80,7 @@ struct RunCommand: ParsableCommand {
     /// Rejects options without effect.
     private func checkOptions() throws {
         try selection.check(report: outputs.report)
-        try controls.check(report: outputs.report, page: outputs.documents.html)
+        try controls.check(report: outputs.report, page: outputs.documents.html, repeats: commands.powerCycle != nil)
         if captures.keylog != nil, !devices.areVirtual {
             throw CommandFailure(.usage, "--keylog needs two virtual devices: a dongle does not tell its keys")
         }

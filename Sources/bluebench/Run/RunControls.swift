@@ -11,7 +11,7 @@ struct RunControls: ParsableArguments {
             "Repeat a case that neither passes nor is N/A up to n times with new seeds; a later PASS is marked flaky.", valueName: "n"),
         transform: Arguments.whole(0...100))
     var retry = 0
-    @Flag(help: "With --retry: exit code 1 for a flaky case.") var failOnFlaky = false
+    @Flag(help: "With --retry or --power-cycle: exit code 1 for a flaky case.") var failOnFlaky = false
     @Option(
         help: ArgumentHelp("Stop after n cases that end in FAIL or ERROR.", valueName: "n"),
         transform: Arguments.whole(1...1_000_000))
@@ -25,8 +25,10 @@ struct RunControls: ParsableArguments {
     @Flag(help: "Also measure throughput and chart it in the page; two virtual devices only.") var throughput = false
 
     /// Rejects options without effect.
-    func check(report: String?, page: String?) throws {
-        if failOnFlaky, retry == 0 { throw CommandFailure(.usage, "--fail-on-flaky is for --retry: without it nothing is flaky") }
+    func check(report: String?, page: String?, repeats: Bool) throws {
+        if failOnFlaky, retry == 0, !repeats {
+            throw CommandFailure(.usage, "--fail-on-flaky needs --retry or --power-cycle: without them no case is run again")
+        }
         if resume, report == nil {
             throw CommandFailure(.usage, "--resume continues the run of a report folder: name it with --report")
         }
@@ -35,7 +37,9 @@ struct RunControls: ParsableArguments {
         }
     }
 
-    func apply(to plan: inout RunPlan) { (plan.retries, plan.mostFailures) = (retry, maxFailures) }
+    func apply(to plan: inout RunPlan) {
+        (plan.retries, plan.failsOnFlaky, plan.mostFailures) = (retry, failOnFlaky, maxFailures)
+    }
 
     /// Stops the run at its time limit.
     func limit(_ runner: Runner) {

@@ -1,0 +1,35 @@
+import Conformance
+
+/// The shards among runs that are merged.
+struct MergedShards {
+    /// The shards of the runs so far; nil if no run is one.
+    private(set) var found: ShardSet?
+    private var first = ""
+    /// The cases of the shards, and of each run with all cases.
+    private var cases: Set<String> = []
+    private var whole: [Set<String>] = []
+
+    /// - Throws: a usage error for shards of runs that were divided differently.
+    mutating func add(_ part: ResultsFile) throws {
+        let ids = Set(part.result.cases.map(\.id))
+        guard let shards = part.result.shard.flatMap(ShardSet.init) else {
+            whole.append(ids)
+            return
+        }
+        cases.formUnion(ids)
+        guard let known = found else {
+            (found, first) = (shards, part.path)
+            return
+        }
+        guard known.count == shards.count else {
+            throw CommandFailure(.usage, "\(part.path) is shard \(shards), \(first) is shard \(known): not shards of one run")
+        }
+        found?.formUnion(shards)
+    }
+
+    /// The missing shards in words; nil if all are there, or a run without shards has all of their cases.
+    var lack: String? {
+        let isWhole = whole.contains { $0.isSuperset(of: cases) && $0.count > cases.count }
+        return isWhole ? nil : found?.lack
+    }
+}
