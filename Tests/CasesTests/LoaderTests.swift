@@ -105,10 +105,34 @@ struct LoaderTests {
 
     /// Mistakes that would make a case prove nothing, run forever or fail with a bench error.
     static let subtleMistakes: [(String, String)] = [
-        ("steps:\n  - {send: Reset, as: tester, saveAs: x, states: s}", "5:5: 'x' is saved and never used"),
-        ("steps:\n  - {send: Reset, as: tester, name: x, states: s}", "5:5: the name 'x' is never used"),
-        ("parameters: {x: 1}\nsteps:\n  - {send: Reset, as: tester, states: s}", "4:14: the parameter 'x' is never used"),
-        ("constants: {x: 1}\nsteps:\n  - {send: Reset, as: tester, states: s}", "4:13: the constant 'x' is never used"),
+        ("steps:\n  - {send: Reset, as: tester, saveAs: x, states: s}", "5:5: warning: 'x' is saved and never used"),
+        ("steps:\n  - {send: Reset, as: tester, name: x, states: s}", "5:5: warning: the name 'x' is never used"),
+        ("parameters: {x: 1}\nsteps:\n  - {send: Reset, as: tester, states: s}", "4:14: warning: the parameter 'x' is never used"),
+        ("constants: {x: 1}\nsteps:\n  - {send: Reset, as: tester, states: s}", "4:13: warning: the constant 'x' is never used"),
+        (
+            "steps:\n  - {do: connect, as: tester, with: {to: 180D}, result: {handle: {lenght: 1}}, states: s}",
+            "5:72: there is no condition 'lenght'; did you mean length?"
+        ),
+        (
+            "steps:\n  - {do: connect, as: tester, with: {to: 180D}, result: {handle: {int61: 4}}, states: s}",
+            "there is no condition 'int61'; did you mean int16?"
+        ),
+        (
+            "steps:\n  - {do: connect, as: tester, with: {to: 180D}, result: {handle: {not: {atLest: 4}}}, states: s}",
+            "there is no condition 'atLest'; did you mean atLeast?"
+        ),
+        (
+            "steps:\n  - {do: connect, as: tester, with: {to: 180D}, saveAs: x}\n  - {check: $x.handle, is: {lenght: 1}, states: s}",
+            "$x.handle is a single value: there is no condition 'lenght'; did you mean length?"
+        ),
+        (
+            "steps:\n  - {send: Reset, as: tester, saveAs: x}\n  - {check: $x.Status, is: {anyOf: [{atLest: 1}]}, states: s}",
+            "$x.Status is a number: there is no condition 'atLest'"
+        ),
+        (
+            "steps:\n  - {measure: count, of: LE_Connected, as: tester, during: 1 s, is: {atLest: 1}, states: s}",
+            "there is no condition 'atLest'"
+        ),
         ("needs: air\nsteps:\n  - {send: Reset, as: tester, states: s}", "says `needs: air`, but no step is about the air"),
         ("steps:\n  - {none: LE_Connected, as: tester, within: 1 s}", "5:12: none leaves out LE_Enhanced_Connected"),
         ("steps:\n  - {send: LE_Set_Data, as: tester, with: {Data: \"0G 1\"}}", "5:50: '0G 1' is not octets"),
@@ -233,6 +257,34 @@ struct LoaderTests {
             let (_, problems) = Samples.load("title: t\npurpose: p\n" + line + "steps:\n  - {wait: 1 s, states: s}")
             #expect(problems.contains { $0.text.contains(expected) }, "\(problems.map(\.description))")
         }
+    }
+
+    /// Without a list of public cases beside the suites, a case may name any requirement.
+    @Test(arguments: ["REQ-12", "ESS 3.1", "IEC 62304 5.1", "https://example.org/req#12", "Core Vol 6, Part B, 5.1.10"])
+    func aCaseOfAUserNamesItsRequirement(_ reference: String) {
+        var vocabulary = Samples.vocabulary
+        vocabulary.covers = nil
+        let (_, problems) = Samples.load(
+            "title: t\npurpose: p\nreference: \(reference)\nsteps:\n  - {send: Reset, as: tester, states: s}", vocabulary)
+        #expect(problems.isEmpty, "\(problems.map(\.description))")
+    }
+
+    /// A case with several mistakes, and all of them, in order: what follows from an unreadable step is not among them.
+    static let severalMistakes: [(String, [String])] = [
+        (
+            "title: t\npurpose: p\nreference: here\nsteps:\n  - {check: $lnk, is: 1, states: s}",
+            ["'here' names no section", "nothing is saved as 'lnk'"]
+        ),
+        (
+            "title: t\npurpose: p\nreference: Core Vol 6, Part B, 5.1.10\nparameters: {y: 1}\nsteps:\n"
+                + "  - {do: conect, as: tester, with: {to: $y}, saveAs: link}\n  - {check: $link.handle, is: 1}\n  - {check: $lnk, is: 1}",
+            ["there is no action 'conect'", "nothing is saved as 'lnk'"]
+        ),
+    ]
+
+    @Test(arguments: severalMistakes) func allMistakesAreFoundAtOnce(_ text: String, _ expected: [String]) {
+        let found = Samples.load(text).problems.sorted { $0.position.line < $1.position.line }.map(\.text)
+        #expect(found.count == expected.count && zip(found, expected).allSatisfy { $0.contains($1) }, "\(found)")
     }
 
     @Test func whatAnAttemptAndAnElementGiveIsKnownAfterwards() throws {

@@ -68,7 +68,7 @@ enum Samples {
         gives: {handle: $result.Status}
         """
 
-    static func load(_ text: String) -> (testCase: TestCase?, problems: [Problem]) {
+    static func load(_ text: String, _ vocabulary: Vocabulary = vocabulary) -> (testCase: TestCase?, problems: [Problem]) {
         var first = SourceReader(file: "advertise.yaml", vocabulary: vocabulary)
         let procedure = first.compose(procedures).flatMap { first.procedure($0, name: "advertise") }
         let known = procedure.map { ["advertise": $0] } ?? [:]
@@ -76,7 +76,7 @@ enum Samples {
         reader.signatures = known.mapValues(\.parameters)
         guard let root = reader.compose(text) else { return (nil, first.problems + reader.problems) }
         let testCase = reader.testCase(root, id: "phy/case")
-        let more = testCase.map { CaseCheck.problems(of: $0, ProcedureTable(known), vocabulary) } ?? []
+        let more = testCase.map { CaseCheck.problems(of: $0, ProcedureTable(known), vocabulary, lost: reader.lost) } ?? []
         return (testCase, first.problems + reader.problems + more)
     }
 

@@ -17,6 +17,9 @@ struct SuiteTests {
         try Catalogue.load(folder, vocabulary: .declared(covers: try PublicCases.load(folder + "/covers.txt")))
     }
 
+    /// Our own cases save and name nothing that they do not use.
+    @Test func nothingIsNamedInVain() throws { #expect(try Self.catalogue().warnings.map(\.description) == []) }
+
     static func run(_ catalogue: Catalogue, shuffle: UInt64? = nil, seed: UInt64 = 1, filters: [String] = []) throws -> RunResult {
         let setup = BenchSetup(tester: .virtual, subject: .virtual, seed: seed)
         let plan = try RunPlan(catalogue: catalogue, setup: setup, filters: filters, shuffle: shuffle)

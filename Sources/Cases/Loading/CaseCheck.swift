@@ -1,4 +1,5 @@
 import Packets
+import Yams
 
 /// A static check of a case or procedure: values saved before they are used, unused names, missing sides, and the longest duration.
 package struct CaseCheck {
@@ -24,15 +25,22 @@ package struct CaseCheck {
     private var marked: [(name: String, position: Position)] = []
     private var used: Set<String> = []
     private var usedMarks: Set<String> = []
+    /// Names saved or marked by steps that could not be read.
+    private let lost: LostNames
 
-    init(vocabulary: Vocabulary, procedures: ProcedureTable) {
+    init(vocabulary: Vocabulary, procedures: ProcedureTable, lost: LostNames) {
         self.vocabulary = vocabulary
+        self.lost = lost
         self.procedures = procedures
     }
 
     /// Returns the mistakes in a case.
-    package static func problems(of testCase: TestCase, _ procedures: ProcedureTable, _ vocabulary: Vocabulary) -> [Problem] {
-        var check = CaseCheck(vocabulary: vocabulary, procedures: procedures)
+    ///
+    /// - Parameter lost: the steps that could not be read, whose consequences are not reported.
+    package static func problems(
+        of testCase: TestCase, _ procedures: ProcedureTable, _ vocabulary: Vocabulary, lost: [Node] = []
+    ) -> [Problem] {
+        var check = CaseCheck(vocabulary: vocabulary, procedures: procedures, lost: LostNames(lost))
         check.isAccessory = testCase.subject == .accessory
         check.longest = testCase.limits.run
         var state = State(given: check.given(testCase.parameters))
@@ -46,7 +54,7 @@ package struct CaseCheck {
         check.walk(all, &state)
         for part in [testCase.setup, testCase.steps, testCase.teardown] { check.checkMarks(part) }
         check.reportUnused(testCase.parameters)
-        check.checkAir(of: testCase, all)
+        if lost.isEmpty { check.checkAir(of: testCase, all) }
         if procedures.cost(of: all, check.given(testCase.parameters)) > mostSteps {
             check.problems.append(Problem(testCase.position, "the case could run more than \(mostSteps) steps"))
         }
@@ -54,8 +62,10 @@ package struct CaseCheck {
     }
 
     /// Returns the mistakes in a procedure.
-    package static func problems(of procedure: Procedure, _ procedures: ProcedureTable, _ vocabulary: Vocabulary) -> [Problem] {
-        var check = CaseCheck(vocabulary: vocabulary, procedures: procedures)
+    package static func problems(
+        of procedure: Procedure, _ procedures: ProcedureTable, _ vocabulary: Vocabulary, lost: [Node] = []
+    ) -> [Problem] {
+        var check = CaseCheck(vocabulary: vocabulary, procedures: procedures, lost: LostNames(lost))
         var state = State(given: check.given(procedure.parameters))
         for role in procedure.roles { state.given[role.name] = .side }
         check.collect(procedure.steps)
@@ -83,6 +93,8 @@ package struct CaseCheck {
 
     package mutating func report(_ position: Position, _ text: String) { problems.append(Problem(position, text)) }
 
+    private mutating func warn(_ position: Position, _ text: String) { problems.append(Problem(position, text, isWarning: true)) }
+
     // MARK: Names
 
     /// Collects all saved and named values in the file.
@@ -97,17 +109,19 @@ package struct CaseCheck {
     }
 
     private mutating func reportUnused(_ parameters: [Parameter]) {
+        guard lost.isEmpty else { return }
         for parameter in parameters where !used.contains(parameter.name) {
-            report(parameter.position, "the parameter '\(parameter.name)' is never used")
+            warn(parameter.position, "the parameter '\(parameter.name)' is never used")
         }
-        for (name, position) in saved where !used.contains(name) { report(position, "'\(name)' is saved and never used") }
-        for (name, position) in marked where !usedMarks.contains(name) { report(position, "the name '\(name)' is never used") }
+        for (name, position) in saved where !used.contains(name) { warn(position, "'\(name)' is saved and never used") }
+        for (name, position) in marked where !usedMarks.contains(name) { warn(position, "the name '\(name)' is never used") }
     }
 
     /// Checks that a reference names a value that was saved before and is suitable for the field; returns the shape of the value.
     @discardableResult private mutating func visit(_ reference: Reference, as field: Vocabulary.Field?, _ state: State) -> ValueShape {
         used.insert(reference.name)
         guard var shape = state.given[reference.name] else {
+            if lost.names.contains(reference.name) { return .any }
             let known = state.given.keys + saved.map(\.name)
             report(
                 reference.position,
@@ -294,7 +308,7 @@ package struct CaseCheck {
         let shape = vocabulary.actions[action.name]
         visit(action.arguments, shape?.arguments.map(\.asField) ?? [], state)
         visit(action.result, state)
-        return shape.map { .fields(($0.results + ["error"]).map { Vocabulary.Field($0) }) }
+        return shape.map { .fields($0.resultFields) }
     }
 
     private mutating func visit(_ expectation: Expectation, _ step: Step, _ state: State) -> ValueShape {
@@ -322,7 +336,7 @@ package struct CaseCheck {
         for length in [window?.within, window?.notBefore] { if let length { visit(length, step, state) } }
         guard let since else { return }
         usedMarks.insert(since)
-        guard !state.marks.contains(since) else { return }
+        guard !state.marks.contains(since), !lost.names.contains(since) else { return }
         if marked.contains(where: { $0.name == since }) {
             return report(step.position, "the step '\(since)' has not run yet here, or not on every way to it")
         }

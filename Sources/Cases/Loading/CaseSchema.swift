@@ -7,6 +7,7 @@ import Packets
 public struct CaseSchema {
     private typealias Schema = [String: Any]
     private let vocabulary: Vocabulary
+    private let shared = SharedSchemas()
 
     public init(_ vocabulary: Vocabulary) { self.vocabulary = vocabulary }
 
@@ -14,7 +15,7 @@ public struct CaseSchema {
         let steps = reference("steps")
         let properties: Schema = [
             "title": text, "purpose": text,
-            "reference": ["type": "string", "pattern": "^(Core (Vol [0-9]|Supplement), Part [A-Z]|[A-Z0-9]+ [0-9.]+), [0-9.]+"],
+            "reference": text,
             "subject": ["enum": SubjectKind.allCases.map(\.rawValue)],
             "covers": ["type": "object", "additionalProperties": ["enum": ["full", "partial"]]],
             "tags": ["type": "array", "items": ["enum": CaseTag.all.keys.sorted()]], "needs": text,
@@ -45,10 +46,9 @@ public struct CaseSchema {
         var schema = object(properties, required: required)
         schema["$schema"] = "http://json-schema.org/draft-07/schema#"
         schema["title"] = title
-        schema["definitions"] = definitions
-        let options: JSONSerialization.WritingOptions = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        guard let data = try? JSONSerialization.data(withJSONObject: schema, options: options) else { return "{}" }
-        return String(decoding: data, as: UTF8.self)
+        schema["definitions"] = definitions.merging(shared.definitions) { first, _ in first }
+        // An editor reads the whole file: no spaces.
+        return SharedSchemas.text(schema)
     }
 
     // MARK: Parts
@@ -102,10 +102,11 @@ public struct CaseSchema {
                 ],
             ],
         ]
-        for pdu in vocabulary.pdus.values {
+        for pdu in vocabulary.pdus.values.sorted(by: { $0.name < $1.name }) {
             definitions["with \(pdu.name)"] = fields(pdu.fields, isCondition: false)
             definitions["where \(pdu.name)"] = fields(pdu.fields, isCondition: true)
         }
+        definitions["condition"] = condition([])
         return definitions
     }
 
@@ -160,7 +161,11 @@ public struct CaseSchema {
             return vocabulary.actions.values.sorted { $0.name < $1.name }.map { action in
                 let arguments = Dictionary(uniqueKeysWithValues: action.arguments.map { ($0.name, ["description": $0.about] as Schema) })
                 return rule(
-                    "do", action.name, ["with": object(arguments, required: action.arguments.filter { $0.initial == nil }.map(\.name))])
+                    "do", action.name,
+                    [
+                        "with": object(arguments, required: action.arguments.filter { $0.initial == nil }.map(\.name)),
+                        "result": fields(action.resultFields, isCondition: true),
+                    ])
             }
         default: return []
         }
@@ -170,24 +175,36 @@ public struct CaseSchema {
         object(Dictionary(fields.map { ($0.name, value($0, isCondition)) }) { first, _ in first })
     }
 
+    /// Returns the schema of a condition in place of a value: its names, and those of the value's parts.
+    private func condition(_ parts: [String]) -> Schema {
+        let names = SourceReader.conditionNames + ["text", "octet", "times", "part", "from"] + parts
+        return ["type": "object", "propertyNames": ["enum": names] as Schema]
+    }
+
+    /// Returns the schema of a field's value, which fields of the same kind share.
+    private func value(_ field: Vocabulary.Field, _ isCondition: Bool) -> Schema { shared.reference(to: ownValue(field, isCondition)) }
+
     /// Returns the schema of a field's value: a name, a number, octets or a reference, and for a condition also a predicate.
-    private func value(_ field: Vocabulary.Field, _ isCondition: Bool) -> Schema {
+    private func ownValue(_ field: Vocabulary.Field, _ isCondition: Bool) -> Schema {
         var choices: [Schema] = [["type": "string", "pattern": "^\\$"]]
         switch field.kind {
         case .number(let span):
             choices.append(["type": "integer", "minimum": span.lowerBound, "maximum": span.upperBound])
             if !field.labels.isEmpty {
                 choices.append(
-                    field.isFlags ? ["type": "string", "examples": field.labels.keys.sorted()] : ["enum": field.labels.keys.sorted()])
+                    shared.reference(
+                        to: field.isFlags
+                            ? ["type": "string", "examples": field.labels.keys.sorted()] : ["enum": field.labels.keys.sorted()]))
             }
         case .octets: choices += [["type": "string"], ["type": "array"], ["type": "object"]]
+        case .any where field.isPlain: choices += [["type": ["string", "number", "array", "boolean"]]]
         case .address, .uuid, .any: choices += [["type": ["string", "number", "array", "object", "boolean"]]]
         case .list: choices.append(["type": "array"])
         case .rows: choices.append(["type": "array", "items": fields(field.columns, isCondition: isCondition)])
         case .record: choices.append(fields(field.columns, isCondition: isCondition))
         }
         if isCondition {
-            choices.append(["type": "object", "propertyNames": ["enum": SourceReader.conditionNames + field.columns.map(\.name)]])
+            choices.append(field.columns.isEmpty ? reference("condition") : condition(field.columns.map(\.name)))
         }
         return ["anyOf": choices]
     }

@@ -7,6 +7,8 @@ public struct Catalogue: Sendable {
     public var procedures: [String: Procedure]
     /// The accessory profiles by file name.
     public var profiles: [String: AccessoryProfile]
+    /// Names without effect in the files that were checked.
+    public var warnings: [Problem] = []
 
     public init(
         cases: [TestCase], procedures: [String: Procedure], profiles: [String: AccessoryProfile] = [:]
@@ -72,10 +74,13 @@ public struct Catalogue: Sendable {
     ) throws(Problems) -> Catalogue {
         var sources = CatalogueSources(folder, scope, base: base == folder ? nil : base, vocabulary)
         sources.read(needsProfiles: needsProfiles)
-        guard sources.problems.isEmpty else { throw Problems(sources.problems) }
-        return Catalogue(
+        let mistakes = sources.problems.filter { !$0.isWarning }
+        guard mistakes.isEmpty else { throw Problems(mistakes) }
+        var catalogue = Catalogue(
             cases: sources.cases.flatMap(\.unrolled), procedures: sources.procedures,
             profiles: sources.profiles)
+        catalogue.warnings = sources.problems.filter(\.isWarning)
+        return catalogue
     }
 
     /// The folders beside the suites that contain no cases.

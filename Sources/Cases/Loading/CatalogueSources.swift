@@ -13,6 +13,8 @@ struct CatalogueSources {
     private(set) var procedures: [String: Procedure] = [:]
     private var constants: [String: Node] = [:]
     private var signatures: [String: [Parameter]] = [:]
+    /// The steps of procedures that could not be read, by procedure name.
+    private var lost: [String: [Node]] = [:]
     /// The procedure files by procedure name.
     private var procedureFiles: [String: ProcedureFile] = [:]
 
@@ -159,6 +161,7 @@ struct CatalogueSources {
         for (name, file, root) in roots.sorted(by: { $0.name < $1.name }) {
             var reader = reader(file.path, file.constants)
             procedures[name] = reader.procedure(root, name: name)
+            lost[name] = reader.lost
             if file.isChecked { problems += reader.problems }
         }
     }
@@ -172,7 +175,9 @@ struct CatalogueSources {
         let table = ProcedureTable(procedures)
         problems += table.circles.filter { only == nil || $0.position.file == folder + "/" + (only ?? "") }
         for name in procedures.keys.sorted() where procedureFiles[name]?.isChecked == true {
-            if let procedure = table[name] { problems += CaseCheck.problems(of: procedure, table, vocabulary) }
+            if let procedure = table[name] {
+                problems += CaseCheck.problems(of: procedure, table, vocabulary, lost: lost[name] ?? [])
+            }
         }
         for (file, root) in files { readCase(file, root, table) }
     }
@@ -182,8 +187,7 @@ struct CatalogueSources {
         let suite = file.split(separator: "/").first.map(String.init) ?? ""
         if let root = document ?? reader.compose(), let testCase = reader.testCase(root, id: suite + "/" + Catalogue.stem(file)) {
             cases.append(testCase)
-            // Consequences of an unreadable step are not reported.
-            if reader.problems.isEmpty { problems += CaseCheck.problems(of: testCase, table, vocabulary) }
+            problems += CaseCheck.problems(of: testCase, table, vocabulary, lost: reader.lost)
         }
         problems += reader.problems
     }

@@ -32,12 +32,9 @@ extension SourceReader {
         (testCase.mentionsDevice, testCase.mentionsReference) = (mentionsDevice, mentionsReference)
         testCase.rule = ruleName(keys.take("rule"), subject: subject)
         finish(keys, of: "a case", allowed: Self.caseKeys)
-        if testCase.steps.isEmpty { report(position, "the case has no steps") }
-        if !testCase.steps.isEmpty, !testCase.statesSomething {
-            report(position, "no step has `states:`, so the case checks no requirement")
-        }
-        for constant in own where !usedConstants.contains(constant.name) {
-            report(constant.position, "the constant '\(constant.name)' is never used")
+        if lost.isEmpty { checkPurpose(of: testCase) }
+        for constant in own where !usedConstants.contains(constant.name) && lost.isEmpty {
+            warn(constant.position, "the constant '\(constant.name)' is never used")
         }
         for tag in tags {
             if let impediment = testCase.impediment(to: tag.name) {
@@ -45,6 +42,14 @@ extension SourceReader {
             }
         }
         return testCase
+    }
+
+    private mutating func checkPurpose(of testCase: TestCase) {
+        if testCase.steps.isEmpty {
+            report(testCase.position, "the case has no steps")
+        } else if !testCase.statesSomething {
+            report(testCase.position, "no step has `states:`, so the case checks no requirement")
+        }
     }
 
     /// Reads a procedure file.
@@ -55,7 +60,7 @@ extension SourceReader {
         self.roles = roles.map(\.name)
         let parameters = parameters(keys.take("parameters"))
         let steps = steps(keys.take("steps"), "steps")
-        if steps.isEmpty { report(root, "the procedure has no steps") }
+        if steps.isEmpty, lost.isEmpty { report(root, "the procedure has no steps") }
         let gives = keys.take("gives").map { openEntries($0) } ?? []
         finish(keys, of: "a procedure", allowed: Self.procedureKeys)
         return Procedure(
@@ -88,9 +93,11 @@ extension SourceReader {
         return roles
     }
 
-    /// Reads the section that a case judges: `Core Vol 6, Part B, 5.1.10`.
+    /// Reads what a case judges: a section, as `Core Vol 6, Part B, 5.1.10`, where public cases are listed beside the suites; any text
+    /// elsewhere.
     private mutating func reference(_ node: Node?, at position: Position) -> String {
         let text = required(node, "reference", at: position)
+        guard vocabulary.covers != nil else { return text }
         for section in text.split(separator: ";") where !Self.isSection(section) {
             report(node.map { self.position($0) } ?? position, "'\(text)' names no section; write Core Vol 6, Part B, 5.1.10")
             break

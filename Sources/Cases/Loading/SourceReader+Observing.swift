@@ -46,7 +46,7 @@ extension SourceReader {
         }
         let known = pdu(named: name, at: of, .observed)
         readsTimes = true
-        let result = predicate(condition)
+        let result = predicate(condition, field: .init(metricName, .number(.min ... .max)))
         readsTimes = false
         return Measurement(
             metric: metric, name: name,

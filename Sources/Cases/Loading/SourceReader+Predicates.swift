@@ -48,13 +48,14 @@ extension SourceReader {
         if field?.columns.isEmpty ?? true, let entry = keys.entries.first,
             !keys.entries.contains(where: { Self.conditionNames.contains($0.name) })
         {
-            if let field, field.kind != .any {
-                report(
-                    entry.position, "there is no condition '\(entry.name)'" + Suggestion.text(for: entry.name, among: Self.conditionNames))
-            }
+            if let field, field.kind != .any || field.isPlain { report(entry.position, Self.unknownCondition(entry.name)) }
             return .parts(fieldPredicates(node, of: "the value", fields: [], isOpen: true))
         }
         return conditions(&keys, node, field)
+    }
+
+    static func unknownCondition(_ name: String) -> String {
+        "there is no condition '\(name)'" + Suggestion.text(for: name, among: conditionNames)
     }
 
     private mutating func conditions(_ keys: inout Keys, _ node: Node, _ field: Vocabulary.Field?) -> Predicate {

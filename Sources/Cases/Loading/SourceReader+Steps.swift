@@ -19,6 +19,13 @@ extension SourceReader {
     }
 
     private mutating func step(_ node: Node, depth: Int) -> Step? {
+        let step = readable(node, depth: depth)
+        if step == nil { lose(node) }
+        return step
+    }
+
+    /// Reads a step; returns nil if its kind cannot be read.
+    private mutating func readable(_ node: Node, depth: Int) -> Step? {
         guard var keys = keys(node, of: "a step") else { return nil }
         guard let kindName = Self.stepKinds.first(where: { keys.has($0) }), let head = keys.take(kindName) else {
             let near = keys.entries.lazy.map { Suggestion.text(for: $0.name, among: Self.stepKinds) }.first { !$0.isEmpty } ?? ""
@@ -284,8 +291,8 @@ extension SourceReader {
                 })
         }
         check(arguments, of: shape, at: head)
-        let results = (shape.results + ["error"]).map { Vocabulary.Field($0) }
-        return Action(name: name, arguments: arguments, result: fieldPredicates(keys.take("result"), of: name, fields: results))
+        return Action(
+            name: name, arguments: arguments, result: fieldPredicates(keys.take("result"), of: name, fields: shape.resultFields))
     }
 
     private mutating func check(_ given: [Operand.Entry], of action: Vocabulary.ActionShape, at head: Node) {

@@ -100,6 +100,7 @@ extension SourceReader {
             report(node, "\(number) does not fit \(field.name), which holds \(span.lowerBound) to \(span.upperBound)")
         } else if let name = field.spelling(of: number) {
             report(node, "\(field.name) is written by name: \(name) for \(text)")
+            problems.indices.last.map { problems[$0].isUnnamedNumber = true }
         }
         return .literal(.number(number))
     }

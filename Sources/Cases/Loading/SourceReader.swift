@@ -27,6 +27,8 @@ package struct SourceReader {
     /// True if numbers may be written as times, in microseconds.
     var readsTimes = false
     var valueDepth = 0
+    /// The steps that could not be read; what they save and use is not known otherwise.
+    private(set) var lost: [Node] = []
 
     package init(file: String, vocabulary: Vocabulary) {
         self.file = file
@@ -62,6 +64,14 @@ package struct SourceReader {
     }
 
     package mutating func report(_ node: Node, _ text: String) { report(position(node), text) }
+
+    /// Reports something that has no effect but does not prevent a run.
+    mutating func warn(_ position: Position, _ text: String) {
+        guard problems.count < 200 else { return }
+        problems.append(Problem(position, text, isWarning: true))
+    }
+
+    mutating func lose(_ step: Node) { lost.append(step) }
 
     package mutating func keys(_ node: Node, of what: String) -> Keys? {
         guard case .mapping(let mapping) = node else {

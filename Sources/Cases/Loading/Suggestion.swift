@@ -1,11 +1,23 @@
 /// The names nearest to a misspelt one.
 public enum Suggestion {
+    /// The abbreviations in names of PDUs, by the word.
+    private static let abbreviations = [
+        ("NOTIFICATION", "NTF"), ("INDICATION", "IND"), ("CONFIRMATION", "CFM"), ("CONFIRM", "CFM"), ("REQUEST", "REQ"),
+        ("RESPONSE", "RSP"),
+        ("COMMAND", "CMD"),
+    ]
+
     /// Returns `; did you mean X?`, or an empty text if no name is near.
-    public static func text(for word: String, among names: some Sequence<String>) -> String {
+    ///
+    /// - Parameter mostChanges: changes of a letter up to which a name is near; nil for a third of the word.
+    public static func text(for word: String, among names: some Sequence<String>, mostChanges: Int? = nil) -> String {
+        let short = abbreviations.reduce(word.uppercased()) { $0.replacing($1.0, with: $1.1) }
+        if let name = names.first(where: { short != word.uppercased() && $0.uppercased() == short }) { return "; did you mean \(name)?" }
         let key = fold(word)
+        let limit = mostChanges ?? max(2, key.count / 3)
         var best: (name: String, distance: Int)?
         for name in names {
-            let distance = distance(key, fold(name), limit: max(2, key.count / 3))
+            let distance = distance(key, fold(name), limit: limit)
             if let distance, distance < best?.distance ?? Int.max || (distance == best?.distance && name < best?.name ?? name) {
                 best = (name, distance)
             }

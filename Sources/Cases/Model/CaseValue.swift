@@ -47,8 +47,15 @@ extension CaseValue: CustomStringConvertible {
 }
 
 extension CaseRecord: CustomStringConvertible {
-    public var description: String {
-        "{" + zip(names, values).map { "\($0): \($1)" }.joined(separator: ", ") + "}"
+    public var description: String { text { "\($0): \($1)" } }
+
+    /// The channel and the connection that carry a PDU, which say nothing about its content.
+    private static let carriers: Set<String> = ["Channel_ID", "Connection_Handle"]
+
+    /// Returns the parts as text, without the names of what carried them.
+    func text(_ part: (String, CaseValue) -> String) -> String {
+        let parts = zip(names, values).filter { !Self.carriers.contains($0.0) }.map(part)
+        return parts.isEmpty && !names.isEmpty ? "no fields" : "{" + parts.joined(separator: ", ") + "}"
     }
 }
 

@@ -17,13 +17,18 @@ public struct Position: Sendable, Hashable, CustomStringConvertible {
 public struct Problem: Error, Sendable, Hashable, CustomStringConvertible {
     public var position: Position
     public var text: String
+    /// True if the file can be used nevertheless.
+    public var isWarning: Bool
+    /// True if a number is written for a value that has a name.
+    package var isUnnamedNumber = false
 
-    public init(_ position: Position, _ text: String) {
+    public init(_ position: Position, _ text: String, isWarning: Bool = false) {
         self.position = position
         self.text = text
+        self.isWarning = isWarning
     }
 
-    public var description: String { "\(position): \(text)" }
+    public var description: String { "\(position): \(isWarning ? "warning: " : "")\(text)" }
 }
 
 /// The mistakes in a set of case files.

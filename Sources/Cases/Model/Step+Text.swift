@@ -70,6 +70,8 @@ extension Microseconds {
     package var text: String {
         if rawValue % 1_000_000 == 0 { return "\(rawValue / 1_000_000) s" }
         if rawValue % 1_000 == 0 { return "\(rawValue / 1_000) ms" }
+        // Only measured times are that long and that odd.
+        if rawValue >= 10_000_000 { return "\((Double(rawValue) / 100_000).rounded() / 10) s" }
         return rawValue < 10_000 ? "\(rawValue) us" : "\((Double(rawValue) / 1_000)) ms"
     }
 }

@@ -48,8 +48,7 @@ package struct ValueNames: Sendable {
             default: value.description
             }
         case .list(let list): "[" + list.map { text($0) }.joined(separator: ", ") + "]"
-        case .record(let record):
-            "{" + zip(record.names, record.values).map { "\($0): \(part($0).text($1))" }.joined(separator: ", ") + "}"
+        case .record(let record): record.text { "\($0): \(part($0).text($1))" }
         case .text, .octets: value.description
         }
     }

@@ -6,6 +6,8 @@ package indirect enum ValueShape: Sendable, Hashable {
     case uuid
     case list(ValueShape)
     case record([String: ValueShape])
+    /// A number, octets, a text or a list of these.
+    case plain
     case any
 
     init(_ field: Vocabulary.Field) {
@@ -17,7 +19,7 @@ package indirect enum ValueShape: Sendable, Hashable {
         case .list: self = .list(field.element.first.map { ValueShape($0) } ?? .any)
         case .rows: self = .list(.fields(field.columns))
         case .record: self = .fields(field.columns)
-        case .any: self = .any
+        case .any: self = field.isPlain ? .plain : .any
         }
     }
 
@@ -39,7 +41,7 @@ package indirect enum ValueShape: Sendable, Hashable {
     /// Returns the shape of a part, or the reason why it does not exist.
     func part(_ name: String, of reference: Reference) -> Result<ValueShape, Problem> {
         switch self {
-        case .any: return .success(.any)
+        case .any, .plain: return .success(self)
         case .record(let parts):
             if let part = parts[name] { return .success(part) }
             return .failure(
@@ -66,7 +68,9 @@ package indirect enum ValueShape: Sendable, Hashable {
     /// Returns true if a value of this shape is suitable for a field of the kind.
     func suits(_ kind: Vocabulary.Field.Kind) -> Bool {
         switch (self, kind) {
-        case (.any, _), (_, .any), (.number, .number), (.octets, .octets), (.list, .octets), (.address, .address), (.number, .address): true
+        case (.any, _), (.plain, _), (_, .any), (.number, .number), (.octets, .octets), (.list, .octets), (.address, .address),
+            (.number, .address):
+            true
         case (.uuid, .uuid), (.uuid, .octets), (.octets, .uuid), (.number, .uuid), (.list, .list), (.list, .rows), (.record, .record): true
         default: false
         }
@@ -84,6 +88,7 @@ package indirect enum ValueShape: Sendable, Hashable {
         case .uuid: "a UUID"
         case .list: "a list"
         case .record: "a set of values"
+        case .plain: "a single value"
         case .any: "anything"
         }
     }

@@ -74,10 +74,12 @@ public struct Vocabulary: Sendable {
         public var initial: Int
         /// True if the field cannot be omitted.
         public var isRequired: Bool
+        /// True if a value of unknown type has no named parts.
+        public var isPlain: Bool
 
         public init(
             _ name: String, _ kind: Kind = .any, labels: [String: Int] = [:], isFlags: Bool = false, columns: [Field] = [],
-            element: [Field] = [], initial: Int = 0, isRequired: Bool = false
+            element: [Field] = [], initial: Int = 0, isRequired: Bool = false, isPlain: Bool = false
         ) {
             self.name = name
             self.kind = columns.isEmpty || kind != .any ? kind : .rows
@@ -87,6 +89,7 @@ public struct Vocabulary: Sendable {
             self.element = element
             self.initial = initial
             self.isRequired = isRequired
+            self.isPlain = isPlain
         }
 
         /// Returns a number's text by name: `Success`, `LE_1M|LE_2M`; nil if part of it has no name.
@@ -117,6 +120,9 @@ public struct Vocabulary: Sendable {
         public var results: [String]
         /// True if the action changes the simulated air.
         public var isAboutAir: Bool
+
+        /// The results as fields: numbers, octets, texts and lists.
+        package var resultFields: [Field] { (results + ["error"]).map { Field($0, isPlain: true) } }
 
         public init(name: String, about: String, arguments: [ActionArgument], results: [String], isAboutAir: Bool = false) {
             self.isAboutAir = isAboutAir

@@ -7,12 +7,16 @@ import Foundation
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check", abstract: "Check case files, procedures, mutants and variants without running them.",
-        discussion: "Prints file:line:column and the reason of every mistake. Exit code 2 if there is one.")
+        discussion: """
+            Prints file:line:column and the reason of every mistake. Exit code 2 if there is one. Names that are saved and never used are warnings: they \
+            prevent nothing, and with --strict they are mistakes.
+            """)
 
     @Argument(help: "Folders of suites, or files of cases or procedures in them.", completion: .file()) var paths: [String] = [
         CaseFolder.standard
     ]
 
+    @Flag(help: "Count warnings as mistakes.") var strict = false
     @Flag(help: "Also list the commands of the virtual controller that no case sends.") var commands = false
     @Flag(help: "Also list the fields of events, answers and control PDUs that no case checks, and compare them with unread-fields.txt.")
     var fields = false
@@ -27,11 +31,12 @@ struct CheckCommand: ParsableCommand {
                 continue
             }
             guard !path.hasSuffix(".yaml") && !path.hasSuffix(".yml") else {
-                try CaseFolder.check(file: path)
+                try tell(CaseFolder.check(file: path))
                 Console.line("\(path): no mistakes")
                 continue
             }
             let catalogue = try CaseFolder.load(path)
+            try tell(catalogue.warnings)
             let mutants = try CaseFolder.mutants(path, catalogue)
             let variants = try CaseFolder.variants(path)
             let suites = Set(catalogue.cases.map(\.suite)).count
@@ -50,6 +55,12 @@ struct CheckCommand: ParsableCommand {
 }
 
 extension CheckCommand {
+    /// - Throws: with --strict, a usage error if there are warnings.
+    private func tell(_ warnings: [Problem]) throws {
+        if strict, !warnings.isEmpty { throw CaseFolder.refusal(Problems(warnings)) }
+        for warning in warnings { Console.problem("\(warning)") }
+    }
+
     private func tellUnsent(_ coverage: CommandCoverage) {
         Console.line("\(coverage.claimed.count - coverage.unsent.count) of \(coverage.claimed.count) claimed commands are sent by a case")
         for name in coverage.unsent { Console.line("not sent: \(name)") }
@@ -149,22 +160,25 @@ enum CaseFolder {
     }
 
     /// Checks one case or procedure. Public ids are checked only if their list is beside the suites.
-    static func check(file: String) throws {
+    ///
+    /// - Returns: the warnings.
+    static func check(file: String) throws -> [Problem] {
         let covers = URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("covers.txt")
             .path
         do {
-            _ = try Catalogue.load(file: file, vocabulary: .declared(covers: try publicCases(covers)))
+            return try Catalogue.load(file: file, vocabulary: .declared(covers: try publicCases(covers))).warnings
         } catch {
             throw refusal(error)
         }
     }
 
-    static func refusal(_ problems: Problems) -> CommandFailure {
+    /// Prints the mistakes, each with its place at the beginning of the line, and returns the error that ends the command.
+    static func refusal(_ problems: Problems) -> any Error {
         let list = problems.list.sorted {
             ($0.position.file, $0.position.line, $0.position.column) < ($1.position.file, $1.position.line, $1.position.column)
         }
-        if let only = list.first, list.count == 1 { return CommandFailure(.usage, "\(only)") }
         for problem in list { Console.problem("\(problem)") }
+        guard list.count > 1 else { return ExitCode.usage }
         let files = Set(list.map(\.position.file)).count
         return CommandFailure(.usage, "\(list.count) mistakes in \(Console.count(files, "file"))")
     }
