@@ -47,6 +47,8 @@ private let mistakes: [(text: String, expected: String)] = [
     ("", "a condition is expected at the end"), ("Status !=", "a value is expected after 'Status !='"),
     ("Disconnection_Complet", "did you mean Disconnection_Complete?"), ("Statuss = 0", "did you mean Status?"),
     ("Status = 0", "Status is written by name: Success for 0"),
+    ("Reason = Connection_Timout", "Reason has no value 'Connection_Timout'; did you mean Connection_Timeout?"),
+    ("Reason = 8", "Reason is written by name: Connection_Timeout for 8"), ("Link_Lost", "there is no PDU and no field 'Link_Lost'"),
     ("Status = Sucess", "Status has no value 'Sucess'; did you mean Success?"), ("(Status = Success", "a closing bracket is missing"),
     ("Status = Success)", "')' is not expected there"), ("{Status: 0", "a closing brace is missing"),
     ("{Status: {atLest: 0}}", "there is no condition 'atLest'"), ("Status = 'x", "a quotation mark is missing"),

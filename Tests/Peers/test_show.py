@@ -288,3 +288,38 @@ def test_following_ends_with_the_reader_and_tells_a_shorter_file(tmp_path):
         os.truncate(path, 30)
         assert process.wait() == 3 and "has become shorter" in process.text
     assert "needs no option" in run_bench("show", "-", "--follow", expected=2).stderr
+
+
+@pytest.mark.parametrize("selection", [
+    ("--from", "9999999"), ("--to", "0.0s", "--layer", "sdp"), ("--connection", "0x999"), ("--filter", "ATT_EROR"), ("--grep", "ATT_EROR"),
+    ("--where", "ATT_ERROR_RSP and Attribute_Handle_In_Error = 0xFFF0"), ("--layer", "sdp"), ("--flagged",)])
+def test_a_selection_without_a_packet_says_so(selection):
+    shown = run_bench("show", SESSION, *selection)
+    assert shown.stdout == "" and re.fullmatch(r"bluebench: no packet of \d+ matches\n", shown.stderr)
+
+
+def test_a_selection_with_packets_says_nothing():
+    assert run_bench("show", SESSION, "--where", "ATT_ERROR_RSP").stderr == "" == run_bench("show", SESSION, "--limit", 1).stderr
+
+
+@pytest.mark.parametrize("condition, text", [
+    ("Reason = Connection_Timout", "did you mean Connection_Timeout?"), ("Reason = 8", "Reason is written by name: Connection_Timeout for 8"),
+    ("ATT_HANDLE_VALUE_NOTIFICATION", "did you mean ATT_HANDLE_VALUE_NTF?")])
+def test_a_condition_that_can_hold_for_nothing_is_refused(condition, text):
+    assert text in run_bench("show", SESSION, "--where", condition, expected=2).stderr
+
+
+def test_an_event_with_several_forms_goes_by_one_name():
+    found = run_bench("show", SESSION, "--where", "Any_LE_Connection_Complete").stdout
+    assert found and all("Connection_Complete" in line for line in found.splitlines())
+
+
+def test_two_captures_are_compared_by_their_pdus(tmp_path, capture):
+    same = run_bench("show", capture, "--diff", capture).stdout
+    assert "the same PDUs in both" in same
+    other = tmp_path / "other.pcapng"
+    run_bench("run", "gatt/read-long", "--capture", other)
+    changed = run_bench("show", capture, "--diff", other, "--layer", "att", expected=1).stdout.splitlines()
+    assert changed[:2] == [f"--- {capture}", f"+++ {other}"]
+    assert any(line.startswith("+ ") and "ATT_READ_BLOB_REQ (packet " in line for line in changed)
+    assert "no packet of the two captures matches" in run_bench("show", capture, "--diff", other, "--layer", "sdp").stderr

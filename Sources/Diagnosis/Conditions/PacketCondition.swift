@@ -68,7 +68,8 @@ public struct PacketCondition {
 extension PacketCondition {
     /// A part of a condition on one layer. Conditions on fields depend on the PDU, which names the values; they are read once for each PDU.
     final class Atom {
-        private let name: String?
+        /// The names of PDUs, of which one is enough; nil for a condition on fields.
+        private let names: Set<String>?
         private let node: Node?
         private let fields: [String]
         private var predicates: [String: [FieldPredicate]?] = [:]
@@ -78,51 +79,64 @@ extension PacketCondition {
         init(named word: String) throws(Malformed) {
             let word = word.trimming("\"'")
             node = nil
-            if Vocabulary.diagnosis.pdus[word] != nil {
-                (name, fields) = (word, [])
+            if let events = Vocabulary.packets.alternatives[word] {
+                (names, fields) = (Set(events), [])
+            } else if Vocabulary.packets.pdus[word] != nil {
+                (names, fields) = ([word], [])
             } else if Self.known.contains(word) {
-                (name, fields) = (nil, [word])
+                (names, fields) = (nil, [word])
             } else {
-                let near = Suggestion.text(for: word, among: Array(Vocabulary.diagnosis.pdus.keys) + Self.known)
+                let near = Suggestion.text(for: word, among: Array(Vocabulary.packets.pdus.keys) + Self.known)
                 throw .init("there is no PDU and no field '\(word)'" + near)
             }
         }
 
         /// Conditions on fields, as `{Status: {not: Success}}`.
         init(_ yaml: String) throws(Malformed) {
-            var reader = SourceReader(file: "condition", vocabulary: .diagnosis)
+            var reader = SourceReader(file: "condition", vocabulary: .packets)
             let root = reader.compose(yaml)
             let names = root.flatMap { reader.keys($0, of: "a condition") }?.entries.map(\.name) ?? []
             if let problem = reader.problems.first { throw .init(problem.text) }
-            (name, node, fields) = (nil, root, names)
+            (self.names, node, fields) = (nil, root, names)
             for field in names where !Self.known.contains(field) {
                 throw .init("no PDU has a field '\(field)'" + Suggestion.text(for: field, among: Self.known))
             }
             try check()
         }
 
-        /// - Throws: the first mistake, if the condition fits no PDU with these fields.
+        /// - Throws: the first mistake, if the condition fits no PDU with these fields; the names of a number that has some, unless
+        /// the field has no names in another PDU.
         private func check() throws(Malformed) {
             var mistake: Problem?
-            for pdu in Vocabulary.diagnosis.pdus.values.sorted(by: { $0.name < $1.name }) {
+            var unnamed: [String] = []
+            var (fits, isPlain) = (false, false)
+            for pdu in Vocabulary.packets.pdus.values.sorted(by: { $0.name < $1.name }) {
                 for known in [pdu.fields, pdu.returns ?? []] where fields.allSatisfy({ field in known.contains { $0.name == field } }) {
                     let (_, problems) = read(pdu.name, known)
-                    guard let first = problems.first else { return }
-                    mistake = mistake ?? first
+                    if problems.isEmpty {
+                        fits = true
+                        isPlain = isPlain || known.allSatisfy { !fields.contains($0.name) || $0.labels.isEmpty }
+                    }
+                    mistake = mistake ?? problems.first
+                    for problem in problems where problem.isUnnamedNumber && !unnamed.contains(problem.text) {
+                        unnamed.append(problem.text)
+                    }
                 }
             }
+            if !unnamed.isEmpty, !isPlain { throw .init(unnamed.prefix(3).joined(separator: "; ")) }
+            if fits { return }
             throw .init(mistake?.text ?? "no PDU has all of the fields \(fields.joined(separator: ", "))")
         }
 
         private func read(_ name: String, _ known: [Vocabulary.Field]) -> ([FieldPredicate], [Problem]) {
-            var reader = SourceReader(file: "condition", vocabulary: .diagnosis)
+            var reader = SourceReader(file: "condition", vocabulary: .packets)
             let predicates = reader.fieldPredicates(node, of: name, fields: known)
             return (predicates, reader.problems)
         }
 
         func holds(for layer: DecodedLayer) -> Bool {
             guard layer.declaration != nil else { return false }
-            if let name { return layer.name == name }
+            if let names { return names.contains(layer.name) }
             guard node != nil else { return fields.allSatisfy { layer.fields.named($0) ?? layer.returns.named($0) != nil } }
             guard let predicates = predicates(for: layer) else { return false }
             var record = layer.caseRecord
@@ -135,13 +149,13 @@ extension PacketCondition {
 
         /// Names of the PDUs for which it may hold; nil if it may hold for packets of any.
         private(set) lazy var candidates: Set<String>? = {
-            if let name { return [name] }
+            if let names { return names }
             // Headers of data have handles, too.
             guard !fields.contains(Self.handle.name) else { return nil }
-            let pdus = Vocabulary.diagnosis.pdus.values
+            let pdus = Vocabulary.packets.pdus.values
             func hasAll(_ known: [Vocabulary.Field]) -> Bool { fields.allSatisfy { field in known.contains { $0.name == field } } }
             let names = Set(pdus.filter { hasAll($0.fields) }.map(\.name))
-            let answer = Vocabulary.diagnosis.pdus[Self.answer]?.fields ?? []
+            let answer = Vocabulary.packets.pdus[Self.answer]?.fields ?? []
             return pdus.contains { $0.returns.map { hasAll(answer + $0) } ?? false } ? names.union([Self.answer]) : names
         }()
 
@@ -149,10 +163,10 @@ extension PacketCondition {
             let command = layer.returns.isEmpty ? nil : layer.command?.name
             let key = command.map { layer.name + " " + $0 } ?? layer.name
             if let known = predicates[key] { return known }
-            var known = Vocabulary.diagnosis.pdus[layer.name]?.fields ?? []
+            var known = Vocabulary.packets.pdus[layer.name]?.fields ?? []
             // Cases know no headers of data packets, whose connection handle is written as in commands.
             if layer.layer == .hciData { known = fields.compactMap { $0 == Self.handle.name ? Self.handle : nil } }
-            if let command { known += Vocabulary.diagnosis.pdus[command]?.returns ?? [] }
+            if let command { known += Vocabulary.packets.pdus[command]?.returns ?? [] }
             let (list, problems) = read(layer.name, known)
             let result = problems.isEmpty ? list : nil
             predicates[key] = .some(result)
@@ -163,7 +177,7 @@ extension PacketCondition {
         var secretField: String? { node == nil ? nil : fields.first(where: Self.secrets.contains) }
 
         private static let secrets = Set(
-            Vocabulary.diagnosis.pdus.values.filter { $0.layer != .unknown }.flatMap { pdu in
+            Vocabulary.packets.pdus.values.filter { $0.layer != .unknown }.flatMap { pdu in
                 (pdu.fields + (pdu.returns ?? [])).filter(isSecret).map(\.name)
             })
 
@@ -183,7 +197,7 @@ extension PacketCondition {
 
         /// The names of all fields.
         private static let known = Set(
-            Vocabulary.diagnosis.pdus.values.flatMap { pdu in pdu.fields.map(\.name) + (pdu.returns ?? []).map(\.name) })
+            Vocabulary.packets.pdus.values.flatMap { pdu in pdu.fields.map(\.name) + (pdu.returns ?? []).map(\.name) })
     }
 }
 

@@ -95,6 +95,15 @@ extension Vocabulary {
     }()
 }
 
+extension Vocabulary {
+    /// The names for conditions on packets: the PDUs that a capture can have, without conclusions and messages of an upper tester.
+    static let packets: Vocabulary = {
+        var vocabulary = Vocabulary.diagnosis
+        vocabulary.pdus = vocabulary.pdus.filter { $0.value.layer != .unknown && !Set<Layer>.upperTester.contains($0.value.layer) }
+        return vocabulary
+    }()
+}
+
 extension DiagnosisEvent {
     /// The number of octets of a PDU after its header.
     static let octets = Vocabulary.Field("octets", .number(0...65_535))

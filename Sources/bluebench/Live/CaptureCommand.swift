@@ -70,6 +70,7 @@ struct CaptureCommand: ParsableCommand {
             try capture.finish()
             try outcome.get()
             if quiet { Console.complain(Console.count(capture.count, "packet")) }
+            if let lack = capture.lackOfMatches { Console.complain(lack) }
         } catch {
             throw CommandFailure(error)
         }

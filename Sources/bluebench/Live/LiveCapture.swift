@@ -7,6 +7,8 @@ final class LiveCapture {
     /// Called once, if nothing can be shown or written any more.
     var onEnd: ((CaptureError?) -> Void)?
     private(set) var count = 0
+    /// A sentence if the selection matched no packet; nil otherwise.
+    var lackOfMatches: String? { lines != nil && selection.isPartial && shown == 0 && count > 0 ? "no packet of \(count) matches" : nil }
 
     private let interfaces: [CaptureInterface]
     private let epoch: CaptureTime
@@ -16,6 +18,7 @@ final class LiveCapture {
     private let page: LiveServer?
     private var decoder: PacketDecoder
     private var start: CaptureTime?
+    private var shown = 0
 
     /// - Parameters:
     ///   - lines: nil to print nothing.
@@ -48,7 +51,7 @@ final class LiveCapture {
         }
         let packet = PacketOutput.Packet(number: count, elapsed: elapsed, record: record, interfaces: interfaces, marks: [])
         // Without a file, showing a packet does not fail.
-        _ = try? lines?.show(packet, &decoder, selection)
+        if (try? lines?.show(packet, &decoder, selection)) == true { shown += 1 }
     }
 
     /// Flushes lines and file every tenth of a second, so that viewers can follow.

@@ -17,6 +17,12 @@ enum PacketLine {
         text.writeSpace()
     }
 
+    /// The interface, the direction and the name of the innermost PDU.
+    static func name(of packet: PacketOutput.Packet, _ decoded: DecodedPacket) -> String {
+        let interface = packet.interfaces.count > 1 ? packet.interfaceName.map { PlainText.escaped($0) + " " } ?? "" : ""
+        return interface + direction(packet.record) + " " + (decoded.pdu?.name ?? decoded.description)
+    }
+
     /// Writes an object with the packet's place, its text and its layers.
     static func writeJSON(_ packet: PacketOutput.Packet, _ decoded: DecodedPacket, to text: inout TextBuffer) {
         text.write("{\"number\":")

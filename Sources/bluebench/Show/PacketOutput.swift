@@ -154,14 +154,14 @@ private struct LineOutput {
 
     mutating func dropLine() { text.cut(to: start) }
 
-    /// Cuts the current line to a number of columns, with … as the last one.
+    /// Cuts the current line to a number of columns, with an ellipsis as the last one.
     mutating func cutLine(to width: Int?) {
         guard let width, text.utf8.count - start > width else { return }
         let all = String(decoding: line, as: UTF8.self)
         guard all.count > width else { return }
         text.cut(to: start)
         text.write(String(all.prefix(max(0, width - 1))))
-        text.write("…")
+        text.write(Console.ellipsis)
     }
 
     /// Colours the current line: number, time and direction faint, the packet by its kind.
@@ -183,7 +183,7 @@ private struct LineOutput {
     mutating func finish() throws {
         flush()
         if failure != 0 { throw CommandFailure(.bench, "cannot write \(path): \(systemText(failure))") }
-        do { try file?.close() } catch { throw CommandFailure(.bench, "cannot write \(path): \(error.localizedDescription)") }
+        do { try file?.close() } catch { throw CommandFailure(.bench, "cannot write \(path): \(systemReason(error))") }
     }
 
     mutating func flush() {

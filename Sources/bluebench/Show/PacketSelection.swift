@@ -59,7 +59,11 @@ struct PacketSelection {
         layers = try options.layer.map(Self.layers)
         (from, to) = (options.from, options.to)
         connection = try options.connection.map(Self.number)
+        isPartial = !words.isEmpty || pattern != nil || condition != nil || layers != nil || from != nil || to != nil || connection != nil
     }
+
+    /// True if packets may be left out.
+    let isPartial: Bool
 
     /// True if a packet's fields decide, and not only its text.
     var needsFields: Bool { condition != nil || layers != nil }

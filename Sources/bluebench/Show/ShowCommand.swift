@@ -33,6 +33,11 @@ struct ShowCommand: ParsableCommand {
             valueName: "file"),
         completion: .file()) var decrypted: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Compare the selected PDUs with those of another capture, by interface, direction and name. Exit code 1 if they differ.",
+            valueName: "file"), completion: .file())
+    var diff: String?
     @Flag(help: "Wait for more at the end of a growing file, until Ctrl-C.") var follow = false
     @OptionGroup(title: "Notes") var noted: NoteOptions
 
@@ -40,10 +45,20 @@ struct ShowCommand: ParsableCommand {
         try form.validate()
         try noted.validate()
         if follow, form.marks != nil { throw ValidationError("--follow excludes --mark and --only-marked, which need the end of the file") }
+        if diff != nil,
+            follow || form.export != nil || form.marks != nil || noted.packets != nil || decrypted != nil || limit != nil || form.lines.hide
+        {
+            throw ValidationError("--diff goes with the options of the selection, and with no other output")
+        }
         if follow, noted.packets != nil { throw ValidationError("--follow shows notes, and does not change them") }
     }
 
     func run() throws {
+        if let diff {
+            let difference = CaptureDifference(try PacketSelection(selected), names: form.lines.names)
+            guard try difference.tell((file, diff)) else { throw ExitCode.fail }
+            return
+        }
         // Marks are read before the packets.
         let marks = try form.marks.map { try PacketMarks(file, rules: $0, showsSecrets: !form.lines.hide) }
         let notes = try notes()
@@ -75,6 +90,7 @@ struct ShowCommand: ParsableCommand {
             throw CommandFailure(.bench, "\(error)")
         }
         if follower == nil, let lack = pass.contents.lack { throw CommandFailure(.usage, "\(file) \(lack)") }
+        if let lack = pass.lackOfMatches(among: reader.count) { Console.complain(lack) }
         try pass.saveNotes()
         if let omitted = pass.omitted {
             Console.complain(
@@ -113,7 +129,7 @@ struct ShowCommand: ParsableCommand {
         } catch let error as AirKeys.Malformed {
             throw CommandFailure(.usage, "\(path): \(error)")
         } catch {
-            throw CommandFailure(.usage, "cannot read \(path)")
+            throw CommandFailure(.usage, "cannot read \(path): \(systemReason(error))")
         }
     }
 }

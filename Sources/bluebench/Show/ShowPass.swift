@@ -81,6 +81,12 @@ final class ShowPass {
         notes?.apply(to: &record, number)
     }
 
+    /// A sentence if the selection matched no packet of those that were read; nil otherwise.
+    func lackOfMatches(among count: Int) -> String? {
+        let selects = selection.isPartial || onlyMarked || onlyFlagged
+        return selects && shown == 0 && limit > 0 && count > 0 ? "no packet of \(count) matches" : nil
+    }
+
     func finish() throws {
         try copy?.finish()
         try output.finish()

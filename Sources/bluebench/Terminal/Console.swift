@@ -42,6 +42,13 @@ enum Console {
         if failure != 0 { _ = outputFailure.compareExchange(expected: 0, desired: failure, ordering: .relaxed) }
     }
 
+    /// The sign at the end of a line that was cut: an ellipsis, if the locale's characters are those of UTF-8.
+    static let ellipsis: String = {
+        let values = ["LC_ALL", "LC_CTYPE", "LANG"].map { (name: String) -> String in getenv(name).map { String(cString: $0) } ?? "" }
+        let locale = (values.first { !$0.isEmpty } ?? "").lowercased()
+        return locale.contains("utf-8") || locale.contains("utf8") ? "…" : "~"
+    }()
+
     /// Number of columns of the terminal; nil if the standard output is none.
     static var width: Int? {
         var size = winsize()
