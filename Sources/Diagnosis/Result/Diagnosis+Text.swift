@@ -9,6 +9,10 @@ extension Diagnosis {
         } else {
             lines += ["", "No fault found."]
         }
+        if provoked > 0 {
+            let words = provoked == 1 ? "finding that a tester provokes is" : "findings that a tester provokes are"
+            lines.append("\(provoked) \(words) left out (--provoked)")
+        }
         for severity in DiagnosisRule.Severity.allCases {
             let list = findings.filter { $0.rule.severity == severity }
             guard !list.isEmpty else { continue }
@@ -16,8 +20,12 @@ extension Diagnosis {
             for finding in list.prefix(Self.mostFindings) { lines += finding.lines }
             if list.count > Self.mostFindings { lines.append("  and \(list.count - Self.mostFindings) more") }
         }
+        // A test run has a connection for each case; those of findings are enough.
+        let named = Set(findings.compactMap(\.link))
+        let links = links.count > Self.mostLinks ? links.filter { named.contains($0.number) } : links
         for link in links.prefix(Self.mostLinks) { lines += [""] + link.lines(devices) }
-        if links.count > Self.mostLinks { lines += ["", "and \(links.count - Self.mostLinks) more connections"] }
+        let rest = self.links.count - min(links.count, Self.mostLinks)
+        if rest > 0 { lines += ["", "and \(rest) more connections"] }
         return lines.joined(separator: "\n")
     }
 

@@ -8,6 +8,14 @@ public struct Diagnosis: Sendable {
     public var devices: [String]
     /// Findings, causes first.
     public var findings: [Finding]
+    /// Number of findings that a tester provoked and that were left out.
+    public private(set) var provoked = 0
+
+    /// Leaves out the findings that a test bench brings about on purpose. Those of a missing answer or a wrong value remain.
+    public mutating func leaveOutProvoked() {
+        let kept = findings.filter { !$0.rule.isProvokable }
+        (provoked, findings) = (provoked + findings.count - kept.count, kept)
+    }
 
     /// Findings that name a cause, in order.
     public var causes: [Finding] { findings.filter { $0.rule.severity <= .symptom || $0.rule.severity == .capture } }

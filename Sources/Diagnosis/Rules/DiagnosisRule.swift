@@ -64,6 +64,8 @@ public struct DiagnosisRule: Sendable {
     var scope = Scope.link
     /// Rules whose findings on the same link are consequences of this one.
     var explains: Set<String> = []
+    /// True if a tester brings it about on purpose.
+    var isProvokable = false
 }
 
 extension DiagnosisRule.Scope: Sendable {}

@@ -53,7 +53,7 @@ extension SourceReader {
     private static let ruleKeys = [
         "id", "severity", "on", "where", "from", "link", "after", "unless", "unlessThen", "times", "within", "same", "per", "message",
         "advice",
-        "section", "explains",
+        "section", "explains", "provokable",
     ]
 
     private mutating func rule(_ node: Node) -> DiagnosisRule? {
@@ -79,6 +79,7 @@ extension SourceReader {
         rule.advice = text(keys.take("advice"), "advice")
         rule.section = text(keys.take("section"), "section")
         rule.explains = Set(names(keys.take("explains"), "explains"))
+        rule.isProvokable = truth(keys.take("provokable"), "provokable")
         finish(keys, of: "a rule", allowed: Self.ruleKeys)
         return rule
     }

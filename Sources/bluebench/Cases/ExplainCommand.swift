@@ -27,6 +27,7 @@ struct ExplainCommand: ParsableCommand {
     var rules: [String] = []
     @Flag(help: "Capture: print JSON.") var json = false
     @Flag(help: "Capture: print addresses, names and keys.") var keys = false
+    @Flag(help: "Capture of a run: also print what its tester provoked.") var provoked = false
 
     func validate() throws {
         if sequence, mermaid { throw ValidationError("--sequence and --mermaid exclude each other") }
@@ -37,8 +38,8 @@ struct ExplainCommand: ParsableCommand {
         if FileManager.default.fileExists(atPath: subject, isDirectory: &isFolder), !isFolder.boolValue, !subject.hasSuffix(".yaml") {
             return try explainCapture()
         }
-        if json || keys || !rules.isEmpty {
-            throw CommandFailure(.usage, "cannot open \(subject); --rules, --json and --keys need a capture")
+        if json || keys || provoked || !rules.isEmpty {
+            throw CommandFailure(.usage, "cannot open \(subject); --rules, --json, --keys and --provoked need a capture")
         }
         try explainCase()
     }
@@ -54,7 +55,9 @@ struct ExplainCommand: ParsableCommand {
         } catch {
             failure = error
         }
-        let diagnosis = examiner.finish(failure)
+        var diagnosis = examiner.finish(failure)
+        // The bench names the interfaces of its ends.
+        if !provoked, reader.interfaces.contains(where: { $0.name == "tester" }) { diagnosis.leaveOutProvoked() }
         if diagnosis.packets == 0 { throw CommandFailure(.usage, failure.map { "\($0)" } ?? "\(subject) is a capture without packets") }
         Console.write(try (json ? diagnosis.json() : diagnosis.text) + "\n")
         if let failure { throw CommandFailure(.bench, "\(failure)") }
