@@ -8,19 +8,21 @@ public struct ComparisonTable: Sendable {
     /// Summary of the table in one line.
     public var summary: String
 
-    /// Aligned columns, the first to the left and the others to the right.
-    public var text: String {
-        guard !rows.isEmpty else { return summary }
+    /// The aligned columns and the summary.
+    public var text: String { (lines + [summary]).joined(separator: "\n") }
+
+    /// Aligned columns, the first to the left and the others to the right; none without rows.
+    var lines: [String] {
+        guard !rows.isEmpty else { return [] }
         // Names come from files and must not start a new line.
         let rows = rows.map { $0.map(PlainText.escaped) }
         let widths = columns.indices.map { column in ([columns] + rows).map { $0[column].count }.max() ?? 0 }
-        let lines = ([columns] + rows).map { row in
+        return ([columns] + rows).map { row in
             row.indices.map { column in
                 let space = String(repeating: " ", count: widths[column] - row[column].count)
                 return column == 0 || column == row.count - 1 ? row[column] + (column == 0 ? space : "") : space + row[column]
             }.joined(separator: "  ")
         }
-        return (lines + [summary]).joined(separator: "\n")
     }
 
     public var markdown: String {

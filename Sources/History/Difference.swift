@@ -1,6 +1,7 @@
 /// Descriptions of differences between two set-ups.
 enum Difference {
-    static func text(_ what: String, _ before: String?, _ now: String?) -> String? {
-        before == now ? nil : "\(what): \(before ?? "unknown") then, \(now ?? "unknown") now"
+    /// - Parameter absent: the meaning of a missing value.
+    static func text(_ what: String, _ before: String?, _ now: String?, absent: String = "unknown") -> String? {
+        before == now ? nil : "\(what): \(before ?? absent) then, \(now ?? absent) now"
     }
 }

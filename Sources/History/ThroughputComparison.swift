@@ -101,8 +101,8 @@ extension ThroughputSetup {
             Difference.text("seconds", base.seconds.map { "\($0)" }, seconds.map { "\($0)" }),
             Difference.text("packet error", base.packetError.map { "\($0)" }, packetError.map { "\($0)" }),
             Difference.text("event filling", base.eventFilling, eventFilling),
-            Difference.text("exchanges", base.exchanges.map { "\($0)" }, exchanges.map { "\($0)" }),
-            Difference.text("buffers", base.buffers.map { "\($0)" }, buffers.map { "\($0)" }),
+            Difference.text("exchanges", base.exchanges.map { "\($0)" }, exchanges.map { "\($0)" }, absent: "default"),
+            Difference.text("buffers", base.buffers.map { "\($0)" }, buffers.map { "\($0)" }, absent: "default"),
         ].compactMap { $0 } + labels.compactMap { Difference.text("label \($0)", base.labels?[$0], self.labels?[$0]) }
     }
 }

@@ -137,3 +137,49 @@ def test_names_from_files_forge_no_lines(tmp_path):
     shown = run_bench("history", "show", history).stdout
     assert "14 turned" in shown and "\\u{0}13\\u{A}PASS" in shown
     assert not [line for line in shown.splitlines() if line.startswith("PASS")]
+
+
+def test_a_gate_that_could_only_refuse_does_so_before_it_measures(tmp_path):
+    base = tmp_path / "base.json"
+    measure(base)
+    for options, text in [
+        (("--buffers", "2"), "buffers: default then, 2 now"), (("--packet-error-rate", "0.1"), "packet error: 0.0 then, 0.1 now"),
+        (("--mtu", "100"), "has none of these rows")]:
+        refused = run_bench("throughput", "--phy", "1m", "--seconds", "1", *options, "--baseline", base, "--at-least", "95%", expected=USAGE)
+        assert text in refused.stderr and "kbit/s" not in refused.stdout
+
+
+def test_a_gate_names_what_it_did_not_compare(tmp_path):
+    base = tmp_path / "base.json"
+    run_bench("throughput", "--phy", "1m", "--seconds", "1", "--json", base)
+    compared = run_bench("throughput", "--phy", "1m,2m", "--seconds", "1", "--baseline", base)
+    assert "1 rows have at least" in compared.stdout and "lacks it: notify from-subject 2m" in compared.stderr
+
+
+def test_results_without_a_common_row_are_no_success(tmp_path):
+    files = [tmp_path / "1m.json", tmp_path / "2m.json"]
+    for path in files:
+        run_bench("throughput", "--phy", path.stem, "--seconds", "1", "--json", path)
+    assert "have no row in common" in run_bench("compare", *files, "--allow-vanished", expected=USAGE).stderr
+    run_bench("run", "phy/read", "--json", tmp_path / "a.json")
+    run_bench("run", "phy/asymmetric", "--json", tmp_path / "b.json")
+    assert "have no case in common" in run_bench("compare", tmp_path / "a.json", tmp_path / "b.json", "--allow-vanished", expected=USAGE).stderr
+
+
+def test_a_limit_of_a_row_that_is_not_there_is_told(tmp_path):
+    base = tmp_path / "base.json"
+    measure(base)
+    assert "--row code-s8: no row has this text" in run_bench("compare", base, base, "--row", "code-s8=5").stderr
+
+
+def test_captures_are_compared_elsewhere(tmp_path):
+    capture = tmp_path / "a.pcapng"
+    run_bench("run", "phy/read", "--capture", capture)
+    refused = run_bench("compare", capture, capture, expected=USAGE).stderr
+    assert "is a capture" in refused and "bluebench show" in refused and "--diff" in refused
+
+
+def test_a_file_that_is_not_there_is_named_in_the_systems_words(tmp_path):
+    missing = tmp_path / "nofile.json"
+    for command in [("compare", missing, missing), ("throughput", "--baseline", missing), ("history", "add", tmp_path / "h", missing)]:
+        assert f"cannot read {missing}: No such file or directory" in run_bench(*command, expected=USAGE).stderr

@@ -232,3 +232,20 @@ def test_what_is_no_history(tmp_path, arguments, words):
         database.execute("CREATE TABLE x (y)")
     result = run_bench("history", *(argument.format(tmp=tmp_path) for argument in arguments), expected=USAGE)
     assert words in result.stderr and len(result.stderr.splitlines()) == 1
+
+
+def test_each_set_up_stands_above_its_rows(tmp_path):
+    history = tmp_path / "h.sqlite"
+    files = [write_run(tmp_path / f"{number}.json", number, packet_error=error) for number, error in enumerate((0.0, 0.03))]
+    run_bench("history", "add", history, *files)
+    lines = run_bench("history", "show", history, "--row", "notify", "--row", "wriet").stdout.splitlines()
+    heads = [number for number, line in enumerate(lines) if line.startswith("set-up: ")]
+    rows = [number for number, line in enumerate(lines) if line.startswith("notify ")]
+    assert len(heads) == 2 and heads[0] < rows[0] < heads[1] < rows[1] and lines[heads[0]] != lines[heads[1]]
+    assert "0.03" in lines[heads[1]]
+
+
+def test_a_text_that_no_row_has_is_told(tmp_path):
+    history = tmp_path / "h.sqlite"
+    run_bench("history", "add", history, write_run(tmp_path / "1.json", 1))
+    assert "--row wriet: no row's name contains it" in run_bench("history", "show", history, "--row", "notify", "--row", "wriet").stderr

@@ -10,12 +10,11 @@ public enum HistoryPage {
             "row": try template(PackageResources.row_mustache), "plot": try template(PackageResources.plot_mustache),
             "verdicts": try template(PackageResources.verdicts_mustache),
         ])
-        let setups = Dictionary(grouping: trends, by: \.series.setupNumber).sorted { $0.key < $1.key }.map(\.value)
         let changed = changed(trends)
         let page: [String: Any] = [
             "title": title, "style": text(PackageResources.history_css), "summary": summary(trends, verdicts),
             "hasChanged": !changed.isEmpty, "changed": changed,
-            "setups": setups.map { ["name": $0.first?.series.setup ?? "", "rows": $0.map(row)] as [String: Any] },
+            "setups": TrendTable.bySetup(trends).map { ["name": $0.first?.series.setup ?? "", "rows": $0.map(row)] as [String: Any] },
             "verdicts": VerdictPlot.sections(verdicts),
         ]
         return library.render(page, withTemplate: "page") ?? ""

@@ -1,8 +1,9 @@
 import Foundation
+import Packets
 
 /// Trends as text lines and as JSON.
 public enum TrendTable {
-    public static func table(_ trends: [Trend]) -> ComparisonTable {
+    static func table(_ trends: [Trend]) -> ComparisonTable {
         ComparisonTable(
             columns: ["row", "runs", "latest", "level", "noise", "last change"],
             rows: trends.map { trend in
@@ -15,6 +16,16 @@ public enum TrendTable {
                 ]
             },
             summary: summary(trends))
+    }
+
+    /// The tables of all set-ups, each below the line of its set-up, and the summary.
+    public static func text(_ trends: [Trend]) -> String {
+        let lines = bySetup(trends).flatMap { ["set-up: " + PlainText.escaped($0.first?.series.setup ?? "")] + table($0).lines + [""] }
+        return (lines + [summary(trends)]).joined(separator: "\n")
+    }
+
+    static func bySetup(_ trends: [Trend]) -> [[Trend]] {
+        Dictionary(grouping: trends, by: \.series.setupNumber).sorted { $0.key < $1.key }.map(\.value)
     }
 
     static func name(_ series: HistorySeries) -> String {

@@ -104,7 +104,7 @@ struct HistoryShowCommand: ParsableCommand {
         for (option, path) in [("--json", json), ("--openmetrics", openmetrics)] { try paths.add(option, path) }
         let outputs = (json: try json.map { try OutputFile($0) }, metrics: try openmetrics.map { try OutputFile($0) })
         let (trends, verdicts) = try rows.read()
-        Console.line(TrendTable.table(trends).text)
+        Console.line(TrendTable.text(trends))
         if let last = verdicts.last { Console.line(PlainText.escaped(Self.line(last))) }
         for turn in verdicts.last?.turns ?? [] { Console.line(PlainText.escaped("  \(turn.id): \(turn.before) to \(turn.now)")) }
         try outputs.json?.write(TrendTable.json(trends, verdicts))
@@ -158,6 +158,9 @@ struct HistoryOptions: ParsableArguments {
             let trends = try file.series(matching: row, last: last).map { Trend($0, settings: .init(smallest: smallest)) }
             guard row.isEmpty || !trends.isEmpty else {
                 throw CommandFailure(.usage, "no row's name holds \(row.joined(separator: " or "))")
+            }
+            for text in row where !trends.contains(where: { $0.series.name.contains(text) }) {
+                Console.complain("--row \(text): no row's name contains it")
             }
             return (trends, row.isEmpty ? try file.verdicts(last: last) : [])
         } catch { throw Self.failure(error) }

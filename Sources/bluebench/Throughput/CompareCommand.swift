@@ -1,4 +1,5 @@
 import ArgumentParser
+import Capture
 import Foundation
 import History
 import Packets
@@ -46,6 +47,10 @@ struct CompareCommand: ParsableCommand {
 
     func run() throws {
         let outputs = (markdown: try markdown.map { try OutputFile($0) }, json: try json.map { try OutputFile($0) })
+        for path in [base, new] where Self.isCapture(path) {
+            throw CommandFailure(
+                .usage, "\(path) is a capture, and results are compared here: `bluebench show A --diff B` compares captures")
+        }
         let (before, now) = (try Self.results(base), try Self.results(new))
         let findings: (table: ComparisonTable, hasFailed: Bool, rows: [Finding])
         switch (Self.isOfThroughput(before), Self.isOfThroughput(now)) {
@@ -72,11 +77,15 @@ struct CompareCommand: ParsableCommand {
             guard let own = limits.last(where: { name.contains($0.text) }) else { return .init(warn: warn, fail: fail) }
             return .init(warn: min(warn, own.percent), fail: own.percent)
         }
+        for limit in limits where !comparison.rows.contains(where: { $0.name.contains(limit.text) }) {
+            Console.complain("--row \(limit.text): no row has this text in its name")
+        }
         let rows = comparison.rows.map {
             Finding(
                 name: $0.name, finding: $0.finding.rawValue, base: $0.base, now: $0.now, change: $0.change, band: $0.band, reason: $0.reason
             )
         }
+        try refuseUnrelated(comparison.rows.contains { ![.new, .vanished].contains($0.finding) }, "row")
         let hasFailed = comparison.rows.contains {
             [.regression, .broken].contains($0.finding) || ($0.finding == .vanished && !allowVanished)
         }
@@ -96,8 +105,14 @@ struct CompareCommand: ParsableCommand {
         let rows = comparison.rows.map {
             Finding(name: $0.id, finding: $0.finding.rawValue, before: $0.base, after: $0.now, reason: $0.message)
         }
+        try refuseUnrelated(comparison.rows.contains { ![.new, .vanished].contains($0.finding) }, "case")
         let hasFailed = comparison.rows.contains { $0.finding == .newlyFailing || ($0.finding == .vanished && !allowVanished) }
         return (comparison.table(all: all), hasFailed, rows)
+    }
+
+    private func refuseUnrelated(_ areRelated: Bool, _ what: String) throws {
+        guard !areRelated else { return }
+        throw CommandFailure(.usage, "\(base) and \(new) have no \(what) in common: nothing was compared")
     }
 
     private func refuse(_ differences: [String], _ done: String) throws {
@@ -115,6 +130,11 @@ struct CompareCommand: ParsableCommand {
         }
         let found = try ResultsFile.read(path)
         return Data(try ResultsJSON.text(found.result, about: found.facts).utf8)
+    }
+
+    /// True for a regular file in a format of captures.
+    private static func isCapture(_ path: String) -> Bool {
+        (try? FileKind(path))?.isRegular == true && (try? CaptureReader(path: path)) != nil
     }
 
     private static func isOfThroughput(_ data: Data) -> Bool {

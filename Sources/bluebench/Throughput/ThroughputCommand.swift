@@ -44,10 +44,12 @@ struct ThroughputCommand: ParsableCommand {
         try checkOptions(ends)
         settings.links = flows.links
         let gate = try BaselineGate(comparison.baseline, atLeast: comparison.atLeast)
+        let setup = try makeSetup(ends)
+        try gate?.expect(plan, setup)
         let signals = SignalHandler()
         let stop = StopFlag()
         var output = try ThroughputOutput(
-            files, isExplaining: explain, showsProgress: progress, seed: simulated.seed, setup: makeSetup(ends), stop: stop)
+            files, isExplaining: explain, showsProgress: progress, seed: simulated.seed, setup: setup, stop: stop)
         let loop = Timing.RunLoop(mode: ends.areVirtual ? .virtual : .wall)
         let captures = try Captures(packets: files.capture, air: files.air, keys: files.keylog, on: loop)
         signals.onStop { stop.raise() }
