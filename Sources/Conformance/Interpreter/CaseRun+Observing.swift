@@ -116,11 +116,23 @@ extension CaseRun {
         let found = try await log.take(from: start, until: search.limits.waitUntil) { search.matches($0) }
         if let failure = search.failure { throw failure }
         if let found {
-            let text = "\(expectation.name) must not come, but packet \(found.number) brought it"
+            let text = "\(expectation.name) must not come, but packet \(found.number) brought it" + attribute(of: found, scope)
             throw StepFailure(.subject, step.stating(text), evidence: [Self.evidence(found)])
                 .comparing(ExpectationDiff(expected: "no \(expectation.name)", got: found.decoded.description, packet: found.number))
         }
         scope.reference.pass(to: min(search.limits.notAfter, loop.now))
+    }
+
+    /// The attribute of an ATT PDU, with the UUID of the characteristic if the device's description has it: ` for handle 12 (2A37)`.
+    private func attribute(of found: Observation, _ scope: Scope) -> String {
+        guard let handle = PDUCodec.record(of: found)["Attribute_Handle"]?.asNumber else { return "" }
+        guard case .record(let device)? = scope.frame.variables[Vocabulary.DeviceShape.name] else { return " for handle \(handle)" }
+        for case .list(let rows) in device.values {
+            for case .record(let row) in rows where row["handle"]?.asNumber == handle {
+                if case .text(let uuid)? = row["uuid"] { return " for handle \(handle) (\(uuid))" }
+            }
+        }
+        return " for handle \(handle)"
     }
 
     func search(_ expectation: Expectation, _ step: Step, _ scope: Scope, isForbidden: Bool = false) throws -> Search {

@@ -1,4 +1,5 @@
 import Cases
+import Host
 import Packets
 import Timing
 
@@ -14,7 +15,7 @@ extension DeviceDescription {
         lines += advertisingLines + linkLines + pairingLines
         lines.append(services.isEmpty ? "services: []" : "services:")
         for service in services { lines += Self.lines(service) }
-        lines += declarationLines
+        lines += declarationLines + proposalLines
         lines.append(remarks.isEmpty ? "remarks: []" : "remarks:")
         for remark in remarks { lines.append("  - \(Self.quoted(remark))") }
         return lines.joined(separator: "\n") + "\n"
@@ -69,6 +70,26 @@ extension DeviceDescription {
             lines.append("  - {\(what), because: \(Self.quoted(entry.because))}")
         }
         return lines
+    }
+
+    /// Comments with declarations that the survey's findings suggest; only the maker knows whether they are right.
+    private var proposalLines: [String] {
+        let found = services.flatMap(\.characteristics)
+        let protects = found.filter { ($0.protection ?? $0.error).map(DeviceFacts.protections.contains) ?? false }.filter { found in
+            !declares.protects.contains { $0.characteristic == found.uuid }
+        }.map { found in
+            let isWritable = found.properties & Int(CharacteristicProperties.write.rawValue) != 0
+            return Self.text(Protected(characteristic: found.uuid, access: isWritable ? [.read, .write] : [.read]))
+        }
+        let sends = found.filter { found in
+            let sends = CharacteristicProperties([.notify, .indicate]).rawValue
+            return found.properties & Int(sends) != 0 && found.uuid != .serviceChanged
+                && !declares.sends.contains { $0.characteristic == found.uuid }
+        }.map { Self.text(Sender(characteristic: $0.uuid, within: .seconds(2))) }
+        let parts = [("protects", protects), ("sends", sends)].filter { !$0.1.isEmpty }
+        guard !parts.isEmpty else { return [] }
+        let lines = parts.map { name, entries in "#   \(name): [\(entries.joined(separator: ", "))]" }
+        return ["# `declares:` could say, where it is so:"] + lines
     }
 
     private static func text(_ entry: Protected) -> String {

@@ -15,7 +15,15 @@ struct DeviceFinder {
         var description: String {
             let heard = others.isEmpty ? "nobody advertises" : "seen instead: " + others.prefix(8).map(\.text).joined(separator: "; ")
             let more = others.count > 8 ? "; and \(others.count - 8) more" : ""
-            return "\(peer) was not found within \(limit.text); \(heard)\(more)"
+            return "\(peer) was not found within \(limit.text); \(heard)\(more)\(hint)"
+        }
+
+        /// The only device whose name contains the text of the selector.
+        private var hint: String {
+            guard case .name(let text) = peer, !text.isEmpty else { return "" }
+            let names = Set(others.compactMap(\.name).filter { $0.lowercased().contains(text.lowercased()) })
+            guard let name = names.first, names.count == 1 else { return "" }
+            return "; a name must be whole: '\(PlainText.escaped(name))'"
         }
     }
 

@@ -62,6 +62,7 @@ public final class Surveyor {
             if link.security > .none { await readProtected(link) }
             if lingers { try await linger(until: connected + Self.unaskedLimit, asked) }
             description.link.asks = asked.names
+            noteUnsubscribed(asked)
             if choice == nil, asked.names.contains(Self.security), !link.isConnected { description.remarks.append(Self.refusedSecurity) }
             if asksToPair, choice == nil {
                 // A device that does not answer has not declined.
@@ -110,6 +111,8 @@ public final class Surveyor {
     /// The procedures that the device has started.
     private final class Asked {
         var names: [String] = []
+        /// The handles of values that it sent on the unencrypted link, on which nothing was subscribed to.
+        var unsubscribed: Set<UInt16> = []
         func add(_ name: String) { if !names.contains(name), names.count < 16 { names.append(name) } }
     }
 
@@ -128,9 +131,25 @@ public final class Surveyor {
             SMP.SecurityRequest.name: Self.security, L2CAPSignaling.ConnectionParameterUpdateReq.name: Self.parameters,
             ATT.ExchangeMTUReq.name: "mtu", ATT.ReadByGroupTypeReq.name: "services", ATT.FindByTypeValueReq.name: "services",
         ]
-        link.pduObservers.add { direction, channel, payload in
+        link.pduObservers.add { [unowned link] direction, channel, payload in
             guard direction == .received else { return }
-            if let word = words[PDUCodec.name(of: payload.octets, in: ChannelContent(channel: channel))] { asked.add(word) }
+            let name = PDUCodec.name(of: payload.octets, in: ChannelContent(channel: channel))
+            if let word = words[name] { asked.add(word) }
+            // With a bond, the device may remember a subscription.
+            guard Self.values.contains(name), link.security == .none, asked.unsubscribed.count < Self.mostCharacteristics else { return }
+            let handle = payload.octets.dropFirst().prefix(2).reversed().reduce(UInt16(0)) { $0 << 8 | UInt16($1) }
+            asked.unsubscribed.insert(handle)
+        }
+    }
+
+    /// The PDUs that only a subscribed client receives. Core Vol 3, Part G, 3.3.3.3.
+    private static let values: Set<String> = [ATT.HandleValueNtf.name, ATT.HandleValueInd.name]
+
+    private func noteUnsubscribed(_ asked: Asked) {
+        let known = description.services.flatMap(\.characteristics)
+        for handle in asked.unsubscribed.sorted() {
+            let name = known.first { $0.handle == handle }.map { "\($0.uuid.digits) (handle \(handle))" } ?? "handle \(handle)"
+            description.remarks.append("it sent values of \(name) without a subscription (Core Vol 3, Part G, 3.3.3.3)")
         }
     }
 

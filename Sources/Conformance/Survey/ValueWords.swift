@@ -9,7 +9,7 @@ public enum ValueWords {
         switch uuid {
         case .clientConfiguration where value.count == 2: configuration(value[0])
         case .appearance where value.count == 2: AssignedNumbers.appearance(Int(value[0]) | Int(value[1]) << 8)
-        default: ValueFormat.all[uuid].flatMap { $0.words(of: value) } ?? plain(value)
+        default: (ValueFormat.all[uuid] ?? ValueFormat.unjudged[uuid]).flatMap { $0.words(of: value, uuid) } ?? plain(value)
         }
     }
 
@@ -30,26 +30,28 @@ public enum ValueWords {
 }
 
 extension ValueFormat {
-    /// Returns the parts of a valid value; nil for an invalid one, and for parts that are only octets.
-    func words(of value: [UInt8]) -> String? {
+    /// Returns the parts of a valid value with units and names of the Assigned Numbers; nil for an invalid one, and for parts that are only
+    /// octets.
+    func words(of value: [UInt8], _ uuid: BluetoothUUID) -> String? {
         guard fault(in: value) == nil else { return nil }
         var rest = value[...]
         var words: [String] = []
         func add(_ name: String, _ value: String) {
             words.append((name.hasPrefix("the ") ? String(name.dropFirst(4)) : name) + " " + value)
         }
-        func take(_ octets: Int) -> Int {
+        func take(_ name: String, _ octets: Int) -> String {
             defer { rest = rest.dropFirst(octets) }
-            return rest.prefix(octets).reversed().reduce(0) { $0 << 8 | Int($1) }
+            let number = rest.prefix(octets).reversed().reduce(0) { $0 << 8 | Int($1) }
+            return ValueMeaning.text(number, octets: octets, uuid, name, flags: value.first ?? 0)
         }
         for part in parts {
             switch part {
             case .number(let name, let octets, _, let presence):
-                if presence.holds(value.first ?? 0) { add(name, "\(take(octets))") }
+                if presence.holds(value.first ?? 0) { add(name, take(name, octets)) }
             case .numbers(let name, let octets, let presence):
                 guard presence.holds(value.first ?? 0) else { continue }
                 var numbers: [String] = []
-                while rest.count >= octets { numbers.append("\(take(octets))") }
+                while rest.count >= octets { numbers.append(take(name, octets)) }
                 add(name, numbers.joined(separator: " "))
             case .text: words.append("'\(PlainText.escaped(String(decoding: rest, as: UTF8.self)))'")
             case .octets, .items: return nil

@@ -35,6 +35,6 @@ extension PeerSelector {
     /// Returns the address, after a search if it is not known.
     func found(by host: Host) async throws -> DeviceAddress {
         if let address { return address }
-        do { return try await find(with: host) } catch let failure as SurveyFailure { throw CommandFailure(.fail, failure.description) }
+        do { return try await find(with: host) } catch let failure as SurveyFailure { throw CommandFailure(.bench, failure.description) }
     }
 }

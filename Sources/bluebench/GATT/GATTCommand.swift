@@ -33,9 +33,15 @@ struct GATTCommand: ParsableCommand {
     @Option(help: "Timeout for values, in seconds.", transform: Arguments.seconds) var seconds = 10.0
     @Option(help: ArgumentHelp("Read this value at the end, after writes and notifications. Repeatable.", valueName: "uuid")) var read:
         [String] = []
+    @Flag(help: "With --read or --subscribe: print only these values, and read no others.") var onlyValue = false
     @Flag(help: "Print one JSON document at the end.") var json = false
     @OptionGroup var store: BondOptions
     @OptionGroup var firmware: FirmwareOptions
+
+    func validate() throws {
+        if onlyValue, read.isEmpty, subscribe.isEmpty { throw ValidationError("--only-value needs --read or --subscribe") }
+        if onlyValue, json { throw ValidationError("--only-value and --json exclude each other: the document has everything") }
+    }
 
     func run() throws {
         let command = self
@@ -59,8 +65,8 @@ struct GATTCommand: ParsableCommand {
         let outcome = Result {
             try HostSession.run(on: device, firmware: firmware, prepare: prepare) { host in
                 let link = try await command.connect(host, to: try await selector.found(by: host))
-                let isSilent = command.json
-                var session = GATTSession(link, loop: host.loop) { if !isSilent { Console.line($0) } }
+                let (isSilent, isBrief) = (command.json, command.onlyValue)
+                var session = GATTSession(link, loop: host.loop, isBrief: isBrief) { if !isSilent { Console.line($0) } }
                 defer { account.report = session.report }
                 try await session.encrypt()
                 try await command.tune(&session, phys)
@@ -108,9 +114,9 @@ struct GATTCommand: ParsableCommand {
             case .bredr: return .classic(try await host.connectClassic(to: address.bdADDR))
             }
         } catch HostError.peer(.timedOut) {
-            throw CommandFailure(.fail, "\(address) did not answer: is it there, does it advertise, and is its address of that kind?")
+            throw CommandFailure(.bench, "\(address) did not answer: is it there, does it advertise, and is its address of that kind?")
         } catch HostError.peer(.rejected(_, .pageTimeout)) {
-            throw CommandFailure(.fail, "\(address) did not answer: is it there, and does it let others connect?")
+            throw CommandFailure(.bench, "\(address) did not answer: is it there, and does it let others connect?")
         }
     }
 

@@ -19,18 +19,18 @@ struct GATTSession {
 
     let link: PeerLink
     let loop: RunLoop
-    /// Displays a line.
-    let say: @Sendable (String) -> Void
+    /// True to read and display only the wanted values.
+    private let isBrief: Bool
+    private let display: @Sendable (String) -> Void
     private(set) var report: GATTReport
     private var characteristics: [RemoteCharacteristic] = []
 
     /// The maximum number of values that wait to be displayed.
     private static let mostWaiting = 65_536
 
-    init(_ link: PeerLink, loop: RunLoop, say: @escaping @Sendable (String) -> Void) {
-        self.link = link
-        self.loop = loop
-        self.say = say
+    /// - Parameter isBrief: true to read and display only the wanted values.
+    init(_ link: PeerLink, loop: RunLoop, isBrief: Bool, display: @escaping @Sendable (String) -> Void) {
+        (self.link, self.loop, self.isBrief, self.display) = (link, loop, isBrief, display)
         let peer = link.peer.address
         switch link {
         case .le(let connection):
@@ -42,6 +42,12 @@ struct GATTSession {
             say("connected to \(peer) over BR/EDR")
         }
     }
+
+    /// Displays a line.
+    func say(_ text: String) { if !isBrief { display(text) } }
+
+    /// Displays a wanted value.
+    private func sayValue(_ head: String, _ value: String) { display(isBrief ? value : head + value) }
 
     /// The bearer, which exists from the start on LE and is opened by this side over BR/EDR.
     private var gatt: GATTClient {
@@ -110,7 +116,7 @@ struct GATTSession {
     private func describe(_ characteristic: RemoteCharacteristic, _ descriptors: [RemoteDescriptor]) async throws
         -> GATTReport.Characteristic
     {
-        let isReadable = characteristic.properties.contains(.read)
+        let isReadable = characteristic.properties.contains(.read) && !isBrief
         let uuid = characteristic.uuid
         let found = isReadable ? try await read(characteristic.value, uuid) : ReadValue()
         // What cannot be read is notified, indicated or written.
@@ -121,7 +127,7 @@ struct GATTSession {
             value: found.value, error: found.error)
         (entry.name, entry.text) = (Self.name(uuid), found.text)
         for descriptor in descriptors {
-            let found = try await read(descriptor.handle, descriptor.uuid)
+            let found = isBrief ? ReadValue() : try await read(descriptor.handle, descriptor.uuid)
             say("    descriptor \(descriptor.uuid.words), handle \(descriptor.handle): \(found.words ?? "")")
             entry.descriptors.append(
                 .init(
@@ -181,7 +187,7 @@ struct GATTSession {
 
     mutating func read(_ uuid: BluetoothUUID) async throws {
         let found = try await read(try find(uuid).value, uuid)
-        say("read \(uuid): \(found.words ?? "")")
+        sayValue("read \(uuid): ", found.words ?? "")
         report.reads.append(.init(uuid: uuid.description, value: found.value, error: found.error))
     }
 
@@ -227,7 +233,7 @@ struct GATTSession {
         guard var subscription else { return nil }
         let value = Hex.octets(arrival.value)
         let text = ValueWords.text(arrival.value, of: subscription.uuid).map { "  \($0)" } ?? ""
-        say("value of \(subscription.uuid): \(value)\(text)")
+        sayValue("value of \(subscription.uuid): ", value + text)
         report.values.append(.init(uuid: subscription.uuid.description, value: value, milliseconds: (arrival.time - began).milliseconds))
         subscription.count = subscription.count.map { $0 - 1 }
         return subscription

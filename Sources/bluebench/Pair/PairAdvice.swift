@@ -7,12 +7,13 @@ enum PairAdvice {
     static func failure(_ error: any Error) -> CommandFailure {
         switch error {
         case is CancellationError: CommandFailure(.bench, "interrupted before the pairing ended")
-        case is TimeOut: CommandFailure(.fail, "nothing came of it in time; --seconds sets how long to wait")
+        case is TimeOut: CommandFailure(.bench, "nothing came of it in time; --seconds sets how long to wait")
         case HostError.environment(.timedOut(.incomingConnection)):
-            CommandFailure(.fail, "nobody connected; --seconds sets how long to wait")
+            CommandFailure(.bench, "nobody connected; --seconds sets how long to wait")
         case HostError.peer(.timedOut(.connection)):
-            CommandFailure(.fail, "the peer did not answer: is it there, does it advertise, and is its address of that kind?")
-        case HostError.peer(let fault): CommandFailure(.fail, HostError.peer(fault).description + advice(fault))
+            CommandFailure(.bench, "the peer did not answer: is it there, does it advertise, and is its address of that kind?")
+        case HostError.peer(let fault):
+            CommandFailure(CommandFailure(error).code, HostError.peer(fault).description + advice(fault))
         default: CommandFailure(error)
         }
     }

@@ -35,6 +35,8 @@ struct CommandFailure: Error {
         case let error as CaptureError: self.init(.usage, "\(error)")
         case let error as StoreError: self.init(error.kind == .inUse ? .bench : .usage, error.text)
         case HostError.misuse(let misuse): self.init(.usage, HostError.misuse(misuse).description)
+        // A peer that is not there is judged by nobody.
+        case HostError.peer(.timedOut(.connection)), HostError.peer(.rejected(_, .pageTimeout)): self.init(.bench, "\(error)")
         case HostError.peer(let fault): self.init(.fail, HostError.peer(fault).description)
         default: self.init(.bench, "\(error)")
         }
