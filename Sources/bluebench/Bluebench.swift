@@ -34,6 +34,7 @@ struct Bluebench: ParsableCommand {
         let arguments = Arguments.tied(CommandLine.arguments.dropFirst())
         do {
             try checkCommand(arguments.first)
+            if arguments.first == "help" { try checkCommand(arguments.dropFirst().first) }
             var command = try parse(arguments)
             try command.run()
             Console.leave(with: ExitCode.pass.rawValue)
@@ -50,8 +51,9 @@ struct Bluebench: ParsableCommand {
     }
 
     private static func checkCommand(_ word: String?) throws {
-        let names = configuration.subcommands.compactMap { $0.configuration.commandName }
-        guard let word, !word.hasPrefix("-"), word != "help", !names.contains(word) else { return }
+        let names = configuration.subcommands.filter { $0.configuration.shouldDisplay }.compactMap { $0.configuration.commandName }
+        let all = configuration.subcommands.compactMap { $0.configuration.commandName }
+        guard let word, !word.hasPrefix("-"), word != "help", !all.contains(word) else { return }
         let near = Suggestion.text(for: word, among: names)
         throw CommandFailure(
             .usage, "there is no command '\(word)'" + (near.isEmpty ? "; there are \(names.joined(separator: ", "))" : near))
@@ -79,7 +81,8 @@ struct Bluebench: ParsableCommand {
             }
             let isUsage = exitCode(for: error) == .validationFailure
             let text = message(for: error)
-            Console.complain(text + hint(for: text))
+            let known = UnknownOption(text, of: CommandLine.arguments.dropFirst().first)
+            Console.complain((known?.text ?? text) + hint(for: text))
             Console.leave(with: (isUsage ? ExitCode.usage : .bench).rawValue)
         }
     }

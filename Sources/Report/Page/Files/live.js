@@ -114,11 +114,23 @@ function others(row) {
   if (row.comment) part.append(element("span", "c", row.comment));
   return part;
 }
-const device = row => state.devices.length > 1 ? (state.devices[row.device] || "") + " " : "";
+/* Devices have short names in the rows, A, B and so on; the status line is the legend. */
+const short = index => index < 26 ? String.fromCharCode(65 + index) : `${index + 1}`;
+function content(row) {
+  const part = element("span", "x"), [, head, rest] = row.text.match(/^(ACL 0x[0-9A-F]{4} (?:\(.*?\) )?)?(.*)$/s);
+  if (state.devices.length > 1) {
+    const name = element("span", "d", short(row.device));
+    name.title = state.devices[row.device] || "";
+    part.append(name, " ");
+  }
+  if (head) part.append(element("span", "h", head));
+  part.append(rest);
+  part.title = row.text;
+  return part;
+}
 function lineRow(row, index) {
   const item = option(row, index);
-  item.append(element("span", "n", row.number), element("span", "t", row.seconds), element("span", "w", row.way), element("span", "x", device(row) + row.text), others(row));
-  item.querySelector(".x").title = row.text;
+  item.append(element("span", "n", row.number), element("span", "t", row.seconds), element("span", "w", row.way), content(row), others(row));
   return item;
 }
 function ladderRow(row, index) {
@@ -185,7 +197,7 @@ function tell() {
   $("title").textContent = state.packets ? `${whole(state.packets)} packet${state.packets === 1 ? "" : "s"}` : "No packets yet";
   document.title = `${whole(state.packets)} packets · Bluebench`;
   const marks = Object.entries(state.marks).map(([name, count]) => `${count} ${name}`).join(", ");
-  $("status").textContent = [state.devices.join(" and "), `${state.seconds.toFixed(1)} s`, marks, state.omitted ? `${whole(state.omitted)} later packets are not here` : "",
+  $("status").textContent = [state.devices.length > 1 ? state.devices.map((name, index) => `${short(index)} ${name}`).join(", ") : state.devices.join(""), `${state.seconds.toFixed(1)} s`, marks, state.omitted ? `${whole(state.omitted)} later packets are not here` : "",
     state.hasEnded ? "The capture has ended." : ""].filter(Boolean).join(" · ");
   const isAll = !key();
   $("tally").textContent = (isAll ? `${whole(total)} packets` : `${whole(total)} of ${whole(state.packets)} packets`) + (state.progress < 1 ? `, ${Math.floor(state.progress * 100)} % searched` : "");
