@@ -280,6 +280,10 @@ struct LoaderTests {
                 + "  - {do: conect, as: tester, with: {to: $y}, saveAs: link}\n  - {check: $link.handle, is: 1}\n  - {check: $lnk, is: 1}",
             ["there is no action 'conect'", "nothing is saved as 'lnk'"]
         ),
+        (
+            Samples.head("steps:\n  - {send: Resett, as: tester, saveAs: x}\n  - {check: $x.Status, is: 0, states: s}"),
+            ["there is no PDU 'Resett'"]
+        ),
     ]
 
     @Test(arguments: severalMistakes) func allMistakesAreFoundAtOnce(_ text: String, _ expected: [String]) {

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 
 from asking import ADDRESS
 from slow_pipe import slow_pipe
@@ -101,3 +102,14 @@ def test_gatt_and_pair_take_a_name(tmp_path):
         assert "encrypted with the key" in run_bench("gatt", tester, "--peer", "Bluebench Keyboard", *bonds).stdout
     with dongles(1, virtual_time=True) as ports:
         assert "'Nobody' was not found" in run_bench("gatt", f"tcp:127.0.0.1:{ports[0]},virtual-time", "--peer", "Nobody", "--bonds", "none", expected=3).stderr
+
+
+def test_a_name_must_be_whole_and_a_value_has_its_unit():
+    with dongles(2, virtual_time=True) as ports, Process(
+            bluebench(), "advertise", f"tcp:127.0.0.1:{ports[1]},virtual-time=2", "--as", "heart-rate", "--seconds", 120) as device:
+        [name] = device.wait_for("advertising '([^']*)'")
+        tester = ("gatt", f"tcp:127.0.0.1:{ports[0]},virtual-time", "--bonds", "none", "--peer")
+        assert f"a name must be whole: '{name[1]}'" in run_bench(*tester, name[1][:-4], expected=3).stderr
+        lines = run_bench(*tester, name[1], "--read", "2A38", "--read", "2A19", "--only-value").stdout.splitlines()
+        assert len(lines) == 2 and re.fullmatch(r"[0-9A-F]{2}  location [A-Z]\w+.* \(\d\)", lines[0]) and lines[1].endswith(" %"), lines
+    assert "--only-value needs --read or --subscribe" in run_bench("gatt", "tcp:127.0.0.1:1", "--peer", "x", "--only-value", expected=2).stderr

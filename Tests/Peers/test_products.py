@@ -359,3 +359,19 @@ def test_a_product_is_measured_by_what_it_has(kind, flow, limit, tmp_path):
         told = run_bench(*measure, "--peer", name, flow[0], "2A00", expected=None)
         assert told.returncode == 1 and "does not" in told.stdout, told
     assert "one of --notify, --write and --psm" in run_bench("throughput", "--tester", "tcp:127.0.0.1:1", "--peer", name, expected=2).stderr
+
+
+def test_values_that_nobody_subscribed_to_are_named_by_survey_and_explain(tmp_path):
+    fault = ("notifies-unasked",)
+    text = described("heart-rate", tmp_path, fault).read_text()
+    assert "it sent values of 2A19 (handle " in text and "Core Vol 3, Part G, 3.3.3.3" in text
+    assert "# `declares:` could say, where it is so:" in text and 'sends: [{characteristic: "2A37", within: 2 s}' in text
+    assert "remarks: []" in described("heart-rate", tmp_path).read_text()
+    capture = tmp_path / "run.pcapng"
+    _, message = judge(
+        "heart-rate", tmp_path, "accessory-subscribe/silent-at-first", "accessory-att", fault=fault, options=("--capture", capture)
+    )["accessory-subscribe/silent-at-first"]
+    assert re.search(r"brought it for handle \d+ \(2A19\)", message), message
+    explained, everything = (run_bench("explain", capture, *options).stdout for options in ((), ("--provoked",)))
+    assert "value-unsubscribed: ATT_HANDLE_VALUE_NTF of handle" in explained and "that a tester provokes" in explained
+    assert "att-refused" not in explained and "att-refused" in everything and "--provoked" not in everything

@@ -1,5 +1,6 @@
 """Invalid command lines are reported in one line before anything runs, with the correct form."""
 
+import json
 import os
 import resource
 import signal
@@ -241,3 +242,53 @@ def test_a_capture_from_a_pipe(tmp_path):
     with open(path) as capture:
         piped = subprocess.run([bluebench(), "show", "-"], stdin=capture, capture_output=True, text=True, timeout=TIMEOUT)
     assert piped.stdout == run_bench("show", path).stdout and "Reset" in piped.stdout
+
+
+@pytest.mark.parametrize(("command", "text"), [
+    (("throughput", "--loss", "0.1"), "Unknown option '--loss'; use --packet-error-rate"),
+    (("run", "--jobs", "4"), "Unknown option '--jobs'; cases run one after another; --shard 1/4"),
+    (("run", "--jbos", "4"), "Unknown option '--jbos'; `bluebench run"), (("run", "--sheed", "4"), "--seed")])
+def test_an_option_of_another_program_is_answered_with_ours(command, text):
+    assert text in complaint(run_bench(*command, expected=USAGE))
+
+
+def test_help_for_no_command_is_an_error():
+    assert "there is no command 'nosuch'" in complaint(run_bench("help", "nosuch", expected=USAGE))
+    assert "usage: bluebench run" in run_bench("help", "run").stdout.lower()
+    listed = complaint(run_bench("zzzzzzzz", expected=USAGE))
+    assert " survey," in listed and " start," not in listed, "hidden commands are not offered"
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_mistake_begins_with_its_place(tmp_path, number):
+    (tmp_path / "own").mkdir()
+    head = "title: T\npurpose: P.\nreference: REQ-12\n"
+    (tmp_path / "own" / "a.yaml").write_text(head + "steps:\n  - {send: Reset, as: subject, states: s}\n" + "  - {send: Resett, as: subject}\n" * number)
+    found = run_bench("check", tmp_path, expected=USAGE).stderr.splitlines()
+    assert [line.split(" ")[0] for line in found[:number]] == [f"{tmp_path}/own/a.yaml:{6 + index}:12:" for index in range(number)]
+
+
+def test_a_name_that_is_never_used_is_a_warning(tmp_path):
+    (tmp_path / "own").mkdir()
+    case = tmp_path / "own" / "a.yaml"
+    case.write_text("title: T\npurpose: P.\nreference: REQ-12\nsteps:\n  - {send: Reset, as: subject, saveAs: x, states: It is reset.}\n")
+    checked = run_bench("check", tmp_path)
+    assert checked.stderr == f"{case}:5:5: warning: 'x' is saved and never used\n" and "no mistakes" in checked.stdout
+    assert run_bench("check", case).stderr == checked.stderr == run_bench("check", "--strict", tmp_path, expected=USAGE).stderr
+    assert "PASS    own/a" in run_bench("run", "own/a", "--cases", tmp_path).stdout
+
+
+def test_a_cut_line_ends_in_a_sign_of_the_locale(tmp_path):
+    capture = tmp_path / "a.pcapng"
+    run_bench("run", "phy/read", "--capture", capture)
+    for locale, sign in [("C", "~"), ("C.UTF-8", "\u2026")]:
+        shown = subprocess.run(
+            [bluebench(), "show", str(capture), "--width", "20"], env=os.environ | {"LC_ALL": locale}, capture_output=True, timeout=TIMEOUT)
+        assert shown.stdout.decode().splitlines()[0].endswith(sign)
+
+
+def test_the_schema_of_cases_is_small_enough_for_an_editor():
+    schema = run_bench("schema").stdout
+    assert len(schema) < 1_000_000 and "lenght" not in schema
+    parsed = json.loads(schema)
+    assert parsed["definitions"]["condition"]["propertyNames"]["enum"].count("length") == 1
