@@ -3,7 +3,7 @@ import Testing
 
 @testable import Report
 
-/// What needs attention, by its likely cause.
+/// Cases that need attention, by their likely cause.
 struct AttentionTests {
     private static func failed(_ id: String, _ requirement: String, _ outcome: String, expected: String? = nil, got: String? = nil)
         -> CaseResult

@@ -40,7 +40,7 @@ struct Attention {
 
     // MARK: Causes
 
-    /// What two cases with the same cause have in common: the same kind of packet was expected and the same kind came, or the outcome reads
+    /// The common part of cases with the same cause: the same kind of packet was expected and the same kind came, or the outcome reads
     /// the same without numbers, values and packets.
     private static func cause(of testCase: CaseResult) -> String {
         if let expected = testCase.failedStep?.expected, let got = testCase.failedStep?.got {
