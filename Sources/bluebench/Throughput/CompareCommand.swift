@@ -132,9 +132,10 @@ struct CompareCommand: ParsableCommand {
         return Data(try ResultsJSON.text(found.result, about: found.facts).utf8)
     }
 
-    /// True for a regular file in a format of captures.
+    /// True for a regular file whose first record is a packet.
     private static func isCapture(_ path: String) -> Bool {
-        (try? FileKind(path))?.isRegular == true && (try? CaptureReader(path: path)) != nil
+        guard (try? FileKind(path))?.isRegular == true, let reader = try? CaptureReader(path: path) else { return false }
+        return (try? reader.next()) != nil
     }
 
     private static func isOfThroughput(_ data: Data) -> Bool {
