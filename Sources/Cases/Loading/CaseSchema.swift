@@ -102,10 +102,7 @@ public struct CaseSchema {
                 ],
             ],
         ]
-        for pdu in vocabulary.pdus.values.sorted(by: { $0.name < $1.name }) {
-            definitions["with \(pdu.name)"] = fields(pdu.fields, isCondition: false)
-            definitions["where \(pdu.name)"] = fields(pdu.fields, isCondition: true)
-        }
+        definitions["observed"] = ["allOf": rules(Self.observing, names(.observed)) { ["where": fields($0.fields, isCondition: true)] }]
         definitions["condition"] = condition([])
         return definitions
     }
@@ -127,8 +124,8 @@ public struct CaseSchema {
 
     private func head(_ kind: String) -> Schema {
         switch kind {
-        case "send": ["enum": names(.sent)]
-        case "expect", "none", "until": ["enum": names(.observed)]
+        case "send": shared.reference(to: ["enum": names(.sent)])
+        case "expect", "none", "until": shared.reference(to: ["enum": names(.observed)])
         case "measure": ["enum": Measurement.Metric.allCases.map(\.rawValue)]
         case "air": ["enum": ["expect", "none", "suppress", "alter", "inject"]]
         case "do": ["enum": vocabulary.actions.keys.sorted()]
@@ -144,34 +141,53 @@ public struct CaseSchema {
         vocabulary.pdus.values.filter { layers.contains($0.layer) }.map(\.name).sorted()
     }
 
+    /// The keys of steps that name a PDU of the log; a step has one of them.
+    private static let observing = ["expect", "none", "until", "of"]
+
     /// Returns the conditional schemas of the fields of each PDU or action.
     private func conditions(_ kind: String) -> [Schema] {
-        func rule(_ key: String, _ name: String, _ then: Schema) -> Schema {
-            ["if": ["properties": [key: ["const": name]], "required": [key]], "then": ["properties": then]]
-        }
         switch kind {
-        case "send": return names(.sent).map { rule("send", $0, ["with": reference("with \($0)")]) }
-        case "expect", "none", "until":
-            return names(.observed).map { rule(kind, $0, ["where": reference("where \($0)")]) }
-        case "measure":
-            return names(.observed).map { rule("of", $0, ["where": reference("where \($0)")]) }
+        case "send": return rules(["send"], names(.sent)) { ["with": fields($0.fields, isCondition: false)] }
+        case "expect", "none", "until", "measure": return [reference("observed")]
         case "air":
-            return names(.air).map { rule("pdu", $0, ["where": reference("where \($0)"), "with": reference("with \($0)")]) }
+            return rules(["pdu"], names(.air)) {
+                ["where": fields($0.fields, isCondition: true), "with": fields($0.fields, isCondition: false)]
+            }
         case "do":
             return vocabulary.actions.values.sorted { $0.name < $1.name }.map { action in
                 let arguments = Dictionary(uniqueKeysWithValues: action.arguments.map { ($0.name, ["description": $0.about] as Schema) })
-                return rule(
-                    "do", action.name,
-                    [
-                        "with": object(arguments, required: action.arguments.filter { $0.initial == nil }.map(\.name)),
-                        "result": fields(action.resultFields, isCondition: true),
-                    ])
+                let with = object(arguments, required: action.arguments.filter { $0.initial == nil }.map(\.name))
+                return Self.rule(
+                    ["do"], ["const": action.name], ["with": with, "result": fields(action.resultFields, isCondition: true)])
             }
         default: return []
         }
     }
 
+    /// Returns a conditional schema for the PDUs that have the same fields.
+    private func rules(_ keys: [String], _ names: [String], _ then: (Vocabulary.PDU) -> Schema) -> [Schema] {
+        var groups: [(names: [String], then: Schema)] = []
+        var places: [String: Int] = [:]
+        for name in names {
+            guard let pdu = vocabulary.pdus[name] else { continue }
+            let schema = then(pdu)
+            let place = places[SharedSchemas.text(schema), default: groups.count]
+            places[SharedSchemas.text(schema)] = place
+            if place == groups.count { groups.append(([name], schema)) } else { groups[place].names.append(name) }
+        }
+        return groups.map { Self.rule(keys, shared.reference(to: ["enum": $0.names]), $0.then) }
+    }
+
+    /// Returns a schema that holds where each of the keys that are present has the value.
+    private static func rule(_ keys: [String], _ value: Schema, _ then: Schema) -> Schema {
+        ["if": ["properties": Dictionary(uniqueKeysWithValues: keys.map { ($0, value) })], "then": ["properties": then]]
+    }
+
     private func fields(_ fields: [Vocabulary.Field], isCondition: Bool) -> Schema {
+        shared.reference(to: ownFields(fields, isCondition: isCondition))
+    }
+
+    private func ownFields(_ fields: [Vocabulary.Field], isCondition: Bool) -> Schema {
         object(Dictionary(fields.map { ($0.name, value($0, isCondition)) }) { first, _ in first })
     }
 
