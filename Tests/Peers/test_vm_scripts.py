@@ -46,6 +46,21 @@ def test_a_script_gets_its_dongles_first(vm, capsys, scripts, expected):
     assert (f"needs {ATTACH}, which runs first" in said) == (len(found) > len(scripts))
 
 
+def test_the_guest_has_the_folders_below_its_own_tmp(vm, tmp_path):
+    """The guest has a /run and a /tmp of its own: what it uses of this machine's is named, each place once, and mounted after them."""
+    (tmp_path / "share").mkdir()
+    (tmp_path / "checkout/build").mkdir(parents=True)
+    (tmp_path / "checkout-2").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "checkout")
+    folders = [tmp_path / name for name in ("checkout/build", "checkout", "checkout-2", "link")]
+    vm.use_folders(tmp_path / "share", *folders)
+    assert (tmp_path / "share/folders").read_text() == f"{tmp_path.resolve()}/checkout\n{tmp_path.resolve()}/checkout-2\n"
+    init = (ROOT / "Tests/VM/init").read_text()
+    order = ["mount --bind /root /whole", "mount -t tmpfs tmpfs /root/tmp", 'mount --bind "/whole$f"', 'user "/root$folder"', "chroot /root"]
+    assert [init.index(text) for text in order] == sorted(init.index(text) for text in order)
+    assert subprocess.run(["sh", "-n", ROOT / "Tests/VM/init"]).returncode == 0
+
+
 def tool(*options, cwd=ROOT, **environment):
     command = [sys.executable, ROOT / "Tools/vm", "--bluebench", bluebench(), *options]
     return subprocess.run(command, cwd=cwd, env=os.environ | environment, capture_output=True, text=True)

@@ -105,7 +105,7 @@ def closure(modules):
 def make_initramfs(work, modules):
     root = os.path.join(work, "initramfs")
     shutil.rmtree(root, ignore_errors=True)
-    for folder in ["bin", "modules", "proc", "sys", "dev", "host", "share", "over", "root"]:
+    for folder in ["bin", "modules", "proc", "sys", "dev", "host", "share", "over", "root", "whole"]:
         os.makedirs(os.path.join(root, folder))
     shutil.copy("/bin/busybox", os.path.join(root, "bin/busybox"))
     shutil.copy(os.path.join(HERE, "init"), os.path.join(root, "init"))
@@ -180,6 +180,14 @@ def write(path, text):
     os.rename(path + ".new", path)
 
 
+def use_folders(share, *folders):
+    """Names folders of this machine that the guest uses, for those below /run and /tmp: the guest has its own. One folder in another is named once."""
+    real = sorted({os.path.realpath(folder) for folder in folders})
+    outer = [folder for folder in real if not any(folder.startswith(other + "/") for other in real)]
+    with open(os.path.join(share, "folders"), "w") as file:
+        file.write("".join(folder + "\n" for folder in outer))
+
+
 def boot(image, initramfs, share, timeout, folder=None, processors=2):
     """Runs the guest to its end. It may write to `share`, and to `folder` if there is one. A second processor makes the boot dearer by half."""
     console = os.path.join(share, "console.txt")
@@ -246,8 +254,10 @@ def main():
         with open(os.path.join(share, "limit"), "w") as limit:
             limit.write(str(options.timeout))
     # The guest has this machine's root: the examples are where they are.
+    root = os.path.realpath(os.path.join(HERE, "..", ".."))
     with open(os.path.join(share, "checkout"), "w") as checkout:
-        checkout.write(os.path.realpath(os.path.join(HERE, "..", "..")))
+        checkout.write(root)
+    use_folders(share, root)
     try:
         install_packages()
         image, version, modules = fetch_kernel(work)
