@@ -94,21 +94,35 @@ def test_a_program_knows_known_dongles(program, tmp_path):
             done = watch(program, BLUEBENCH_DEVICE=f"tcp:127.0.0.1:{mine}")
     assert done.returncode == 0, done.stdout + done.stderr
     shown = run_bench("show", capture, "--layer", "hci").stdout
-    [scan] = re.findall(r"LE_Set_Scan_Parameters .*", shown)
-    assert "LE_Set_Random_Address" in shown and "Own_Address_Type=Random_Device" in scan, shown
+    # The accessory is a host of this program, too.
+    assert len(re.findall(r"> LE_Set_Random_Address ", shown)) == 2, shown
+    for command in ("LE_Set_Scan_Parameters", "LE_Create_Connection"):
+        [sent] = re.findall(rf"> {command} .*", shown)
+        assert "Own_Address_Type=Random_Device" in sent
+
+
+async def lose_the_dongle(program, server, mine, other):
+    """The output and the exit code of the program, whose dongle disappears once it is connected."""
+    async with host(other, "Monitor", "F0:48:45:41:52:54") as device:
+        connected = Inbox(device, device.EVENT_CONNECTION)
+        rate = Characteristic(UUID.from_16_bits(0x2A37), Characteristic.Properties.NOTIFY, Characteristic.READABLE, b"")
+        device.add_service(Service(UUID.from_16_bits(0x180D), [rate]))
+        data = AdvertisingData([(AdvertisingData.FLAGS, b"\x06"), (AdvertisingData.COMPLETE_LIST_OF_16_BIT_SERVICE_CLASS_UUIDS, b"\x0D\x18")])
+        await device.start_advertising(advertising_data=bytes(data))
+        process = await asyncio.create_subprocess_exec(
+            program, env=OWN | {"BLUEBENCH_DEVICE": f"tcp:127.0.0.1:{mine}"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        await asyncio.wait_for(connected.next(), TIMEOUT)
+        server.stop()
+        out, _ = await asyncio.wait_for(process.communicate(), TIMEOUT)
+    return out.decode(), process.returncode
 
 
 def test_a_program_is_told_that_its_dongle_has_disappeared(program):
     with Process(bluebench(), "dongle", "--tcp", "0", "--count", "2") as server:
-        mine, other = (match.group(1) for match in server.wait_for(r"tcp:127\.0\.0\.1:(\d+)", 2))
-        with Process(bluebench(), "advertise", f"tcp:127.0.0.1:{other}", "--as", "heart-rate") as accessory:
-            accessory.wait_for(r"advertising")
-            with Process(program, env=OWN | {"BLUEBENCH_DEVICE": f"tcp:127.0.0.1:{mine}"}) as app:
-                accessory.wait_for(r"connected")
-                server.stop()
-                app.wait_for(r"WARNING: the Bluetooth controller has disappeared")
-                app.wait_for(r"no values: off")
-                assert app.wait() == 1
+        ports = [match.group(1) for match in server.wait_for(r"tcp:127\.0\.0\.1:(\d+)", 2)]
+        out, code = asyncio.run(lose_the_dongle(program, server, *ports))
+    assert "WARNING: the Bluetooth controller has disappeared" in out
+    assert (out.splitlines()[-1], code) == ("no values: off", 1)
 
 
 async def use_the_sensor(program, mine, other):
