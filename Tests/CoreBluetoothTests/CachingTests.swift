@@ -236,4 +236,27 @@ import Testing
         pair.bench.run(for: 5)
         #expect(try subscribeAgain(pair) == [rate])
     }
+
+    /// Requests that wait for the answer to an earlier one fail if their attributes end before their turn: a handle may mean another one by
+    /// then.
+    @Test func requestsThatWaitEndWithTheirAttributes() throws {
+        let pair = Pair()
+        #expect(pair.connect())
+        pair.bench.run(for: 5)
+        let peripheral = try #require(pair.central.peripheral)
+        let (rate, control) = (try #require(pair.central.characteristic("2A37")), try #require(pair.central.characteristic("2A39")))
+        pair.accessory.answers = false
+        peripheral.readValue(for: rate)
+        #expect(pair.run { pair.accessory.requests.count == 1 })
+        peripheral.writeValue(Data([1]), for: control, type: .withResponse)
+        peripheral.setNotifyValue(true, for: rate)
+        peripheral.discoverDescriptors(for: rate)
+        let (changed, link) = (try handles(pair).changed, try #require(pair.accessoryPhone.host.connections.first))
+        pair.bench.start { try await link.indicate(changed, [0x01, 0x00, 0xFF, 0xFF]) }
+        #expect(pair.run { pair.central.log.contains("modified") })
+        pair.accessory.manager.respond(to: pair.accessory.requests[0], withResult: .success)
+        #expect(pair.run { pair.central.log.last == "descriptors failed" })
+        #expect(pair.central.log.suffix(4) == ["value", "written failed", "notifying false failed", "descriptors failed"])
+        #expect(pair.central.errors.allSatisfy { CBError.invalidHandle ~= $0 } && pair.accessory.written.isEmpty)
+    }
 }

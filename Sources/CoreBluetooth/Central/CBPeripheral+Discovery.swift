@@ -25,7 +25,7 @@ extension CBPeripheral {
             $0.delegate?.peripheral($0, didDiscoverIncludedServicesFor: service, error: $1)
         }
         perform("discoverIncludedServices", of: service, failed: failed) { peer in
-            peer.run(for: port) { link in
+            peer.run(for: port, of: remote.handle) { link in
                 try await peer.includedServices(wanted, in: remote, over: link)
             } done: { peripheral, result in
                 if let found = try? result.get() {
@@ -46,7 +46,7 @@ extension CBPeripheral {
             $0.delegate?.peripheral($0, didDiscoverCharacteristicsFor: service, error: $1)
         }
         perform("discoverCharacteristics", of: service, failed: failed) { peer in
-            peer.run(for: port) { link in
+            peer.run(for: port, of: remote.handle) { link in
                 let found = try await peer.characteristics(wanted, in: remote, over: link)
                 return found.map { ($0, peer.cache.values[$0.value]) }
             } done: { peripheral, result in
@@ -62,7 +62,7 @@ extension CBPeripheral {
             $0.delegate?.peripheral($0, didDiscoverDescriptorsFor: characteristic, error: $1)
         }
         perform("discoverDescriptors", of: characteristic.service, failed: failed) { peer in
-            peer.run(for: port) { link in
+            peer.run(for: port, of: handles.value) { link in
                 try await peer.descriptors(of: handles, over: link)
             } done: { peripheral, result in
                 if let found = try? result.get() {

@@ -141,7 +141,7 @@ open class CBPeripheral: CBPeer {
         let (port, handle) = (port, characteristic.handle)
         let failed: (CBPeripheral, any Error) -> Void = { $0.delegate?.peripheral($0, didUpdateValueFor: characteristic, error: $1) }
         perform("readValue", of: characteristic.service, failed: failed) { peer in
-            peer.run(for: port) { link in
+            peer.run(for: port, of: handle) { link in
                 let value = try await link.gatt.readLong(handle)
                 peer.cache.values[handle] = value
                 return value
@@ -156,7 +156,7 @@ open class CBPeripheral: CBPeer {
         let (port, handle) = (port, descriptor.handle)
         let failed: (CBPeripheral, any Error) -> Void = { $0.delegate?.peripheral($0, didUpdateValueFor: descriptor, error: $1) }
         perform("readValue", of: descriptor.characteristic?.service, failed: failed) { peer in
-            peer.run(for: port) { link in
+            peer.run(for: port, of: handle) { link in
                 try await link.gatt.readLong(handle)
             } done: { peripheral, result in
                 if let value = try? result.get() { descriptor.value = descriptor.interpret(value) }
@@ -172,7 +172,7 @@ open class CBPeripheral: CBPeer {
         guard type == .withResponse else { return command(octets, to: characteristic) }
         let failed: (CBPeripheral, any Error) -> Void = { $0.delegate?.peripheral($0, didWriteValueFor: characteristic, error: $1) }
         perform("writeValue", of: characteristic.service, failed: failed) { peer in
-            peer.run(for: port) { link in
+            peer.run(for: port, of: handle) { link in
                 try CBAttribute.checkLength(octets)
                 if octets.count > link.mtu - 3 {
                     try await link.gatt.writeLong(handle, octets)
@@ -208,7 +208,7 @@ open class CBPeripheral: CBPeer {
         let (port, handle, octets) = (port, descriptor.handle, [UInt8](data))
         let failed: (CBPeripheral, any Error) -> Void = { $0.delegate?.peripheral($0, didWriteValueFor: descriptor, error: $1) }
         perform("writeValue", of: descriptor.characteristic?.service, failed: failed) { peer in
-            peer.run(for: port) { link in
+            peer.run(for: port, of: handle) { link in
                 try CBAttribute.checkLength(octets)
                 try await link.gatt.write(handle, octets)
             } done: { peripheral, result in

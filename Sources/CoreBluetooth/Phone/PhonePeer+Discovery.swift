@@ -112,7 +112,7 @@ extension PhonePeer {
     }
 
     private func changed(_ range: ClosedRange<UInt16>) {
-        endSubscriptions(in: cache.invalidate(range) + [range])
+        endUse(of: cache.invalidate(range) + [range])
         for port in users { port.deliver(to: identifier) { $0.modified(range) } }
         guard let link else { return }
         add { [self] in await watchChanges(link) }

@@ -13,6 +13,15 @@ final class PhonePeer {
         var properties: CharacteristicProperties
     }
 
+    /// Something to do on the link, after what came before.
+    private struct Job {
+        /// The attribute that it is about.
+        var handle: UInt16?
+        /// The attribute has ended meanwhile.
+        var isStale = false
+        var body: (_ isStale: Bool) async -> Void
+    }
+
     let identifier: UUID
     /// The managers that use the connection.
     var users: [CentralPort] = []
@@ -26,7 +35,7 @@ final class PhonePeer {
     /// The reason for which this phone has ended the link; nil for the reason of the disconnection.
     private(set) var failure: (any Error)?
     let phone: CBPhone
-    private var jobs: [() async -> Void] = []
+    private var jobs: [Job] = []
     private var isWorking = false
     private var commands: [(handle: UInt16, value: [UInt8], port: CentralPort)] = []
     /// Subscribed managers by value handle.
@@ -134,14 +143,16 @@ final class PhonePeer {
     // MARK: Procedures
 
     /// Runs a procedure after those that were asked for before, pairs if the device demands it, and reports the result.
+    ///
+    /// - Parameter handle: the attribute of the procedure, which fails if the attribute has ended by then.
     func run<Value>(
-        for port: CentralPort, _ procedure: @escaping (PhoneLink) async throws -> Value,
+        for port: CentralPort, of handle: UInt16? = nil, _ procedure: @escaping (PhoneLink) async throws -> Value,
         done: @escaping (CBPeripheral, Result<Value, any Error>) -> Void
     ) {
         let program = port.program
-        add { [self] in
+        add(of: handle) { [self] isStale in
             guard let link else { return }
-            let result = await outcome(of: procedure, over: link)
+            let result = isStale ? .failure(CBError(.invalidHandle)) : await outcome(of: procedure, over: link)
             guard link.isConnected, port.program == program else { return }
             let carried = Carried((result: result, done: done))
             port.deliver(to: identifier) { carried.value.done($0, carried.value.result) }
@@ -170,12 +181,17 @@ final class PhonePeer {
         try await link.secure()
     }
 
-    func add(_ job: @escaping () async -> Void) {
-        jobs.append(job)
+    func add(_ body: @escaping () async -> Void) { add(of: nil) { _ in await body() } }
+
+    private func add(of handle: UInt16?, _ body: @escaping (_ isStale: Bool) async -> Void) {
+        jobs.append(Job(handle: handle, body: body))
         guard !isWorking else { return }
         isWorking = true
         _ = phone.loop.start { [self] in
-            while !jobs.isEmpty { await jobs.removeFirst()() }
+            while !jobs.isEmpty {
+                let job = jobs.removeFirst()
+                await job.body(job.isStale)
+            }
             isWorking = false
         }
     }
@@ -188,7 +204,7 @@ final class PhonePeer {
         done: @escaping (CBPeripheral, Result<Void, any Error>) -> Void
     ) {
         let handle = characteristic.value
-        run(for: port) { [self] link in
+        run(for: port, of: handle) { [self] link in
             let before = subscribers[handle] ?? []
             let after = before.filter { $0 !== port } + (isOn ? [port] : [])
             // A value may follow the response at once, and a change of the database may end the subscription before it.
@@ -205,9 +221,14 @@ final class PhonePeer {
         }
     }
 
-    /// The subscriptions to attributes in these ranges have ended with the attributes.
-    func endSubscriptions(in ranges: [ClosedRange<UInt16>]) {
-        for handle in subscribers.keys where ranges.contains(where: { $0.contains(handle) }) { subscribers[handle] = nil }
+    /// Subscriptions to attributes in these ranges have ended with the attributes, and so has what waits for its turn.
+    func endUse(of ranges: [ClosedRange<UInt16>]) {
+        func hasEnded(_ handle: UInt16) -> Bool { ranges.contains { $0.contains(handle) } }
+        for handle in subscribers.keys where hasEnded(handle) { subscribers[handle] = nil }
+        for index in jobs.indices { if let handle = jobs[index].handle, hasEnded(handle) { jobs[index].isStale = true } }
+        let ended = commands.filter { hasEnded($0.handle) }
+        commands.removeAll { hasEnded($0.handle) }
+        for command in ended { command.port.deliver(to: identifier) { $0.commandLeft() } }
     }
 
     private func configure(_ characteristic: CharacteristicHandles, _ isOn: Bool, over link: PhoneLink) async throws {
