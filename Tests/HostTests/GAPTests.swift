@@ -129,6 +129,24 @@ import Timing
         }
     }
 
+    /// A connect that is cancelled while its command is on its way, or later: the controller is told, and a link that comes nevertheless is
+    /// ended.
+    @Test(arguments: [Microseconds(0), 50]) func aCancelledAttemptLeavesNothing(delay: Microseconds) throws {
+        try World.run { world in
+            let fake = FakeController(world)
+            try await fake.host.start()
+            let work = world.loop.start { _ = try await fake.host.connect(to: DeviceAddress(value: 1)) }
+            try await world.loop.sleep(for: delay)
+            work.cancel()
+            await work.ended()
+            try await world.loop.sleep(for: 50)
+            #expect(fake.opcodes.suffix(2) == [HCICommands.LECreateConnection.opcode, HCICommands.LECreateConnectionCancel.opcode])
+            fake.connect(role: .central)
+            try await world.loop.sleep(for: 50)
+            #expect(fake.opcodes.last == HCICommands.Disconnect.opcode)
+        }
+    }
+
     @Test func proceduresReturnWhatWasAgreed() throws {
         try World.run { world in
             let pair = try await Pair.make(world)
