@@ -60,6 +60,40 @@ import Timing
         }
     }
 
+    /// Core Vol 3, Part F, 3.2.9.
+    @Test(arguments: [515, 516, 517]) func noValueIsLongerThan512Octets(_ mtu: Int) throws {
+        try World.run { world in
+            let long = [UInt8](repeating: 7, count: 513)
+            let database = ATTServerTests.database()
+            let service = database.add(
+                ServiceDefinition(
+                    0xAAAA,
+                    characteristics: [
+                        CharacteristicDefinition(
+                            0xAAA1, properties: [.read, .write, .writeWithoutResponse, .notify, .indicate], value: long, maximumLength: 600)
+                    ]))
+            let pair = try await Pair.make(world, database: database)
+            let (gatt, handle) = (pair.central.gatt, service.characteristics[0].value)
+            #expect(try await gatt.exchangeMTU(mtu) == mtu && pair.peripheral.values.longest == 512)
+            #expect(try await gatt.readLong(handle) == long.dropLast())
+            try await gatt.write(handle + 1, [3, 0])
+            #expect(pair.peripheral.tryNotify(handle, long) == .tooLong && pair.peripheral.tryNotify(handle, long.dropLast()) == .sent)
+            await #expect(throws: HostError.misuse(.tooLong(octets: 513, limit: 512))) { try await pair.peripheral.notify(handle, long) }
+            await #expect(throws: HostError.misuse(.tooLong(octets: 513, limit: 512))) { try await pair.peripheral.indicate(handle, long) }
+            await #expect(throws: HostError.misuse(.tooLong(octets: 513, limit: 512))) { try await gatt.writeCommand(handle, long) }
+            #expect(gatt.tryWriteCommand(handle, long) == .tooLong && gatt.tryWriteCommand(handle, long.dropLast()) == .sent)
+            // A request is sent if it fits into a PDU: its answer is the server's.
+            let refusal =
+                mtu > 515
+                ? HostError.peer(.att(request: .attWriteReq, handle: handle, .invalidAttributeValueLength))
+                : .misuse(.tooLong(octets: 513, limit: 512))
+            await #expect(throws: refusal) { try await gatt.write(handle, long) }
+            await #expect(throws: HostError.peer(.att(request: .attExecuteWriteReq, handle: handle, .invalidAttributeValueLength))) {
+                try await gatt.writeLong(handle, long)
+            }
+        }
+    }
+
     @Test func valuesAreNotifiedAndIndicated() throws {
         try World.run { world in
             let database = ATTServerTests.database()

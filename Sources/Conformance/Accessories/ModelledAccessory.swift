@@ -94,8 +94,8 @@ final class ModelledAccessory: Accessory {
 
     private func send(_ kind: AttributeValueKind, _ handle: UInt16, _ value: [UInt8], on link: Connection) async {
         switch kind {
-        case .notification: _ = link.tryNotify(handle, Array(value.prefix(link.mtu - 3)))
-        case .indication: try? await link.indicate(handle, Array(value.prefix(link.mtu - 3)))
+        case .notification: _ = link.tryNotify(handle, Array(value.prefix(link.values.longest)))
+        case .indication: try? await link.indicate(handle, Array(value.prefix(link.values.longest)))
         }
     }
 
@@ -108,7 +108,7 @@ final class ModelledAccessory: Accessory {
 
     private func tellBack(_ octets: [UInt8], on link: Connection?, by uuid: BluetoothUUID) {
         guard let link, let handle = handles[uuid] else { return }
-        _ = link.tryNotify(handle, Array(octets.prefix(link.mtu - 3)))
+        _ = link.tryNotify(handle, Array(octets.prefix(link.values.longest)))
     }
 
     /// Notifies the value repeatedly while the link exists and the client has subscribed.

@@ -157,7 +157,7 @@ final class ReferenceAccessory: Accessory {
 
     private func echo(_ link: Connection?, _ value: RawSpan) {
         guard let link else { return }
-        _ = link.tryNotify(handles.notifier, Array(Self.octets(value).prefix(link.mtu - 3)))
+        _ = link.tryNotify(handles.notifier, Array(Self.octets(value).prefix(link.values.longest)))
     }
 
     private func control(_ link: Connection?, _ value: [UInt8]) -> ATTErrorCode? {

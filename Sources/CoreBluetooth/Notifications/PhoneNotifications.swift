@@ -149,7 +149,7 @@ final class PhoneNotifications {
             // A long response comes in several notifications.
             var rest = response[...]
             while !rest.isEmpty {
-                let part = [UInt8](rest.prefix(link.mtu - 3))
+                let part = [UInt8](rest.prefix(link.values.longest))
                 try await link.notify(handles.data, part)
                 rest = rest.dropFirst(part.count)
             }

@@ -159,7 +159,7 @@ final class PhoneServer {
 
     /// True if nothing is left to do for this central.
     private func send(_ update: Update, to link: Connection) -> Bool {
-        let value = [UInt8](update.value.prefix(link.mtu - 3))
+        let value = [UInt8](update.value.prefix(link.values.longest))
         if link.configuration(of: update.handle) & 1 != 0 { return link.tryNotify(update.handle, value) != .full }
         _ = phone.loop.start { _ = try? await link.indicate(update.handle, value) }
         return true

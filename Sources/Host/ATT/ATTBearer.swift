@@ -187,11 +187,14 @@ final class ATTBearer {
     var isUsable: Bool { isOpen && (basic?.isOpen ?? (channel.failure == nil)) }
     private var isWritable: Bool { basic?.isWritable ?? channel.isWritable }
 
+    /// Octets of the longest value in one write, notification or indication. Core Vol 3, Part F, 3.2.9.
+    var longestValue: Int { AttributeValueLength.longest(inMTU: mtu) }
+
     /// Sends a value at once or not at all; does not allocate where an SDU is one PDU.
     func trySend(opcode: UInt8, attribute: UInt16, _ value: RawSpan) -> SendResult {
         guard isUsable else { return .disconnected }
         guard !hasFailed else { return .timedOut }
-        guard value.byteCount + 3 <= mtu else { return .tooLong }
+        guard value.byteCount <= longestValue else { return .tooLong }
         guard isWritable else {
             channel.announceRoom()
             return .full
@@ -234,7 +237,7 @@ final class ATTBearer {
         case .sent: return
         case .full: throw HostError.misuse(.busy(.sending))
         case .notSubscribed: throw HostError.misuse(.notSubscribed(.notification))
-        case .tooLong: throw HostError.misuse(.tooLong(octets: octets, limit: mtu - 3))
+        case .tooLong: throw HostError.misuse(.tooLong(octets: octets, limit: longestValue))
         case .notEncrypted: throw HostError.misuse(.notEncrypted)
         case .outOfSync: throw HostError.misuse(.outOfSync)
         case .timedOut, .disconnected: throw failure ?? HostError.misuse(.notConnected)

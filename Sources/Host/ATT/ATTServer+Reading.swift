@@ -3,7 +3,13 @@ import Packets
 extension ATTServer {
     // MARK: Values
 
+    /// The first 512 octets of a value. Core Vol 3, Part F, 3.2.9.
     func value(_ handle: UInt16, _ access: AttributeAccess) throws(Refusal) -> [UInt8] {
+        let value = try wholeValue(handle, access)
+        return value.count > AttributeValueLength.longest ? [UInt8](value.prefix(AttributeValueLength.longest)) : value
+    }
+
+    private func wholeValue(_ handle: UInt16, _ access: AttributeAccess) throws(Refusal) -> [UInt8] {
         guard let attribute = database[attribute: handle] else { throw Refusal(handle: handle, code: .invalidHandle) }
         var access = access
         access.handle = handle

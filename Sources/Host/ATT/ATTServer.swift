@@ -258,7 +258,9 @@ final class ATTServer {
             var value = last.map { values[$0].value } ?? (part.offset == 0 ? [] : attribute?.value ?? [])
             guard part.offset <= value.count else { throw Refusal(handle: part.handle, code: .invalidOffset) }
             let end = part.offset + part.value.count
-            guard end <= attribute?.maximumLength ?? 512 else { throw Refusal(handle: part.handle, code: .invalidAttributeValueLength) }
+            guard end <= attribute?.maximumLength ?? AttributeValueLength.longest else {
+                throw Refusal(handle: part.handle, code: .invalidAttributeValueLength)
+            }
             value.replaceSubrange(part.offset..<min(end, value.count), with: part.value)
             if let last { values[last].value = value } else { values.append((part.handle, value)) }
         }

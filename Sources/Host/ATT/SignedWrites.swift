@@ -48,11 +48,18 @@ extension GATTClient {
         guard var bond = connection.bond, var key = bond.localSigningKey else { throw HostError.misuse(.noKey) }
         try await bearer.waitForRoom()
         let message = [ATT.SignedWriteCmd.opcode, UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)] + value
-        let limit = bearer.mtu - 3 - SigningKey.signatureLength
-        guard value.count <= limit else { throw HostError.misuse(.tooLong(octets: value.count, limit: limit)) }
+        try bearer.checkSigned(value)
         guard let pdu = key.sign(message) else { throw HostError.misuse(.noKey) }
         bond.localSigningKey = key
         connection.context.keys.update(bond)
         bearer.transmit(pdu)
+    }
+}
+
+extension ATTBearer {
+    /// - Throws: `HostError.misuse(.tooLong)` for a value that does not fit into a signed write.
+    func checkSigned(_ value: [UInt8]) throws {
+        let limit = AttributeValueLength.longest(inMTU: mtu, overhead: AttributeValueLength.header + SigningKey.signatureLength)
+        guard value.count <= limit else { throw HostError.misuse(.tooLong(octets: value.count, limit: limit)) }
     }
 }

@@ -82,7 +82,7 @@ public struct GATTClient {
     public func readLong(_ handle: UInt16) async throws -> [UInt8] {
         var value = try await read(handle)
         var last = value.count
-        while last == bearer.mtu - 1, value.count < 512 {
+        while last == bearer.mtu - 1, value.count < AttributeValueLength.longest {
             do {
                 let part = try await readBlob(handle, offset: value.count)
                 value += part
@@ -127,12 +127,14 @@ public struct GATTClient {
     // MARK: Writing
 
     /// Write Characteristic Value. Core Vol 3, Part G, 4.9.3.
+    ///
+    /// A server refuses a value of more than 512 octets. Core Vol 3, Part F, 3.2.9.
     public func write(_ handle: UInt16, _ value: [UInt8]) async throws {
         guard value.count + 3 <= bearer.mtu else { throw HostError.misuse(.tooLong(octets: value.count, limit: bearer.mtu - 3)) }
         let _: ATT.WriteRsp = try await request(ATT.WriteReq(attributeHandle: handle, attributeValue: value))
     }
 
-    /// Writes without response at once or not at all; the fast path for many packets. Core Vol 3, Part G, 4.9.1.
+    /// Writes at most 512 octets without response, at once or not at all; the fast path for many packets. Core Vol 3, Part G, 4.9.1.
     public func tryWriteCommand(_ handle: UInt16, _ value: RawSpan) -> SendResult {
         bearer.trySend(opcode: ATT.WriteCmd.opcode, attribute: handle, value)
     }
@@ -148,9 +150,9 @@ public struct GATTClient {
     /// Signed Write Without Response. Core Vol 3, Part G, 4.9.2.
     public func signedWrite(_ handle: UInt16, _ value: [UInt8], csrk: UInt128, counter: UInt32) async throws {
         try await bearer.waitForRoom()
+        try bearer.checkSigned(value)
         let message = [ATT.SignedWriteCmd.opcode, UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)] + value
         let pdu = message + AttributeHashes.signature(csrk: csrk, message: message, counter: counter)
-        guard pdu.count <= bearer.mtu else { throw HostError.misuse(.tooLong(octets: value.count, limit: bearer.mtu - 15)) }
         bearer.transmit(pdu)
     }
 

@@ -18,7 +18,7 @@ public final class GATTDatabase {
         var permissions: AttributePermissions
         var keySize = LongTermKeySize.minimum
         var value: [UInt8]
-        var maximumLength = 512
+        var maximumLength = AttributeValueLength.longest
         var role = Role.value
         /// Last handle of a service declaration's group.
         var groupEnd: UInt16?
@@ -178,7 +178,8 @@ public final class GATTDatabase {
         let value = append(
             Attribute(
                 type: definition.uuid, permissions: definition.permissions, keySize: definition.minimumKeySize, value: definition.value,
-                maximumLength: definition.maximumLength, onRead: definition.onRead, onWrite: definition.onWrite))
+                maximumLength: min(AttributeValueLength.longest, definition.maximumLength), onRead: definition.onRead,
+                onWrite: definition.onWrite))
         var configuration: UInt16?
         if !definition.properties.isDisjoint(with: [.notify, .indicate]) {
             configuration = append(
@@ -190,7 +191,7 @@ public final class GATTDatabase {
             append(
                 Attribute(
                     type: $0.uuid, permissions: $0.permissions, keySize: $0.minimumKeySize, value: $0.value,
-                    maximumLength: $0.maximumLength, onRead: $0.onRead, onWrite: $0.onWrite))
+                    maximumLength: min(AttributeValueLength.longest, $0.maximumLength), onRead: $0.onRead, onWrite: $0.onWrite))
         }
         return PublishedCharacteristic(
             uuid: definition.uuid, declaration: declaration, value: value, configuration: configuration, descriptors: descriptors)

@@ -15,6 +15,8 @@ public struct GATTValues {
 
     /// ATT_MTU of the client's bearer.
     public var mtu: Int { bearer.mtu }
+    /// Octets of the longest value that can be notified or indicated.
+    public var longest: Int { bearer.longestValue }
 
     /// The client's Client Characteristic Configuration: bit 0 notifications, bit 1 indications.
     public func configuration(of characteristic: UInt16) -> UInt16 { bearer.client.configurations[characteristic] }
@@ -54,7 +56,9 @@ public struct GATTValues {
     public func indicate(_ characteristic: UInt16, _ value: [UInt8]) async throws {
         let bearer = others?.nextForIndications ?? bearer
         guard bearer.isOpen else { throw HostError.misuse(.notConnected) }
-        guard value.count + 3 <= bearer.mtu else { throw HostError.misuse(.tooLong(octets: value.count, limit: bearer.mtu - 3)) }
+        guard value.count <= bearer.longestValue else {
+            throw HostError.misuse(.tooLong(octets: value.count, limit: bearer.longestValue))
+        }
         guard configuration(of: characteristic) & 2 != 0 || bearer.context.quirks.notifiesUnasked else {
             throw HostError.misuse(.notSubscribed(.indication))
         }
@@ -73,6 +77,9 @@ public struct GATTValues {
             throw HostError.misuse(.notSubscribed(.notification))
         }
         for value in values {
+            guard value.value.count <= AttributeValueLength.longest else {
+                throw HostError.misuse(.tooLong(octets: value.value.count, limit: AttributeValueLength.longest))
+            }
             if let impediment = impediment(to: value.characteristic) { try bearer.check(impediment, octets: value.value.count) }
         }
         let list = values.map {

@@ -110,12 +110,14 @@ public struct DescriptorDefinition {
     /// Required encryption key size in octets, 7...16.
     public var minimumKeySize = 7
     public var value: [UInt8]
+    /// In octets, at most 512. Core Vol 3, Part F, 3.2.9.
     public var maximumLength: Int
     public var onRead: AttributeReadHandler?
     public var onWrite: AttributeWriteHandler?
 
     public init(
-        _ uuid: BluetoothUUID, permissions: AttributePermissions = .read, value: [UInt8] = [], maximumLength: Int = 512,
+        _ uuid: BluetoothUUID, permissions: AttributePermissions = .read, value: [UInt8] = [],
+        maximumLength: Int = AttributeValueLength.longest,
         onRead: AttributeReadHandler? = nil, onWrite: AttributeWriteHandler? = nil
     ) {
         self.uuid = uuid
@@ -147,7 +149,7 @@ public struct CharacteristicDefinition {
     /// - Parameter permissions: nil for those implied by the properties, on any link.
     public init(
         _ uuid: BluetoothUUID, properties: CharacteristicProperties, permissions: AttributePermissions? = nil, value: [UInt8] = [],
-        maximumLength: Int = 512, descriptors: [DescriptorDefinition] = [], onRead: AttributeReadHandler? = nil,
+        maximumLength: Int = AttributeValueLength.longest, descriptors: [DescriptorDefinition] = [], onRead: AttributeReadHandler? = nil,
         onWrite: AttributeWriteHandler? = nil, onSubscribe: SubscriptionHandler? = nil
     ) {
         self.uuid = uuid
