@@ -1,11 +1,14 @@
 """Bumble runs the throughput service of docs/guide/throughput-service.md and is measured over the simulated air, in real time."""
 
 import json
+import subprocess
 
 import pytest
 
 from support import Process, PythonPeer, bluebench, dongles, run_bench
 
+WRITTEN = "B1BE0031-7E57-4ACC-9D3A-0B5E55ED0001"
+"""The characteristic of `advertise --as serial` that takes writes."""
 ROW = ["--phy", "2m", "--data-length", 251, "--mtu", 247, "--interval", 15, "--seconds", 1]
 
 
@@ -55,6 +58,53 @@ def test_a_product_takes_sdus_on_its_channel(tmp_path, psm):
         assert 50 < row["goodput_kbps"] <= row["ceiling_kbps"] * 1.01
         silent = run_bench(*tester, "--direction", "from-subject", expected=1)
         assert "nothing came within" in silent.stdout
+
+
+@pytest.mark.parametrize("mtu", [516, 517])
+@pytest.mark.parametrize("over", ["notify", "write", "request"])
+def test_values_end_at_512_octets(tmp_path, over, mtu):
+    """Bumble takes and sends no longer ones."""
+    code, rows, text = measure(tmp_path, over, "--mtu", mtu)
+    assert code == 0, text
+    [row] = rows
+    assert row["mtu"] == row["actual"]["mtu"] == mtu and row["received"]["octets"] == 512 * row["received"]["packets"] > 0
+
+
+def test_a_product_gets_values_of_512_octets(tmp_path):
+    """What a product's controller acknowledges counts: a value that no server accepts would count, too."""
+    results, packets = tmp_path / "product.json", tmp_path / "tester.btsnoop"
+    with dongles() as (near, far), Process(bluebench(), "advertise", f"tcp:127.0.0.1:{far}", "--as", "serial") as product:
+        [found] = product.wait_for(r"advertising .* at (\S+)")
+        run_bench(
+            "throughput", "--tester", f"tcp:127.0.0.1:{near}", "--peer", found[1], "--write", WRITTEN, "--mtu", 517,
+            "--seconds", 1, "--json", results, "--capture", packets)
+    [row] = json.loads(results.read_text())["rows"]
+    assert row["actual"]["mtu"] == 517 and row["received"]["octets"] == 512 * row["received"]["packets"] > 0
+    lengths = {
+        len(layer["fields"]["Attribute_Value"]) // 2 for line in run_bench("show", packets, "--json").stdout.splitlines()
+        for layer in json.loads(line)["layers"] if layer["name"] == "ATT_WRITE_CMD"}
+    assert lengths == {512}
+
+
+def test_a_product_that_leaves_its_data_length_short_is_told(tmp_path):
+    """A product that streams as soon as its channel is open, in packets of 27 octets: the row says so, and what they cost."""
+    results = tmp_path / "product.json"
+    with dongles() as (near, far), subprocess.Popen(["yes", "abcdefghijklmnopqrstuvwxyz"], stdout=subprocess.PIPE) as yes:
+        try:
+            with Process(bluebench(), "l2cap", f"tcp:127.0.0.1:{far}", "--listen", "--spsm", "0x80", "--bonds", "none", stdin=yes.stdout) as product:
+                [address] = product.wait_for(r"advertising as ([0-9A-F:]+)")
+                text = run_bench(
+                    "throughput", "--tester", f"tcp:127.0.0.1:{near}", "--peer", address[1] + "/random", "--psm", "0x80", "--direction", "from-subject",
+                    "--seconds", 1, "--json", results).stdout
+        finally:
+            yes.kill()
+    [row] = json.loads(results.read_text())["rows"]
+    assert (row["data_length"], row["actual"]["octets"]) == (251, 27)
+    [part] = [part for part in row["missing"] if part["cause"] == "data-length"]
+    assert part["text"] == "the product sends 27 octets at most" and part["kbps"] > row["ceiling_kbps"]
+    assert "data-length (the product sends 27 octets at most)" in row["explanation"]
+    [line] = [line for line in text.splitlines() if line.startswith("[1/1]")]
+    assert line.split()[4] == "27", "the table has the length of the link"
 
 
 def test_a_peer_that_spoils_an_sdu_fails_the_row(tmp_path):

@@ -137,7 +137,7 @@ class ThroughputService:
         if value[0] in (1, 4):
             length, count = struct.unpack("<HI", value[1:])
             self.sent = 0
-            flow = self.send(connection, length or connection.att_mtu - 3, count) if value[0] == 1 else self.send_on_channels(length or 245, count)
+            flow = self.send(connection, length or min(512, connection.att_mtu - 3), count) if value[0] == 1 else self.send_on_channels(length or 245, count)
             self.sending = asyncio.get_running_loop().create_task(flow)
 
     def order(self, count):

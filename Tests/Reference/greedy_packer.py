@@ -24,12 +24,14 @@ from fractions import Fraction
 PHYS = ("1m", "2m", "coded-s2", "coded-s8")
 INTERVALS_MS = (7.5, 15, 30, 50, 100)
 DATA_LENGTHS = (27, 251)
-MTUS = (23, 247)
+MTUS = (23, 247, 517)
 
 T_IFS_US = 150
 L2CAP_HEADER = 4
 ATT_HEADER = 3
 ATT_RESPONSE = 1
+LONGEST_VALUE = 512
+"""Octets of an attribute value at most, whatever the MTU (Vol 3, Part F, 3.2.9)."""
 SDU_LENGTH = 2
 MIC = 4
 DEFAULT_OCTETS = 27
@@ -82,6 +84,11 @@ class Row:
     cycle_events: int
 
 
+def att_packet(mtu):
+    """Octets of the longest notification or write."""
+    return min(mtu, ATT_HEADER + LONGEST_VALUE)
+
+
 def fragments(att_packet_octets, octets):
     whole = att_packet_octets + L2CAP_HEADER
     return [min(octets, whole - at) for at in range(0, whole, octets)]
@@ -89,7 +96,7 @@ def fragments(att_packet_octets, octets):
 
 def pack_both(phy, data_length, mtu, interval_ms):
     """One row of each direction if both have data: the pairing of fragments is random, and this is the best one."""
-    count = len(fragments(mtu, pack(phy, data_length, mtu, interval_ms, meeting=0).octets))
+    count = len(fragments(att_packet(mtu), pack(phy, data_length, mtu, interval_ms, meeting=0).octets))
     return max((pack(phy, data_length, mtu, interval_ms, meeting=at) for at in range(count)), key=lambda row: row.goodput_kbps)
 
 
@@ -101,7 +108,7 @@ def pack(phy, data_length, mtu, interval_ms, encrypted=False, ifs_us=T_IFS_US, c
     interval_us = round(interval_ms * 1000)
     time_us = effective_time_us(phy, interval_us, LARGEST_TIME_US[phy], data_length if both else DEFAULT_OCTETS)
     octets = min(data_length, longest_payload(phy, time_us, mic))
-    train = fragments(mtu, octets)
+    train = fragments(att_packet(mtu), octets)
     per_octet = {"1m": 8, "2m": 4, "coded-s2": 16, "coded-s8": 64}[phy]
     left_out = (3 - crc_octets) * per_octet
     empty_us = air_time_us(phy, 0) - left_out
@@ -110,7 +117,7 @@ def pack(phy, data_length, mtu, interval_ms, encrypted=False, ifs_us=T_IFS_US, c
     exchange_us = [air_time_us(phy, n, mic) - left_out + ifs_us + answer + ifs_us for n, answer in zip(train, answer_us)]
 
     delivered, exchanges, cycle = steady_state(exchange_us, interval_us, extra_exchanges)
-    payload_bits = (mtu - ATT_HEADER) * 8
+    payload_bits = (att_packet(mtu) - ATT_HEADER) * 8
     rate = Fraction(delivered * payload_bits * 1000, cycle * interval_us)
     limit = Fraction(payload_bits * 1000, sum(exchange_us))
     return Row(
@@ -191,7 +198,7 @@ def pack_requests(phy, data_length, mps, mtu, interval_ms, bearers, encrypted=Tr
     interval_us = round(interval_ms * 1000)
     time_us = effective_time_us(phy, interval_us, LARGEST_TIME_US[phy])
     octets = min(data_length, longest_payload(phy, time_us, mic))
-    frames = k_frames(mtu, mps)
+    frames = k_frames(att_packet(mtu), mps)
     assert len(frames) == 1, "with several K-frames the order of the bearers' frames is unknown"
     train = [(n, False) for n in fragments(frames[0], octets)]
     train[-1] = (train[-1][0], True)
@@ -226,7 +233,7 @@ def pack_requests(phy, data_length, mps, mtu, interval_ms, bearers, encrypted=Tr
         totals.append(totals[-1] + trips)
     events = len(totals) - 1 - seen[state]
     rate = Fraction(totals[-1] - totals[seen[state]], events)
-    return float(rate), float(rate * (mtu - ATT_HEADER) * 8000 / interval_us)
+    return float(rate), float(rate * (att_packet(mtu) - ATT_HEADER) * 8000 / interval_us)
 
 
 def table(phys=PHYS, data_lengths=DATA_LENGTHS, mtus=MTUS, intervals_ms=INTERVALS_MS, encrypted=False):

@@ -134,6 +134,20 @@ def test_several_links_have_what_the_air_says_and_no_more_than_one(tmp_path, lin
     assert all("anchor points spread evenly" in row["explanation"] for row in flows if row["percent"] < 99)
 
 
+@pytest.mark.parametrize("mtu", [515, 516, 517])
+def test_values_end_at_512_octets_in_every_role(tmp_path, mtu):
+    """Notifications and writes, with and without response, of either device as server: nothing is lost or refused, whatever the MTU."""
+    for over in ("notify", "write", "request"):
+        rows, log = sweep(
+            tmp_path, phys=("2m",), data_lengths=(251,), mtus=(mtu,), intervals=(15,), seconds=1,
+            extra=("--over", over, "--direction", "from-subject,to-subject"))
+        assert log.faults() == [] and len(rows) == 2
+        for row in rows:
+            assert row["received"]["octets"] == 512 * row["received"]["packets"] > 0
+            assert row["ceiling_kbps"] == pytest.approx(from_table(row).goodput_kbps, abs=0.01)
+            assert over == "request" or row["goodput_kbps"] == pytest.approx(from_table(row).goodput_kbps, rel=TABLE_TOLERANCE)
+
+
 SENSITIVE = dict(phys=("2m",), data_lengths=(27,), mtus=(23,), intervals=(31.25,), seconds=2)
 """A row in which one additional microsecond per gap, or one octet less per packet, changes the number of exchanges in an event."""
 

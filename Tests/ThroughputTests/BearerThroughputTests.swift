@@ -30,12 +30,15 @@ import Timing
     @Test(arguments: [
         request(.notify, 1), request(.notify, 3), request(.write, 2), request(.write, 5, mtu: 512), request(.notify, 4, mtu: 64),
         request(.notify, 2, .toSubject), request(.write, 2, .fromSubject), request(.request, 4), request(.request, 5, mtu: 512),
+        request(.notify, 2, mtu: 516), request(.write, 3, mtu: 517), request(.notify, 1, .toSubject, mtu: 517),
+        request(.request, 4, mtu: 517),
     ])
     func reachesTheCeiling(_ request: ThroughputRow.Request) throws {
         let row = try #require(try measure(request).first)
         #expect(row.failure == nil && row.isWhole && row.isEncrypted, "\(row.failure ?? "")")
         #expect(abs(row.percent - 100) < 0.5, "\(row.goodput) of \(row.ceiling?.perInterval ?? 0) kbit/s: \(row.explanation)")
         #expect(row.link?.channels?.count == request.bearers && row.link?.mtu == request.mtu)
+        #expect(row.octets == row.packets * min(512, request.mtu - 3))
     }
 
     /// Requests in a connection event: a response takes the event after its request, until enough of both are on their way.
@@ -73,6 +76,23 @@ import Timing
             row.tally = tally
             #expect(row.isWhole == isWhole)
         }
+    }
+
+    /// The MTU for which none is chosen: K-frames that fill whole link layer packets, and the usual one on the fixed channel.
+    @Test(arguments: [(251, 245), (27, 237), (100, 194), (126, 120)]) func theDefaultFillsPackets(_ length: Int, _ mtu: Int) throws {
+        var plan = SweepPlan()
+        (plan.dataLengths, plan.bearers) = ([length], [nil, 2])
+        try plan.check()
+        #expect(plan.rows.map(\.mtu) == [247, mtu])
+        #expect((4 + 2 + mtu) % length == 0)
+    }
+
+    @Test func theDefaultLosesNothing() throws {
+        var plan = SweepPlan()
+        plan.bearers = [1]
+        let request = try #require(plan.rows.first)
+        let row = try #require(try measure(request).first)
+        #expect(row.failure == nil && row.limit != .mps && abs(row.percent - 100) < 0.5, "\(row.explanation)")
     }
 
     @Test func rowsOfAPlan() throws {

@@ -36,6 +36,18 @@ import Throughput
         #expect(abs(ceiling.backToBack - kbps) < 0.06)
     }
 
+    /// An attribute value has at most 512 octets. Core Vol 3, Part F, 3.2.9.
+    @Test(arguments: [515, 516, 517]) func valuesEndAt512Octets(_ mtu: Int) {
+        let link = LinkParameters(phy: .le2M, interval: 15_000, octets: 251, mtu: mtu)
+        #expect(link.valueOctets == 512 && link.fragments(valueOctets: link.valueOctets) == [251, 251, 17])
+        var overBearers = link
+        overBearers.channels = ChannelLoad(sdu: mtu, mps: mtu + 2, header: 3)
+        #expect(overBearers.valueOctets == 512 && overBearers.fragments(valueOctets: 512) == [251, 251, 19])
+        var overChannel = link
+        overChannel.channels = ChannelLoad(sdu: mtu, mps: mtu + 2)
+        #expect(overChannel.valueOctets == mtu)
+    }
+
     @Test func shortIntervalsShrinkCodedPackets() {
         let intervals: [Microseconds] = [7_500, 15_000, 30_000, 50_000]
         let octets = intervals.prefix(3).map { LinkParameters(phy: .codedS8, interval: $0, octets: 251, mtu: 247).usableOctets }

@@ -42,14 +42,42 @@ import Timing
         Row(over: .write, direction: .toSubject, phy: .le2M, dataLength: 251, mtu: 247, interval: 15_000),
         Row(over: .write, direction: .fromSubject, phy: .codedS2, dataLength: 251, mtu: 185, interval: 30_000),
         Row(direction: .toSubject, phy: .codedS8, dataLength: 27, mtu: 23, interval: 30_000),
+        Row(phy: .le2M, dataLength: 251, mtu: 516, interval: 15_000), Row(phy: .le1M, dataLength: 251, mtu: 517, interval: 30_000),
+        Row(direction: .toSubject, phy: .le2M, dataLength: 251, mtu: 517, interval: 15_000),
+        Row(over: .write, direction: .toSubject, phy: .le2M, dataLength: 251, mtu: 516, interval: 15_000),
+        Row(over: .write, direction: .fromSubject, phy: .le2M, dataLength: 27, mtu: 517, interval: 15_000),
     ])
     func reachesTheCeiling(_ row: Row) throws {
         let result = try measure(row)
+        #expect(result.packets > 0 && result.octets == result.packets * min(512, row.mtu - 3))
         #expect(result.failure == nil)
         #expect(abs(result.percent - 100) < 0.01, "\(result.goodput) of \(result.ceiling?.perInterval ?? 0) kbit/s")
         #expect(result.tally.isClean)
         #expect(result.limit == .air || result.limit == .interval)
         #expect(result.link?.phy == row.phy && result.link?.mtu == row.mtu)
+    }
+
+    /// Each write of 512 octets has a response; the server would refuse a longer value.
+    @Test(arguments: [516, 517], FlowDirection.allCases) func requestsEndAt512Octets(_ mtu: Int, _ direction: FlowDirection) throws {
+        let result = try measure(Row(over: .request, direction: direction, phy: .le2M, dataLength: 251, mtu: mtu, interval: 15_000))
+        #expect(result.failure == nil && result.tally.isClean && result.packets > 0 && result.octets == result.packets * 512)
+    }
+
+    /// A subject whose controller has no data length extension: the row has the real length, and the explanation says whose limit it is.
+    @Test(arguments: FlowDirection.allCases) func aShortDataLengthIsNamed(_ direction: FlowDirection) throws {
+        let row = Row(
+            over: direction == .fromSubject ? .notify : .write, direction: direction, phy: .le2M, dataLength: 251, mtu: 247,
+            interval: 15_000)
+        let result = try measure(row) { $0.subject.maxOctets = 27 }
+        #expect(result.failure == nil && result.link?.octets == 27 && result.limit == .dataLength, "\(result.explanation)")
+        let verb = direction == .fromSubject ? "sends" : "receives"
+        #expect(result.explanation.contains("data-length (the subject \(verb) 27 octets at most)"), "\(result.explanation)")
+        // A tester that cannot do more does not blame the subject.
+        let own = try measure(row) {
+            $0.subject.maxOctets = 27
+            $0.tester.maxOctets = 27
+        }
+        #expect(own.failure == nil && !own.missing.contains { $0.cause == .dataLength }, "\(own.explanation)")
     }
 
     private func measureTogether(_ row: Row, links: Int, both: Bool, seconds: Double = 1, packetError: Double = 0) throws -> [ThroughputRow]

@@ -40,9 +40,12 @@ struct LinkSetup {
             }
             (channels, channelReceiver) = try await Self.openChannels(bench, tester, request)
             bearers = try await Self.openBearers(bench, clientLink, request)
-            let load = { [channels, bearers] in Self.load(bench, $0, channels.first, bearers.first) }
-            parameters = Self.parameters(tester, subject, request, load(request))
-            turnedParameters = request.isBothWays ? Self.parameters(tester, subject, request.turned, load(request.turned)) : nil
+            let parameters = { [tester, subject, channels, bearers] (way: ThroughputRow.Request) in
+                let load = Self.load(bench, way, channels.first, bearers.first)
+                return Self.parameters(tester, subject, way, load, mtu: bearers.first?.mtu ?? tester.mtu)
+            }
+            self.parameters = parameters(request)
+            turnedParameters = request.isBothWays ? parameters(request.turned) : nil
         } catch {
             await bench.loop.cleanUp(within: Host.procedureTimeOut) { [tester] in try await tester.disconnect() }
             throw error
@@ -161,7 +164,7 @@ struct LinkSetup {
     }
 
     private static func parameters(
-        _ tester: Connection, _ subject: Connection?, _ request: ThroughputRow.Request, _ load: ChannelLoad?
+        _ tester: Connection, _ subject: Connection?, _ request: ThroughputRow.Request, _ load: ChannelLoad?, mtu: Int
     ) -> LinkParameters {
         let isFromSubject = isFromSubject(request)
         let sender = isFromSubject ? subject : tester
@@ -178,12 +181,11 @@ struct LinkSetup {
             interval: tester.parameters.intervalTime,
             octets: Int(sender?.dataLength.txOctets ?? length.rxOctets),
             time: Microseconds(Int(sender?.dataLength.txTime ?? length.rxTime)),
-            mtu: tester.mtu)
+            mtu: mtu)
         link.returnOctets = Int(sender?.dataLength.rxOctets ?? length.txOctets)
         link.isFromCentral = !isFromSubject
         link.isEncrypted = tester.security != .none
         if let sender { link.aclLength = sender.host.controller.leDataLength }
-        if load?.header ?? 0 > 0, let load { link.mtu = load.sdu }
         link.channels = load
         return link
     }

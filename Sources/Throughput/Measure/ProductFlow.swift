@@ -81,19 +81,31 @@ extension RowMeasurement {
             throw MeasurementFailure(
                 "nothing came within \(Int(saturating: span.milliseconds)) ms: what makes the device send, only it knows")
         }
-        let ceiling = Ceiling(setup.parameters, valueOctets: tally.longest)
+        explain(&row, longest: tally.longest)
+    }
+
+    /// Splits what a product did not send into what its data length takes, and the rest.
+    private func explain(_ row: inout ThroughputRow, longest: Int) {
+        var link = setup.parameters
+        // A product may change its data length after the link is set up.
+        let length = setup.tester.dataLength
+        (link.octets, link.time) = (Int(length.rxOctets), Microseconds(Int(length.rxTime)))
+        row.link = link
+        let ceiling = Ceiling(link, valueOctets: longest)
         row.ceiling = ceiling
+        func add(_ cause: Limit, _ kbps: Double, _ text: String) {
+            row.missing.append(.init(cause: cause, kbps: (kbps * 10).rounded() / 10, text: text))
+        }
+        let short = setup.shortDataLength(link, of: "product")
+        let taken = short.map { Ceiling($0.lengthened(link), valueOctets: longest).perInterval - ceiling.perInterval } ?? 0
+        if let short, taken > 0.05 { add(.dataLength, taken, short.text) }
         let rest = ceiling.perInterval - row.goodput
         guard rest > ceiling.perInterval * 0.01 else {
-            row.limit = .air
+            row.limit = taken > ceiling.perInterval * Explanation.noticeable ? .dataLength : .air
             return
         }
         row.limit = .product
-        row.missing = [
-            .init(
-                cause: .product, kbps: (rest * 10).rounded() / 10,
-                text: "\(Limit.product.text); values of up to \(tally.longest) octets came")
-        ]
+        add(.product, rest, "\(Limit.product.text); values of up to \(longest) octets came")
     }
 
     /// Calls `handler` with each value that the product notifies, or each SDU.
@@ -116,7 +128,8 @@ extension RowMeasurement {
         sender.stop()
         try await drained(setup.client.link)
         let explanation = Explanation(
-            goodput: row.goodput, link: setup.parameters, ceiling: ceiling, limited: limited, counters: nil, supply: row.supply)
+            goodput: row.goodput, link: setup.parameters, ceiling: ceiling, limited: limited, counters: nil, supply: row.supply,
+            short: setup.shortDataLength(setup.parameters, of: "product"))
         (row.missing, row.limit) = (explanation.missing, explanation.limit)
     }
 }

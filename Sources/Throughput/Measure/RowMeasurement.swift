@@ -63,7 +63,8 @@ struct RowMeasurement {
         guard setup.tester.isConnected else { throw MeasurementFailure("the link was lost") }
         let explanation = Explanation(
             goodput: row.goodput, link: setup.parameters, ceiling: ceiling, limited: limited, counters: row.counters, supply: row.supply,
-            acknowledged: [.request, .ping].contains(setup.request.over) ? max(1, setup.bearers.count) : 0, replies: setup.replies)
+            acknowledged: [.request, .ping].contains(setup.request.over) ? max(1, setup.bearers.count) : 0, replies: setup.replies,
+            short: setup.shortDataLength(setup.parameters, of: "subject"))
         row.missing = explanation.missing
         row.limit = explanation.limit
         if !row.isWhole { row.failure = Self.complaint(row.tally) }

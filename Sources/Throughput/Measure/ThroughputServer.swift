@@ -108,9 +108,9 @@ final class ThroughputServer {
     /// A flow of notifications, on the Enhanced ATT bearers if there are any.
     private static func notifier(on link: Connection, _ source: UInt16, length: Int, count: UInt32?) -> FlowSender {
         let bearers = link.enhancedBearers
-        guard let mtu = bearers.map(\.mtu).min() else {
-            return FlowSender(link, length: min(length, link.mtu - 3), count: count) { [unowned link] in link.tryNotify(source, $0) }
+        guard let longest = bearers.map(\.values.longest).min() else {
+            return FlowSender(link, length: min(length, link.values.longest), count: count) { [unowned link] in link.tryNotify(source, $0) }
         }
-        return FlowSender(link, over: bearers, length: min(length, mtu - 3), count: count) { $0.values.tryNotify(source, $1) }
+        return FlowSender(link, over: bearers, length: min(length, longest), count: count) { $0.values.tryNotify(source, $1) }
     }
 }

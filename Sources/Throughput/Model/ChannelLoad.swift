@@ -1,3 +1,5 @@
+import Packets
+
 /// SDUs on credit-based channels of a link, which take turns K-frame by K-frame. Core Vol 3, Part A, 3.4.3.
 public struct ChannelLoad: Sendable, Hashable {
     /// Number of channels.
@@ -13,7 +15,9 @@ public struct ChannelLoad: Sendable, Hashable {
     /// Octets of each SDU before the value: the ATT header on Enhanced ATT bearers.
     public var header = 0
 
+    /// - Parameter sdu: octets of an SDU; with a header, at most those of the longest attribute value. Core Vol 3, Part F, 3.2.9.
     public init(count: Int = 1, sdu: Int, mps: Int, header: Int = 0) {
+        let sdu = header > 0 ? min(sdu, header + AttributeValueLength.longest) : sdu
         (self.count, self.sdu, self.mps, self.header) = (count, sdu, mps, header)
     }
 

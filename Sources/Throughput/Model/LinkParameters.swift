@@ -66,7 +66,7 @@ public struct LinkParameters: Sendable, Hashable {
     }
 
     static let l2capHeader = 4
-    static let attHeader = 3
+    static let attHeader = AttributeValueLength.header
     /// Value length of the longest notification or write command, or the SDU length of the channels.
-    public var valueOctets: Int { channels?.valueOctets ?? mtu - Self.attHeader }
+    public var valueOctets: Int { channels?.valueOctets ?? AttributeValueLength.longest(inMTU: mtu) }
 }

@@ -10,12 +10,15 @@ struct Explanation {
     /// Share of the ceiling at which it counts as reached.
     static let reached = 0.99
 
-    /// - Parameter operations: number of concurrent operations that wait for an answer; 0 for packets without one.
+    /// - Parameters:
+    ///   - operations: number of concurrent operations that wait for an answer; 0 for packets without one.
+    ///   - short: data length below the requested one, if the subject limits it.
     init(
         goodput: Double, link: LinkParameters, ceiling: Ceiling, limited: Ceiling, counters: LinkCounters?, supply: SupplyCounters?,
-        acknowledged operations: Int = 0, replies: [Int] = []
+        acknowledged operations: Int = 0, replies: [Int] = [], short: ShortDataLength? = nil
     ) {
         let full = Self.unshrunk(link, replies)
+        if let short { add(.dataLength, Self.unshrunk(short.lengthened(link), replies).backToBack - full.backToBack, short.text) }
         addFraming(link, full, replies)
         add(.interval, full.backToBack - ceiling.perInterval, Self.intervalText(link, ceiling))
         let lost = Self.retransmissionShare(counters)
@@ -39,7 +42,7 @@ struct Explanation {
     }
 
     /// Parts that are missing even at the ceiling.
-    private static let ofCeiling: [Limit] = [.interval, .sdu, .mps]
+    static let ofCeiling: [Limit] = [.interval, .sdu, .mps, .dataLength]
 
     /// Adds the parts that long SDUs in K-frames of full link layer packets would have.
     private mutating func addFraming(_ link: LinkParameters, _ full: Ceiling, _ replies: [Int]) {

@@ -6,6 +6,8 @@ public enum Limit: String, Sendable, Hashable, CaseIterable, Codable {
     case interval
     /// The controller uses fewer exchanges per event than would fit.
     case eventLength = "event-length"
+    /// The subject sends or receives shorter link layer packets than this side's controller can.
+    case dataLength = "data-length"
     /// All controller buffers were in use while the host had data waiting.
     case credits
     /// The peer gave an L2CAP channel too few credits.
@@ -35,6 +37,7 @@ public enum Limit: String, Sendable, Hashable, CaseIterable, Codable {
         case .air: "the radio is busy all the time"
         case .interval: "whole exchanges leave part of each connection interval unused"
         case .eventLength: "the controller takes fewer exchanges in an event than would fit"
+        case .dataLength: "the device's data length is shorter than this controller's"
         case .credits: "the controller's buffers were in use while the host had data waiting"
         case .creditsOfChannel: "the peer gave the channel no credits while SDUs were waiting"
         case .sdu: "the length of the SDUs does not fill their K-frames"

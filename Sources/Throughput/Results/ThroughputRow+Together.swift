@@ -8,7 +8,7 @@ extension ThroughputRow {
         shared.links = place.links
         let even = Ceiling(link, limits: shared, replies: replies).perInterval
         self.place?.evenShare = even
-        missing.removeAll { ![.interval, .sdu, .mps].contains($0.cause) }
+        missing.removeAll { !Explanation.ofCeiling.contains($0.cause) }
         var rest = ceiling.perInterval - goodput
         guard rest > 0.05 else { return }
         if let resent = counters.flatMap({ Self.resent($0, goodput, atMost: rest) }) {
@@ -16,7 +16,8 @@ extension ThroughputRow {
             rest -= resent.kbps
         }
         let text =
-            "the other \(place.links == 2 ? "link" : "links") had the radio; anchor points spread evenly leave each \(Explanation.figure(even)) kbit/s"
+            "the other \(place.links == 2 ? "link" : "links") had the radio, with anchor points where the connections began; "
+            + "anchor points spread evenly would leave each \(Explanation.figure(even)) kbit/s"
         missing.append(Missing(cause: .radio, kbps: (rest * 10).rounded() / 10, text: text))
         limit = missing.contains { $0.cause == .retransmissions && $0.kbps > rest } ? .retransmissions : .radio
     }

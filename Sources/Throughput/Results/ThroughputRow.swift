@@ -114,6 +114,17 @@ public struct ThroughputRow: Sendable, Hashable {
             isEncrypted = true
         }
 
+        /// ATT_MTU of a flow for which none is chosen: 247, or on Enhanced ATT bearers the longest below with which the K-frame of an ATT
+        /// packet fills whole link layer packets.
+        public static func defaultMTU(bearers: Int?, dataLength: Int) -> Int {
+            let filled = longestPacket / max(1, dataLength) * dataLength - L2CAPHeader.octets
+            return bearers == nil ? filledMTU : max(ChannelRequest.leastMPSOfBearers, filled - ChannelLoad.lengthOctets)
+        }
+
+        /// Octets of a link layer packet, and of the ATT packet that fills it on the fixed channel.
+        private static let longestPacket = 251
+        private static let filledMTU = longestPacket - L2CAPHeader.octets
+
         /// Number of Enhanced ATT bearers; nil for a flow on the fixed channel or on L2CAP channels.
         public var bearers: Int? { over == .channel ? nil : channel?.count }
 

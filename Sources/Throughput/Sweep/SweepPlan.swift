@@ -8,7 +8,8 @@ public struct SweepPlan: Sendable, Hashable {
     public var directions: [FlowDirection]?
     public var phys: [LinkPHY] = [.le2M]
     public var dataLengths: [Int] = [251]
-    public var mtus: [Int] = [247]
+    /// Nil for `ThroughputRow.Request.defaultMTU`.
+    public var mtus: [Int?] = [nil]
     public var intervals: [Microseconds] = [15_000]
     /// Values of link encryption.
     public var encryption = [false]
@@ -43,7 +44,8 @@ public struct SweepPlan: Sendable, Hashable {
                                 for isEncrypted in encryption {
                                     for count in bearers {
                                         var row = ThroughputRow.Request(
-                                            over: over, bearers: count, direction: direction, phy: phy, dataLength: length, mtu: mtu,
+                                            over: over, bearers: count, direction: direction, phy: phy, dataLength: length,
+                                            mtu: mtu ?? ThroughputRow.Request.defaultMTU(bearers: count, dataLength: length),
                                             interval: interval)
                                         if isEncrypted { row.isEncrypted = true }
                                         row.isBothWays = isBothWays
@@ -126,7 +128,7 @@ public struct SweepPlan: Sendable, Hashable {
         for length in dataLengths where !HCICommands.LESetDataLength.txOctetsRange.integers.contains(length) {
             throw SweepError(text: "--data-length \(length) is not in 27...251")
         }
-        for mtu in mtus where !(23...517).contains(mtu) { throw SweepError(text: "--mtu \(mtu) is not in 23...517") }
+        for case let mtu? in mtus where !(23...517).contains(mtu) { throw SweepError(text: "--mtu \(mtu) is not in 23...517") }
         for case let sdu? in sdus where !(FlowPacket.shortest...65_535).contains(sdu) {
             throw SweepError(text: "--sdu \(sdu) is not in \(FlowPacket.shortest)...65535")
         }
@@ -147,7 +149,7 @@ public struct SweepPlan: Sendable, Hashable {
             if let over = over.first(where: { ![.notify, .write, .request].contains($0) }) {
                 throw SweepError(text: "--bearers is for --over notify, write and request, not \(over.rawValue)")
             }
-            for mtu in mtus where mtu < ChannelRequest.leastMPSOfBearers {
+            for case let mtu? in mtus where mtu < ChannelRequest.leastMPSOfBearers {
                 throw SweepError(text: "--mtu \(mtu) is not in 64...517, as Enhanced ATT bearers need")
             }
         }

@@ -17,7 +17,9 @@ struct FlowOptions: ParsableArguments {
         String?
     @Option(help: ArgumentHelp("PHYs, separated by commas: 1m, 2m, coded-s2, coded-s8.", valueName: "phys")) var phy = "2m"
     @Option(help: ArgumentHelp("Octets in a link layer PDU, 27 to 251.", valueName: "octets")) var dataLength = "251"
-    @Option(help: ArgumentHelp("ATT_MTU, 23 to 517.", valueName: "octets")) var mtu = "247"
+    @Option(
+        help: ArgumentHelp("ATT_MTU, 23 to 517. Default: 247; with --bearers the longest that fills packets, 245.", valueName: "octets"))
+    var mtu: String?
     @Option(help: ArgumentHelp("Connection interval, 7.5 to 4000 in steps of 1.25.", valueName: "ms")) var interval = "15"
     @Flag(help: "Encrypt the links; the devices pair first.") var encrypted = false
     @Option(help: ArgumentHelp("Over BR/EDR: the longest packet type, dm1 to 3-dh5.", valueName: "types")) var packets = "3-dh5"
@@ -74,7 +76,7 @@ struct FlowOptions: ParsableArguments {
         plan.directions = try direction.map { try Self.list($0, "--direction", FlowDirection.allCases) }
         plan.phys = try Self.list(phy, "--phy", LinkPHY.allCases)
         plan.dataLengths = try Self.numbers(dataLength, "--data-length")
-        plan.mtus = try Self.numbers(mtu, "--mtu")
+        plan.mtus = try mtu.map { try Self.numbers($0, "--mtu") } ?? [nil]
         plan.intervals = try interval.split(separator: ",").map { text in
             guard let milliseconds = Double(text), milliseconds > 0, milliseconds < 100_000 else {
                 throw CommandFailure(.usage, "--interval \(text) is no time in ms")

@@ -123,9 +123,10 @@ struct ThroughputOutput {
 
     private func position(_ number: Int) -> String { "[" + Self.right("\(number)", "\(total)".count) + "/\(total)]" }
 
-    private static func name(_ request: ThroughputRow.Request) -> String {
+    /// - Parameter octets: data length of the link, once it is known.
+    private static func name(_ request: ThroughputRow.Request, octets: Int? = nil) -> String {
         left(request.over.rawValue, 8) + left(request.direction.rawValue, 14)
-            + left(request.packets?.rawValue.lowercased() ?? request.phy.rawValue, 9) + right("\(request.dataLength)", 4)
+            + left(request.packets?.rawValue.lowercased() ?? request.phy.rawValue, 9) + right("\(octets ?? request.dataLength)", 4)
             + right("\(request.mtu)", 5) + right(request.packets == nil ? fixed(request.interval.milliseconds, 2) : "-", 8)
     }
 
@@ -134,7 +135,7 @@ struct ThroughputOutput {
             right(fixed(row.goodput, 1), 10) + right(fixed(row.ceiling?.perInterval ?? 0, 1), 10) + right(fixed(row.percent, 2), 8)
             + right(fixed(row.packetsPerEvent, 2), 15) + right(row.counters.map { "\($0.retransmissions)" } ?? "-", 8)
         let limit = row.failure == nil ? row.limit?.rawValue ?? "" : "FAILED"
-        return name(row.request) + figures + "  " + limit + (row.together.map { " (\($0))" } ?? "")
+        return name(row.request, octets: row.link?.octets) + figures + "  " + limit + (row.together.map { " (\($0))" } ?? "")
     }
 
     private static func spread(_ values: [Double]) -> String {
