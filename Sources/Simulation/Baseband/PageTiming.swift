@@ -11,15 +11,23 @@ enum PageTiming {
     /// Maximum deviation of a packet from its nominal start. Core Vol 2, Part B, 2.2.5.
     static let uncertainty: Microseconds = 10
 
-    /// N_page: repetitions of a train before the other is sent, by the page scan repetition mode of the paged device. Core Vol 2, Part B,
-    /// 8.3.2.
-    static func trainRepetitions(mode: UInt8) -> Int {
-        switch mode {
-        case 0: 1
-        case 1: 128
-        default: 256
-        }
+    /// The train of a pager's packets.
+    ///
+    /// A train is sent N_page times before the other; N_page has a least number by the page scan repetition mode of the paged device. For
+    /// R0, the trains alternate, and one in 1.28 s is repeated: a device that scans once in 1.28 s, the default interval, is not there, then
+    /// and always, while the train without its channel is sent. Core Vol 2, Part B, 8.3.2.
+    ///
+    /// - Parameter ticks: since the pager's first packet.
+    static func train(after ticks: Int, mode: UInt8) -> HopTrain {
+        let trains = ticks / TrainTurns.ticksPerTrain
+        let turns = mode == 0 ? trains + trains / trainsPerScanInterval : trains / trainRepetitions(mode: mode)
+        return turns % 2 == 0 ? .a : .b
     }
+
+    private static func trainRepetitions(mode: UInt8) -> Int { mode == 1 ? trainsPerScanInterval : 2 * trainsPerScanInterval }
+
+    /// Trains in 1.28 s.
+    private static let trainsPerScanInterval = 128
 }
 
 /// Channels of a device's page hopping sequences, by phase. Core Vol 2, Part B, 2.6.4.1 to 2.6.4.4.

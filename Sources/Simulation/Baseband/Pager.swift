@@ -132,8 +132,7 @@ final class Pager: RadioActivity {
     private func estimate(at tick: Int) -> UInt32 { NativeClock.value(of: tick + settings.clockOffset) }
 
     private func train(in tick: Int) -> HopTrain {
-        let repetitions = PageTiming.trainRepetitions(mode: settings.repetitionMode)
-        return (tick - turns.firstTick) / (TrainTurns.ticksPerTrain * repetitions) % 2 == 0 ? .a : .b
+        PageTiming.train(after: tick - turns.firstTick, mode: settings.repetitionMode)
     }
 
     /// Sends the next ID packet in the first tick of an even slot, from `tick` on.

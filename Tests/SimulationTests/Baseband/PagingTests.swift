@@ -106,6 +106,24 @@ import Timing
         bench.end()
     }
 
+    /// A device that scans once in 1.28 s is found in its first scan, or its second with the other train, whatever the phase of its scans.
+    @Test(arguments: [0, 1] as [UInt8], 0..<32) func noPhaseOfAScanIsMissedForEver(_ mode: UInt8, _ phase: Int) throws {
+        for isClockKnown in [false, true] {
+            let bench = Bench(seed: UInt64(phase) + 1)
+            bench.scan(.init(interval: NativeClock.slot * 0x0800, window: NativeClock.slot * 0x0012))
+            try bench.bench.run(Microseconds(phase * 40_003))
+            let began = bench.bench.loop.now
+            bench.page(
+                .init(
+                    address: Self.address, clockOffset: isClockKnown ? bench.clockOffset : 0, repetitionMode: mode,
+                    timeout: .milliseconds(5_120)))
+            try bench.bench.run(.milliseconds(5_200))
+            let start = try #require(bench.reached.first, "the page timed out")
+            #expect(start - began <= NativeClock.slot * (3 * 2_048 + 8))
+            bench.end()
+        }
+    }
+
     /// ID, ID, FHS, ID: 625 us, the next even slot, 625 us; each on its channel of the page hopping sequence.
     @Test(arguments: 1...16 as ClosedRange<UInt64>) func theResponseFollowsSlotBySlot(_ seed: UInt64) throws {
         let bench = Bench(seed: seed)
