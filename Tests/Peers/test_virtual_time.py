@@ -20,7 +20,7 @@ import test_bumble_hosts as hosts
 import test_credit_channels as channels
 import test_pairing as pairing
 from support import HERE, Inbox, Process, PythonPeer, dongles, host, in_virtual_time, run_beside, virtualtime
-from bluebench.virtualtime.client import FOR_EVER, HELLO, IDLE, Connection, message  # support makes it importable
+from bluebench.virtualtime.client import FOR_EVER, HELLO, IDLE, Client, Connection, message  # support makes it importable
 
 SOAK = "SOAK" in os.environ
 RUNS = 10 if SOAK else 3
@@ -244,6 +244,26 @@ def test_our_programs_share_a_world_over_unix_sockets(tmp_path):
             assert "Heart Rate" in told and accessory.running()
             server.stop()
             assert accessory.wait() == 3 and accessory.text.count("\n") == 1, accessory.text
+
+
+def test_a_client_that_is_awake_finds_all_packets_in_the_captures(tmp_path):
+    from support import run_bench
+    air, packets = tmp_path / "air.pcapng", tmp_path / "hci.pcapng"
+    with world("--air", air, "--capture", packets) as (_, ports):
+        client = Client("reader")
+        wire = client.connect(f"127.0.0.1:{ports[0]}")
+        for command in ("01030c00", "010a200101"):  # Reset, LE_Set_Advertising_Enable
+            wire.send(bytes.fromhex(command))
+            client.idle()
+            [(_, answer)] = client.receive()
+            assert answer[1] == 0x0E and answer[-1] == 0
+            assert run_bench("show", packets).stdout.count("Command_Complete") == (2 if command == "010a200101" else 1)
+        for seconds in (10, 20):
+            client.idle(int(seconds * 1e9))
+            assert client.receive() == [] and client.now == int(seconds * 1e9)
+            # Three channels every 1.28 s, and up to 10 ms more.
+            assert run_bench("show", air).stdout.count("ADV_IND") >= 3 * int((seconds - 1) / 1.29)
+        client.disconnect(wire)
 
 
 # Clients that violate the protocol: the run ends with one sentence and exit code 3.

@@ -99,7 +99,8 @@ struct SharedClock {
         }
         if let clientsOfWorld, clientsOfWorld != hello.clients {
             return fail(
-                "the client at \(ports[port].name) says that the world has \(hello.clients) clients, and another said \(clientsOfWorld)")
+                "the client at \(ports[port].name) says in HELLO that the world has \(hello.clients) clients, and another said \(clientsOfWorld); "
+                    + "a device of bluebench says 1, and its ',virtual-time=N' is EXPECT")
         }
         clientsOfWorld = hello.clients
         ports[port].client = name

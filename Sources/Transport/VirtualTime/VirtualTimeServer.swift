@@ -14,6 +14,8 @@ public final class VirtualTimeServer: TimeGate {
     }
 
     public var onEvent: ((Event) -> Void)?
+    /// Called before a client is woken: time stands still from then until it is idle.
+    public var onStandstill: (() -> Void)?
     /// Addresses of the ports.
     public private(set) var addresses: [SocketAddress] = []
     /// Reason for the end of the run.
@@ -135,6 +137,7 @@ public final class VirtualTimeServer: TimeGate {
     }
 
     private func perform(_ actions: [SharedClock.Action]) {
+        if actions.contains(where: \.wakes) { onStandstill?() }
         for action in actions {
             switch action {
             case .tell(let port, let message): members[port]?.send(message.octets)
@@ -175,6 +178,11 @@ public final class VirtualTimeServer: TimeGate {
         arrival.fail(TransportError.crashed(text))
         onEvent?(.fault(text))
     }
+}
+
+extension SharedClock.Action {
+    /// True for the message with which a client is awake.
+    fileprivate var wakes: Bool { if case .tell(_, .time) = self { true } else { false } }
 }
 
 /// The stream of one client's connection, cut into packets and messages.

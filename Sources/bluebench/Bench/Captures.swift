@@ -42,10 +42,14 @@ struct Captures {
     func keepFlushing(on loop: RunLoop) {
         guard packets != nil || air != nil else { return }
         loop.schedule(after: .milliseconds(500)) {
-            packets?.flush()
-            air?.flush()
+            flush()
             keepFlushing(on: loop)
         }
+    }
+
+    func flush() {
+        packets?.flush()
+        air?.flush()
     }
 
     /// - Throws: `CaptureError` if a file is not complete.

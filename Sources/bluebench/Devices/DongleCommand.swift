@@ -89,11 +89,11 @@ struct DongleCommand: ParsableCommand {
         try captures.logAir(of: simulation)
         try surroundings.settle(in: simulation)
         signals.onStop(on: loop) { ended.fulfil(()) }
-        let servers = try start(simulation, captures.packets, ended, loop)
+        let servers = try start(simulation, captures, ended, loop)
         if tcp != nil || usbip != nil, !ShareCommand.isLoopback(host) {
             Console.complain("others reach \(host): whoever connects uses these virtual dongles, for nobody is asked for a token")
         }
-        // In virtual time, this timer would only slow the simulation down.
+        // In virtual time, the captures are flushed before a client is woken.
         if !sharing.virtualTime { captures.keepFlushing(on: loop) }
         let outcome = Result { try loop.run { try await ended.value() } }
         for stop in servers { stop() }
@@ -102,7 +102,8 @@ struct DongleCommand: ParsableCommand {
     }
 
     /// Starts the servers and prints their addresses; returns the functions that stop them.
-    private func start(_ simulation: Simulation, _ log: CaptureLog?, _ ended: Promise<Void>, _ loop: Timing.RunLoop) throws -> [() -> Void]
+    private func start(_ simulation: Simulation, _ captures: Captures, _ ended: Promise<Void>, _ loop: Timing.RunLoop) throws -> [() ->
+        Void]
     {
         let configurations = (0..<count).map { index in
             var configuration = ControllerConfiguration(address: DeviceAddress(value: 0x02BB_0000_0001 + UInt64(index)))
@@ -111,7 +112,8 @@ struct DongleCommand: ParsableCommand {
         }
         do {
             let conduct = try kind.conduct(boot)
-            let backend = try conduct.makeBackend(simulation, configurations: configurations, capture: log, seed: seed, on: loop)
+            let backend = try conduct.makeBackend(
+                simulation, configurations: configurations, capture: captures.packets, seed: seed, on: loop)
             let addresses = configurations.map { configuration in
                 var configuration = configuration
                 conduct.apply(to: &configuration)
@@ -120,7 +122,7 @@ struct DongleCommand: ParsableCommand {
             noticeClassicCommands(simulation, addresses)
             if let usbip { return [try offerUSB(backend, addresses, conduct, port: usbip, loop)] }
             if let usbfs { return [try offerFolder(backend, addresses, conduct, usbfs, loop)] }
-            if sharing.virtualTime { return [try offerVirtualTime(backend, addresses, ended, loop)] }
+            if sharing.virtualTime { return [try offerVirtualTime(backend, addresses, captures, ended, loop)] }
             let server = H4DongleServer(backend: backend, on: loop)
             server.onEvent = { Self.report($0) }
             for (index, own) in addresses.enumerated() {
@@ -134,11 +136,12 @@ struct DongleCommand: ParsableCommand {
     }
 
     private func offerVirtualTime(
-        _ backend: any DongleBackend, _ own: [DeviceAddress], _ ended: Promise<Void>, _ loop: Timing.RunLoop
+        _ backend: any DongleBackend, _ own: [DeviceAddress], _ captures: Captures, _ ended: Promise<Void>, _ loop: Timing.RunLoop
     ) throws -> () -> Void {
         let server = try VirtualTimeServer(own.indices.map(socketAddress), on: loop, limits: sharing.limits) {
             try backend.attach($0, to: $1)
         }
+        server.onStandstill = { captures.flush() }
         server.onEvent = { event in
             switch event {
             case .attached, .left: break
