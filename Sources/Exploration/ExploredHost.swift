@@ -33,6 +33,13 @@ final class ExploredHost: HCITransportSink {
     private var pending: [(opcode: UInt16, request: LinkRequest)] = []
 
     static let key = [UInt8](repeating: 0x5A, count: 16)
+    /// The events that the host handles, Command_Complete and Command_Status apart.
+    private static let events: [any HCIEvent.Type] = [
+        HCIEvents.LEConnectionComplete.self, HCIEvents.DisconnectionComplete.self, HCIEvents.ReadRemoteVersionInformationComplete.self,
+        HCIEvents.LEReadRemoteFeaturesComplete.self, HCIEvents.LEConnectionUpdateComplete.self, HCIEvents.LEPHYUpdateComplete.self,
+        HCIEvents.LEDataLengthChange.self, HCIEvents.EncryptionChange.self, HCIEvents.EncryptionKeyRefreshComplete.self,
+        HCIEvents.LELongTermKeyRequest.self, HCIEvents.LERemoteConnectionParameterRequest.self,
+    ]
 
     init(_ role: LinkRole, _ transport: any HCITransport) {
         self.role = role
@@ -41,8 +48,8 @@ final class ExploredHost: HCITransportSink {
 
     func open() throws(TransportError) {
         try transport.open(self)
-        send(HCICommands.SetEventMask(eventMask: .init(rawValue: 0x2000_9FFF_FFFF_FFFF)))
-        send(HCICommands.LESetEventMask(leEventMask: .init(rawValue: 0x09FF)))
+        send(HCICommands.SetEventMask(eventMask: .covering(Self.events)))
+        send(HCICommands.LESetEventMask(leEventMask: .covering(Self.events)))
     }
 
     func close() { transport.close() }
@@ -83,9 +90,11 @@ final class ExploredHost: HCITransportSink {
                     connectionHandle: handle, randomNumber: 7, encryptedDiversifier: 9, longTermKey: Self.key))
         case .data:
             sent.append(UInt8(truncatingIfNeeded: sent.count + 1))
-            let payload = [23, 0, 4, 0] + [UInt8](repeating: sent[sent.count - 1], count: 23)
-            transport.send(
-                HCIPacket(.acl, [UInt8(handle.rawValue & 0xFF), UInt8(handle.rawValue >> 8), UInt8(payload.count), 0] + payload))
+            let payload = [UInt8](repeating: sent[sent.count - 1], count: 23)
+            var writer = ByteWriter(reserving: L2CAPHeader.octets + payload.count)
+            L2CAPHeader(length: UInt16(payload.count), channel: 0x0004).encode(into: &writer)
+            writer.bytes(payload)
+            transport.send(HCIPacket(acl: handle, .firstNonFlushable, writer.bytes))
         case .termination:
             ask(request, HCICommands.Disconnect(connectionHandle: handle, reason: .remoteUserTerminatedConnection))
         }
