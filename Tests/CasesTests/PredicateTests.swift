@@ -77,6 +77,21 @@ struct PredicateTests {
             ])
     }
 
+    /// The same octets look the same on both sides of a message, in whatever notation the case has them.
+    @Test(
+        arguments: [
+            ("\"00 01 ff\"", [0, 1, 2], "expected 00 01 FF, got 00 01 02"), ("0001ff10", [0, 1], "expected 00 01 FF 10, got 00 01"),
+            ("[0, 1, 2]", [0, 0, 0], "expected 00 01 02, got 00 00 00"), ("{octet: 0, times: 3}", [], "expected 00 00 00, got no octets"),
+            (
+                "{octet: 0xAA, times: 40}", [UInt8](repeating: 0xAA, count: 36) + [1, 2, 3, 4],
+                "got " + [String](repeating: "AA", count: 32).joined(separator: " ") + " ... (40 octets), with 01 at 36"
+            ),
+        ] as [(String, [UInt8], String)])
+    func octetsLookTheSame(_ text: String, _ octets: [UInt8], _ message: String) throws {
+        let mismatch = try #require(try Self.predicate(text).mismatch(.octets(octets), Variables()))
+        #expect(mismatch.text.hasSuffix(message), "\(mismatch.text)")
+    }
+
     @Test func aFaultThatShouldNotBeIsTheMessage() throws {
         let mismatch = try #require(try Self.predicate("{length: 0}").mismatch(.text("the level is 101"), Variables()))
         #expect(mismatch.fault == "the level is 101" && mismatch.worded().expected == "nothing")

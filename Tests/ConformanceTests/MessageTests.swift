@@ -1,3 +1,4 @@
+import Packets
 import Testing
 
 @testable import Cases
@@ -60,6 +61,22 @@ import Testing
         Row(
             id: $0, fault: "rewrites: [{pdu: ATT_FIND_INFORMATION_RSP, set: {Information_Data.UUID: \"2905\"}}]",
             parts: ["Information_Data.0.UUID", "got 2905", "packet"], absent: ["Not_Permitted"], verdict: .notApplicable)
+    }
+
+    /// Octets of a packet are written as a case writes them; what has a format of its own keeps it.
+    @Test func octetsOfAPacketLookLikeThoseOfTheCase() throws {
+        let event = HCIPacket(
+            event: HCIEvents.LinkKeyNotification(bdADDR: 0x1234_5678_9ABC, linkKey: [UInt8](repeating: 0, count: 16), keyType: 4))
+        let layer = DecodedLayer(hci: event)
+        let wanted = FieldPredicate(
+            name: "Link_Key", predicate: .equals(.literal(.octets(Array(0..<16)))), position: Position(file: "x", line: 1, column: 1))
+        let mismatch = try #require(
+            try Predicate.parts([wanted]).mismatch(
+                .record(CaseRecord([("Link_Key", .octets([UInt8](repeating: 0, count: 16)))])), Variables()))
+        #expect(
+            PDUCodec.spoken(mismatch, in: layer)
+                == "Link_Key: expected 00 01 02 03 04 05 06 07 08 09 0A 0B 0C 0D 0E 0F, got "
+                + [String](repeating: "00", count: 16).joined(separator: " "))
     }
 
     @Test(arguments: rows) func whatCameIsSaid(_ row: Row) throws {

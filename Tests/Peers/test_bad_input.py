@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import struct
+import subprocess
 import threading
 
 import pytest
@@ -120,6 +121,30 @@ def test_a_wrong_case_file(folder, tmp_path, command, text, where, word):
     complaint = one_line(run_bench(*run_options(command, folder, results), expected=USAGE), "wrong.yaml" + where, word)
     assert complaint.count("wrong.yaml") == 1, "one mistake, said once"
     assert not results.exists(), "nothing runs when a file is wrong"
+
+
+@pytest.mark.parametrize("form", ["folder/suite/case.yaml", "suite/case.yaml", "case.yaml", "procedures/own.yaml"])
+def test_a_file_may_use_the_built_in_procedures(folder, tmp_path, monkeypatch, form):
+    """As `check` of its folder and `run --cases` have it, wherever the command is given."""
+    (folder / "procedures").mkdir()
+    (folder / "procedures/own.yaml").write_text("about: a link of our own\nsteps:\n  - {use: connected, saveAs: link}\n")
+    (folder / "hci/uses.yaml").write_text(GOOD_CASE.replace("steps:\n", "setup:\n  - {use: connected, saveAs: link}\nsteps:\n"))
+    place, name = {
+        "folder/suite/case.yaml": (ROOT, folder / "hci/uses.yaml"), "suite/case.yaml": (folder, "hci/uses.yaml"),
+        "case.yaml": (folder / "hci", "uses.yaml"), "procedures/own.yaml": (ROOT, folder / "procedures/own.yaml"),
+    }[form]
+    if place != ROOT:
+        # Away from the checkout, the built-in cases are those beside the program.
+        (folder / "bin").mkdir()
+        (folder / "share/bluebench").mkdir(parents=True)
+        os.link(bluebench(), folder / "bin/bluebench")
+        (folder / "share/bluebench/Conformance").symlink_to(ROOT / "Conformance")
+    program = bluebench() if place == ROOT else str(folder / "bin/bluebench")
+    found = subprocess.run([program, "check", str(name)], cwd=place, capture_output=True, text=True)
+    assert found.returncode == 0 and found.stdout == f"{name}: no mistakes\n", found.stdout + found.stderr
+    (folder / "hci/uses.yaml").write_text(GOOD_CASE.replace("steps:\n", "setup:\n  - {use: conected, saveAs: link}\nsteps:\n"))
+    wrong = one_line(run_bench("check", folder / "hci/uses.yaml", expected=USAGE), "uses.yaml")
+    assert "conected" in wrong and "connected" in wrong
 
 
 def test_a_damaged_file_elsewhere_does_not_stop_a_named_case(folder):

@@ -59,14 +59,15 @@ public struct Catalogue: Sendable {
 
     /// Reads one case or procedure, `<folder>/<suite>/<case>.yaml`, with the procedures that it uses.
     ///
+    /// - Parameter base: another folder with procedures and constants; those of the file's own folder take precedence.
     /// - Throws: `Problems` with the mistakes of that file.
-    public static func load(file: String, vocabulary: Vocabulary) throws(Problems) -> Catalogue {
+    public static func load(file: String, base: String? = nil, vocabulary: Vocabulary) throws(Problems) -> Catalogue {
         let parts = file.split(separator: "/", omittingEmptySubsequences: false)
         let folder = parts.count > 2 ? parts.dropLast(2).joined(separator: "/") : parts.count == 2 ? "." : ".."
         let suite =
             parts.count > 1
             ? String(parts[parts.count - 2]) : FileManager.default.currentDirectoryPath.split(separator: "/").last.map(String.init) ?? ""
-        return try load(folder, .file(suite + "/" + (parts.last.map(String.init) ?? file)), vocabulary: vocabulary)
+        return try load(folder, .file(suite + "/" + (parts.last.map(String.init) ?? file)), base: base, vocabulary: vocabulary)
     }
 
     private static func load(

@@ -47,7 +47,28 @@ package struct Mismatch {
     ///   - got: the value in the decoder's format.
     package func worded(_ names: ValueNames = .none, got: String? = nil) -> WordedMismatch {
         let own = names.at(path.split(separator: "."))
-        return WordedMismatch(path: path, expected: expected.text(own), actual: got ?? actual.text(own))
+        let found = got ?? actual.text(own)
+        guard got == nil, let (wanted, octets) = octets else {
+            return WordedMismatch(path: path, expected: expected.text(own), actual: found)
+        }
+        let text = CaseValue.octets(wanted).description
+        return WordedMismatch(path: path, expected: text, actual: text == found ? found + Self.difference(wanted, octets) : found)
+    }
+
+    /// The octets that are expected, in whatever notation, and those of the value.
+    private var octets: (wanted: [UInt8], actual: [UInt8])? {
+        guard case .predicate(.equals(let operand), let variables) = expected, case .value(.octets(let actual)) = actual else { return nil }
+        switch try? variables.resolve(operand) {
+        case .octets(let wanted): return (wanted, actual)
+        case .text(let text): return Hexadecimal.octets(text).map { ($0, actual) }
+        default: return nil
+        }
+    }
+
+    /// The first difference between long octets that begin alike.
+    private static func difference(_ wanted: [UInt8], _ actual: [UInt8]) -> String {
+        let place = zip(wanted, actual).prefix { $0 == $1 }.count
+        return place < actual.count ? ", with \(Hexadecimal.text([actual[place]])) at \(place)" : ", without octet \(place)"
     }
 
     package var text: String { worded().text }

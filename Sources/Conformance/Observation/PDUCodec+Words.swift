@@ -11,7 +11,9 @@ extension PDUCodec {
     static func worded(_ mismatch: Mismatch, in pdu: DecodedLayer?) -> WordedMismatch {
         guard let pdu else { return mismatch.worded() }
         let names = ValueNames(parts: (pdu.declaration?.fields ?? []) + (pdu.command?.returns ?? []))
-        return mismatch.worded(names, got: field(mismatch.path.split(separator: ".")[...], in: pdu.returns + pdu.fields)?.text)
+        let found = field(mismatch.path.split(separator: ".")[...], in: pdu.returns + pdu.fields)
+        // A case writes plain octets; both sides of the message are written as there.
+        return mismatch.worded(names, got: found.flatMap { $0.isPlainOctets ? nil : $0.text })
     }
 
     private static func field(_ path: ArraySlice<Substring>, in fields: [DecodedField]) -> DecodedField? {

@@ -47,6 +47,14 @@ public struct DecodedField: Sendable {
     public var octets: [UInt8]? { if case .octets(let octets) = content { octets } else { nil } }
     /// The integer, if it can be represented.
     public var int: Int? { integer.flatMap { Int(exactly: $0) } }
+    /// True for octets that are neither a UUID nor text.
+    public var isPlainOctets: Bool {
+        guard octets != nil else { return false }
+        return switch declaration.format {
+        case .uuid, .text: false
+        default: true
+        }
+    }
     public var isList: Bool { if case .list = content { true } else { false } }
     public var isStructure: Bool { if case .structure = content { true } else { false } }
 }

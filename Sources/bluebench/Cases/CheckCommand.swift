@@ -159,14 +159,15 @@ enum CaseFolder {
         }
     }
 
-    /// Checks one case or procedure. Public ids are checked only if their list is beside the suites.
+    /// Checks one case or procedure, which may use the built-in procedures and constants. Public ids are checked only if their list is
+    /// beside the suites.
     ///
     /// - Returns: the warnings.
     static func check(file: String) throws -> [Problem] {
         let covers = URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("covers.txt")
             .path
         do {
-            return try Catalogue.load(file: file, vocabulary: .declared(covers: try publicCases(covers))).warnings
+            return try Catalogue.load(file: file, base: standard, vocabulary: .declared(covers: try publicCases(covers))).warnings
         } catch {
             throw refusal(error)
         }
