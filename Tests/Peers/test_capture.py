@@ -76,6 +76,20 @@ def test_a_device_without_a_program_listens_to_advertisers():
     assert len(lines) > 3 and all("Advertising_Report" in line and len(line) <= 70 for line in lines)
 
 
+def test_a_known_dongle_is_opened_as_by_every_command(tmp_path):
+    """The clone shares its public address with all of its kind, so the table has its host use a random one."""
+    def chosen(path):
+        sent = [layer for packet in texts(path) if packet["direction"] == "host-to-controller" for layer in packet["layers"]]
+        own = [layer["fields"]["Own_Address_Type"] for layer in sent if layer["name"].endswith("Scan_Parameters")]
+        return "LE_Set_Random_Address" in {layer["name"] for layer in sent}, own
+
+    path = tmp_path / "clone.btsnoop"
+    for chip, expected in (("csr-clone", (True, ["Random_Device"])), ("csr8510", (False, ["Public_Device"]))):
+        with dongles(1, "--chip", chip) as [port]:
+            run_bench("capture", f"tcp:127.0.0.1:{port}", "--seconds", 2, "--write", path, "--quiet")
+        assert chosen(path) == expected, chip
+
+
 def test_a_ring_keeps_the_newest_files(tmp_path):
     path = tmp_path / "ring.pcapng"
     with dongles(1) as ports:

@@ -97,13 +97,11 @@ struct CaptureCommand: ParsableCommand {
         on loop: Timing.RunLoop
     ) throws {
         let opener = try firmware.opener(asksEveryChip: firmware.firmware != nil)
-        func pipe(_ index: Int) throws -> any HCITransport {
-            TapTransport(try opener.transport(to: selectors[index], on: loop), on: loop) {
-                capture.add($0, $1, interface: index, at: $2)
-            }
+        func tap(_ pipe: any HCITransport, _ index: Int) -> TapTransport {
+            TapTransport(pipe, on: loop) { capture.add($0, $1, interface: index, at: $2) }
         }
         let servers = try sockets.enumerated().map { index, socket in
-            let shared = SharedDevice(on: loop) { try pipe(index) }
+            let shared = SharedDevice(on: loop) { tap(try opener.transport(to: selectors[index], on: loop), index) }
             shared.onTrouble = { Console.complain($0) }
             let server = H4DongleServer(backend: shared, on: loop)
             server.onEvent = { Self.report($0) }
@@ -111,7 +109,10 @@ struct CaptureCommand: ParsableCommand {
             return (server, shared)
         }
         let listeners = try (sockets.count..<selectors.count).map { index in
-            Host(loop: loop, transport: try pipe(index), database: GATTDatabase(deviceName: "bluebench"))
+            let pipe = try opener.transport(to: selectors[index], on: loop)
+            let host = Host(loop: loop, transport: tap(pipe, index), database: GATTDatabase(deviceName: "bluebench"))
+            try firmware.tell(host, about: pipe)
+            return host
         }
         defer {
             for (server, _) in servers { server.stop() }
