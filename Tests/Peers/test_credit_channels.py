@@ -37,7 +37,7 @@ def test_bumble_refuses_an_unknown_service():
     with dongles() as (near, far):
         with PythonPeer("credit_echo.py", far, 100, 50, 5) as peer:
             peer.wait_for("advertising")
-            result = run_bench("l2cap", f"tcp:127.0.0.1:{near}", "--peer", "C0:B1:BE:00:00:01/random", "--spsm", 0x81, "--send", "00", expected=1)
+            result = run_bench("l2cap", f"tcp:127.0.0.1:{near}", "--peer", "C0:B1:BE:00:00:01/random", "--spsm", "0x81", "--send", "00", expected=1)
             assert "refused" in result.stdout + result.stderr
 
 

@@ -35,10 +35,11 @@ enum Arguments {
         }
     }
 
-    /// Reads integers in a range.
+    /// Reads integers in a range, in decimal or as `0x80`.
     static func whole<Number: FixedWidthInteger & Sendable>(_ range: ClosedRange<Number>) -> @Sendable (String) throws -> Number {
         { text in
-            guard let number = Number(text), range.contains(number) else {
+            let number = text.hasPrefix("0x") ? Number(text.dropFirst(2), radix: 16) : Number(text)
+            guard let number, range.contains(number) else {
                 let most = Int(exactly: range.upperBound) == .max ? " or more" : " to \(range.upperBound)"
                 throw ValidationError("a whole number, \(range.lowerBound)\(most)")
             }

@@ -10,19 +10,37 @@ import Transport
 #endif
 
 /// The handler of Ctrl-C, SIGTERM and SIGHUP: the first signal stops a run in an orderly way, the second ends the process, as does one that
-/// arrives before there is a run.
+/// arrives before there is a run to stop.
 final class SignalHandler: Sendable {
-    private let action = Mutex<(@Sendable () -> Void)?>(nil)
+    private struct State {
+        var action: (@Sendable () -> Void)?
+        /// A first signal without an action is kept for the first one.
+        var keepsFirst: Bool
+        var kept: Int32?
+    }
+
+    private let state: Mutex<State>
 
     /// Must be called before any thread starts, because threads inherit the signal mask.
-    init() {
+    ///
+    /// - Parameter keepsFirst: until `endKeeping`, a signal without an action is kept for the first `onStop`.
+    init(keepsFirst: Bool = false) {
+        state = Mutex(State(keepsFirst: keepsFirst))
         var signals = Self.signals
         pthread_sigmask(SIG_BLOCK, &signals, nil)
         _ = SystemThread { [self, signals] in serve(signals) }
     }
 
-    /// Calls `action` on a separate thread.
-    func onStop(_ action: @escaping @Sendable () -> Void) { self.action.withLock { $0 = action } }
+    /// Calls `action` on a separate thread; at once if a signal was kept.
+    func onStop(_ action: @escaping @Sendable () -> Void) {
+        let isDue = state.withLock { state in
+            state.keepsFirst = false
+            guard state.kept.take() == nil else { return true }
+            state.action = action
+            return false
+        }
+        if isDue { action() }
+    }
 
     /// Calls `action` on the loop, as an event of its run.
     func onStop(on loop: RunLoop, _ action: @escaping () -> Void) {
@@ -30,17 +48,41 @@ final class SignalHandler: Sendable {
         onStop { loop.post { action.value() } }
     }
 
+    /// From now on, a signal without an action ends the process, as does a kept one if there is no action within two seconds.
+    func endKeeping() {
+        let isKept = state.withLock { state in
+            state.keepsFirst = false
+            return state.kept != nil
+        }
+        guard isKept else { return }
+        _ = SystemThread { [self] in
+            sleep(2)
+            if let kept = state.withLock({ $0.kept }) { Self.end(by: kept) }
+        }
+    }
+
     private func serve(_ signals: sigset_t) {
         var awaited = signals
         var caught: Int32 = 0
         while sigwait(&awaited, &caught) == 0 {
-            guard let action = action.withLock({ $0.take() }) else {
-                Console.complain("ended by \(Self.name(caught))")
-                UserCommands.killAll()
-                _exit(128 + caught)
+            if let action = state.withLock({ $0.action.take() }) {
+                action()
+                continue
             }
-            action()
+            let number = caught
+            let isKept = state.withLock { state in
+                guard state.keepsFirst, state.kept == nil else { return false }
+                state.kept = number
+                return true
+            }
+            if !isKept { Self.end(by: number) }
         }
+    }
+
+    private static func end(by signal: Int32) -> Never {
+        Console.complain("ended by \(name(signal))")
+        UserCommands.killAll()
+        _exit(128 + signal)
     }
 
     private static func name(_ number: Int32) -> String {

@@ -20,7 +20,7 @@ struct L2CAPCommand: ParsableCommand {
     @Flag(help: "Advertise and accept channels.") var listen = false
     @Option(help: "Transport: le or bredr. Over BR/EDR channels are enhanced ones, on an encrypted link.") var transport = TransportOption
         .le
-    @Option(help: "SPSM of the service, 1 to 255.", transform: Arguments.whole(1...255)) var spsm: UInt16 = 128
+    @Option(help: "SPSM of the service, 1 to 255 or 0x01 to 0xFF.", transform: Arguments.whole(1...255)) var spsm: UInt16 = 128
     @Flag(help: "With --peer: use the SPSM that the peer publishes. With --listen: publish it in a characteristic.") var published = false
     @Option(help: ArgumentHelp("SDU to send. Repeatable.", valueName: "hex")) var send: [String] = []
     @Option(

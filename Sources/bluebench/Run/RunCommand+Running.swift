@@ -11,8 +11,10 @@ import UpperTester
 
 extension RunCommand {
     /// Runs the cases and writes the report as far as possible.
-    func execute(_ plan: inout RunPlan, _ ends: BenchEnds) throws {
-        let (signals, began) = (SignalHandler(), MonotonicClock.now())
+    func execute(_ plan: inout RunPlan, _ ends: BenchEnds, _ signals: SignalHandler) throws {
+        let began = MonotonicClock.now()
+        // To open a pipe or a device may take for ever.
+        signals.endKeeping()
         var files = try outputs.prepare(captures)
         var store = try openStore(files, ends)
         if !controls.resume { files.setCaptureAside() }

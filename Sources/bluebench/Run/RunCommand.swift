@@ -35,6 +35,8 @@ struct RunCommand: ParsableCommand {
     @OptionGroup(title: "Terminal") var terminal: TerminalOptions
 
     func run() throws {
+        // Reading the cases takes a while on a busy machine: a signal meanwhile stops the run, and its report is written.
+        let signals = SignalHandler(keepsFirst: true)
         try checkOptions()
         let catalogue = try CaseFolder.load(selection.cases, matching: filters, needsProfiles: devices.product.profile != nil)
         let isAlone = devices.isForOne && catalogue.hasCasesForOne(filters)
@@ -63,7 +65,7 @@ struct RunCommand: ParsableCommand {
             return
         }
         guard !plan.cases.isEmpty else { throw CommandFailure(.bench, "no case ran: there is none in \(selection.cases)") }
-        try execute(&plan, ends)
+        try execute(&plan, ends, signals)
     }
 
     /// Lists the cases; of a device that is described, those that concern it.
