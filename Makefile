@@ -111,7 +111,7 @@ bench: distributed ## speed against a plain C server, Bumble, btmon and tshark, 
 embedded: setup ## compile the codecs in Embedded Swift mode, as firmware would
 	@.ci/embedded
 
-fuzz: setup ## every entry point to what comes from outside, FUZZ_SECONDS each (20) or FUZZ_RUNS inputs; inputs that break something are kept
+fuzz: setup ## every entry point to what comes from outside, FUZZ_SECONDS each (10) or FUZZ_RUNS inputs; inputs that break something are kept
 	@.ci/fuzz
 
 soak: test-build ## a hundred orders of the cases, each with another seed; the legal variants with ten seeds; a thousand unplugs; the cases over USB beside a busy machine, and on every chip (half an hour); a day of an app with five accessories; whole foreign products; a million packets; the tests as on other machines, until each way has passed (hours)

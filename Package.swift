@@ -6,15 +6,16 @@ import PackageDescription
 let plain: [SwiftSetting] = [
     .swiftLanguageMode(.v6), .treatAllWarnings(as: .error), .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
-// `make fuzz` builds the rooms and the fuzzer with coverage counters and the address sanitizer. To count inputs
-// it uses the release build of the rooms.
+// `make fuzz` builds the rooms and the fuzzer with coverage counters and the address sanitizer (guided). To count inputs it uses the release
+// build of the rooms, without either (released) or with the counters (covered).
 let fuzzing = Context.environment["BLUEBENCH_FUZZ"]
-let sanitizers = [fuzzing == "released" ? "-sanitize=fuzzer" : "-sanitize=fuzzer,address"]
-let house = plain + (fuzzing == nil || fuzzing == "released" ? [] : [.unsafeFlags(sanitizers + ["-O"])])
+let sanitizers = [fuzzing == "guided" ? "-sanitize=fuzzer,address" : "-sanitize=fuzzer"]
+let isCounted = fuzzing == "guided" || fuzzing == "covered"
+let house = plain + (isCounted ? [.unsafeFlags(sanitizers + ["-O"])] : [])
 // One optimised build serves `make run` and `make test`: testability is enabled for the tests and the fuzzer; debug builds enable it by
 // default.
 let testing = Context.environment["BLUEBENCH_TESTING"] != nil
-let opened: [SwiftSetting] = testing || fuzzing == "released" ? [.unsafeFlags(["-enable-testing"])] : []
+let opened: [SwiftSetting] = testing || fuzzing == "released" || fuzzing == "covered" ? [.unsafeFlags(["-enable-testing"])] : []
 // That build checks for overlapping accesses, which costs a quarter of the simulation's speed; `make dist` and `make bench` disable the
 // check.
 let quick: [SwiftSetting] = testing ? [] : [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
@@ -42,11 +43,22 @@ let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let mustache = Target.Dependency.product(name: "Mustache", package: "swift-mustache")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
+// The fuzzer takes the program as a library, whose entry point gets another name.
+let programRooms: [Target.Dependency] = [
+    "Report", "History", "Diagnosis", "Conformance", "UpperTester", "Exploration", "Cases", "Throughput", "VirtualDongle", "Host",
+    "Simulation", "Capture", "BluetoothCrypto", "HTTP", "HCI", "Dongles", "TransportUSB", "Transport", "Timing", "Misbehaviour",
+    "Packets", arguments,
+]
+let renamed = ["-Xfrontend", "-entry-point-function-name", "-Xfrontend", "bluebench_main"]
+let program: Target =
+    fuzzing == nil
+    ? .executableTarget(name: "bluebench", dependencies: programRooms, swiftSettings: house + quick + asWritten)
+    : .target(name: "bluebench", dependencies: programRooms, swiftSettings: house + opened + quick + [.unsafeFlags(renamed)])
+
 let package = Package(
     name: "bluebench",
     platforms: [.macOS(.v26)],
-    products: [
-        .executable(name: "bluebench", targets: ["bluebench"]),
+    products: (fuzzing == nil ? [.executable(name: "bluebench", targets: ["bluebench"])] : []) + [
         .library(name: "Packets", targets: ["Packets"]),
         .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
         .library(name: "CoreBluetoothAccessories", targets: ["CoreBluetoothAccessories"]),
@@ -59,17 +71,7 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
     ],
     targets: [
-        .executableTarget(
-            name: "bluebench",
-            dependencies: [
-                "Report", "History", "Diagnosis", "Conformance", "UpperTester", "Exploration", "Cases", "Throughput", "VirtualDongle",
-                "Host", "Simulation", "Capture", "BluetoothCrypto",
-                "HTTP", "HCI",
-                "Dongles",
-                "TransportUSB",
-                "Transport", "Timing", "Misbehaviour", "Packets", arguments,
-            ],
-            swiftSettings: house + quick + asWritten),
+        program,
         room(
             "Diagnosis", ["Conformance", "Cases", "Throughput", "Capture", "HCI", "Packets", yams], settings: asWritten,
             embedding: ["Rules/Rules.yaml"]),
@@ -182,11 +184,7 @@ if fuzzing != nil {
     package.targets.append(
         .executableTarget(
             name: "Fuzz",
-            dependencies: [
-                "Diagnosis", "Conformance", "Cases", "HTTP", "VirtualDongle", "Host", "Simulation", "Capture", "BluetoothCrypto", "L2CAP",
-                "Transport",
-                "Timing", "Packets",
-            ],
+            dependencies: ["bluebench", "L2CAP", "BTP", yams] + programRooms,
             path: "Tests/Fuzz", swiftSettings: house + [.unsafeFlags(["-parse-as-library"])],
             linkerSettings: [.unsafeFlags(sanitizers)]))
 }

@@ -53,13 +53,13 @@ struct CountedRun {
 
     private func report(_ number: Int, since begin: Date) {
         let rate = Double(number) / max(0.001, Date().timeIntervalSince(begin))
-        complain("\(target.name): \(number) inputs from \(corpus.count), \(Int(rate)) a second, \(Self.megabytes()) MB")
+        complain("\(target.name): \(number) inputs from \(corpus.count), \(Int(saturating: rate)) a second, \(Self.megabytes()) MB")
     }
 
     /// A changed input of the corpus, occasionally joined from two.
     private func draw(_ mutation: inout Mutation) -> [UInt8] {
         var input = corpus[mutation.below(corpus.count)]
-        guard target.isFramed else { return mutation.changed(octets: input, room: Self.longest) }
+        guard target.isFramed else { return mutation.changed(whole: input, room: Self.longest) }
         if mutation.below(8) == 0 {
             let (one, other) = (Frames(input), Frames(corpus[mutation.below(corpus.count)]))
             let head = one.list.prefix(mutation.below(one.list.count + 1))

@@ -2,14 +2,19 @@ import Foundation
 import Timing
 
 // Entry points of libFuzzer. FUZZ_TARGET names the target; FUZZ_SEEDS names a folder to write the target's seeds to, which ends the
-// program.
+// program. FUZZ_TARGET=all prints the names of the targets.
 
 // FUZZ_RUNS is a number of inputs to run without the fuzzer's guidance.
 
 private let target: FuzzTarget = {
     let name = ProcessInfo.processInfo.environment["FUZZ_TARGET"] ?? ""
+    let names = FuzzTarget.all.map(\.name).joined(separator: " ")
+    if name == "all" {
+        print(names)
+        exit(0)
+    }
     guard let target = FuzzTarget.all.first(where: { $0.name == name }) else {
-        complain("FUZZ_TARGET is one of " + FuzzTarget.all.map(\.name).joined(separator: " "))
+        complain("FUZZ_TARGET is one of " + names)
         exit(2)
     }
     return target
@@ -47,9 +52,10 @@ public func fuzzerTestOneInput(_ data: UnsafePointer<UInt8>?, _ size: Int) -> In
 public func fuzzerCustomMutator(_ data: UnsafeMutablePointer<UInt8>?, _ size: Int, _ room: Int, _ seed: UInt32) -> Int {
     guard let data else { return 0 }
     var random = RandomSource(seed: UInt64(seed))
-    guard target.isFramed, random.chance(0.8) else { return mutateBlindly(data, size, room) }
+    guard target.isFramed || target.isText, random.chance(0.8) else { return mutateBlindly(data, size, room) }
     var mutation = Mutation(target: target, random: random)
-    let result = mutation.changed(frames: [UInt8](UnsafeBufferPointer(start: data, count: size)), room: room)
+    let input = [UInt8](UnsafeBufferPointer(start: data, count: size))
+    let result = target.isFramed ? mutation.changed(frames: input, room: room) : mutation.changed(whole: input, room: room)
     for (index, octet) in result.enumerated() { data[index] = octet }
     return result.count
 }

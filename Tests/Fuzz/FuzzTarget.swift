@@ -8,6 +8,8 @@ struct FuzzTarget: Sendable {
     /// Layer of the PDU in a frame with this action; nil if the frame contains arbitrary octets. Without this closure, the input has no
     /// frames.
     var layer: LayerOfAction?
+    /// True for a format of words, brackets and lines; only without frames.
+    var isText = false
     /// Initial inputs.
     var seeds: @Sendable () -> [[UInt8]]
     /// - Throws: if the code under test breaks a promise; a trap is a finding, too.
@@ -18,7 +20,10 @@ struct FuzzTarget: Sendable {
     static let all = [
         codec, h4, commands, events, channels, classicChannels, retransmission, credits, enhancedBearers, data, attributes, pairing,
         linkLayer, linkManager,
-        captures, rules, requests, usbip, cases, bonds, serviceDiscovery, serialPorts, streaming, remoteControl, handsFree,
+        captures, rules, requests, usbip, usbfs, cases, bonds, serviceDiscovery, serialPorts, streaming, remoteControl, handsFree,
+        results, journals, figures, notes, virtualTimeServers, virtualTimeClients, introductions, upperTesters, upperTesterCommands,
+        modelContext, livePages, devices, profiles, knownDongles, mutants, variants, realtekFirmware, intelFirmware, conditions,
+        expressions, productLogs,
     ]
 }
 

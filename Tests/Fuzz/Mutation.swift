@@ -15,7 +15,11 @@ struct Mutation {
     }
 
     /// The mutation of an input without frames.
-    mutating func changed(octets input: [UInt8], room: Int) -> [UInt8] {
+    mutating func changed(whole input: [UInt8], room: Int) -> [UInt8] {
+        if target.isText, random.chance(0.9) {
+            var text = TextMutation(random: RandomSource(seed: random.next()))
+            return text.changed(input, room: room)
+        }
         var octets = input
         for _ in 0...below(4) { disturb(&octets) }
         return Array(octets.prefix(room))

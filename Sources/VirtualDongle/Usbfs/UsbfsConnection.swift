@@ -34,10 +34,10 @@
 
         var hasCompletions: Bool { !completions.isEmpty }
 
-        init(_ stream: ByteStream, node: UsbfsNode) {
+        init(_ stream: ByteStream, node: UsbfsNode, accessesMemory: Bool) {
             self.stream = stream
             self.node = node
-            client = stream.peerProcess.flatMap { ClientProcess($0) }
+            client = accessesMemory ? stream.peerProcess.flatMap { ClientProcess($0) } : nil
         }
 
         deinit { stream.close() }
@@ -160,7 +160,7 @@
                 guard let urb = UsbfsURB(octets, at: pointer), pending.count < 512 else { return done(error: EINVAL) }
                 let isIn = urb.kind != .control && urb.endpoint & 0x80 != 0
                 let packets = urb.packetCount * UsbfsURB.packetLength
-                read(pointer + UInt64(UsbfsURB.length), packets) { [self] descriptors in
+                read(pointer &+ UInt64(UsbfsURB.length), packets) { [self] descriptors in
                     let lengths = (0..<urb.packetCount).map { Int(descriptors.little($0 * UsbfsURB.packetLength, 4)) }
                     read(urb.buffer, isIn ? 0 : urb.bufferLength) { [self] in start(urb, isIn: isIn, $0, packetLengths: lengths) }
                 }
@@ -211,7 +211,7 @@
             node.updateReadiness()
         }
 
-        /// Writes that the kernel makes to a completed URB and its buffer.
+        /// Writes that the kernel makes to a completed URB and its buffer. Addresses are the program's, and may wrap around.
         private static func writes(_ ended: Pending, _ completion: USBCompletion, status: Int32) -> [ClientProcess.Write] {
             let urb = ended.urb
             var writes: [ClientProcess.Write] = []
@@ -219,12 +219,12 @@
             if ended.isIn, urb.kind == .isochronous {
                 writes += scattered(ended, completion)
             } else if ended.isIn {
-                writes.append(.init(address: urb.buffer + header, octets: completion.data))
+                writes.append(.init(address: urb.buffer &+ header, octets: completion.data))
             }
-            writes.append(.init(address: urb.pointer + 4, octets: .little(UInt64(UInt32(bitPattern: status)), 4)))
-            writes.append(.init(address: urb.pointer + 28, octets: .little(UInt64(completion.actualLength), 4)))
+            writes.append(.init(address: urb.pointer &+ 4, octets: .little(UInt64(UInt32(bitPattern: status)), 4)))
+            writes.append(.init(address: urb.pointer &+ 28, octets: .little(UInt64(completion.actualLength), 4)))
             for (index, moved) in completion.packetLengths.enumerated() {
-                let place = urb.pointer + UInt64(UsbfsURB.length + index * UsbfsURB.packetLength + 4)
+                let place = urb.pointer &+ UInt64(UsbfsURB.length + index * UsbfsURB.packetLength + 4)
                 writes.append(.init(address: place, octets: .little(UInt64(moved) | UInt64(completion.packetStatus(index)) << 32, 8)))
             }
             return writes
@@ -235,7 +235,7 @@
             var (place, taken) = (ended.urb.buffer, 0)
             return zip(ended.packetLengths, completion.packetLengths).map { asked, moved in
                 defer {
-                    place += UInt64(asked)
+                    place &+= UInt64(asked)
                     taken += moved
                 }
                 return .init(address: place, octets: Array(completion.data[taken..<taken + moved]))

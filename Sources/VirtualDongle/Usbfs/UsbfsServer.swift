@@ -192,6 +192,8 @@
         var onOpened: (() -> Void)?
         var claimDelay: () -> Microseconds = { .zero }
         var onLeftBehind: ((UsbfsServer.LeftBehind) -> Void)?
+        /// False to ask programs for their memory by messages only.
+        var accessesMemory = true
         private let loop: RunLoop
         private let listener: SocketListener
         private let fifo: Int32
@@ -218,12 +220,14 @@
 
         deinit { close(fifo) }
 
-        private func accept(_ stream: ByteStream) {
-            let connection = UsbfsConnection(stream, node: self)
+        @discardableResult
+        func accept(_ stream: ByteStream) -> UsbfsConnection {
+            let connection = UsbfsConnection(stream, node: self, accessesMemory: accessesMemory)
             connections[ObjectIdentifier(connection)] = connection
             counters.openHandles += 1
             onActivity?(.open)
             do { try stream.open(connection) } catch { left(connection) }
+            return connection
         }
 
         func left(_ connection: UsbfsConnection) {

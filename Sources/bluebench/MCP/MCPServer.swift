@@ -19,6 +19,8 @@ final class MCPServer {
 
     private let tools: MCPTools
     private let input = LineInput()
+    /// Takes each message for the client, a line.
+    var output: ([UInt8]) -> Void = { Console.write(utf8: $0) }
 
     init(tools: MCPTools) { self.tools = tools }
 
@@ -32,7 +34,8 @@ final class MCPServer {
         }
     }
 
-    private func receive(_ text: Data) {
+    /// Takes a line of the client.
+    func receive(_ text: Data) {
         guard let message = try? JSONSerialization.jsonObject(with: text) else {
             return reply(id: NSNull(), failure: Failure(code: .parseError, message: "not JSON"))
         }
@@ -103,6 +106,6 @@ final class MCPServer {
         guard let data = try? JSONSerialization.data(withJSONObject: message, options: [.sortedKeys, .withoutEscapingSlashes]) else {
             return
         }
-        Console.write(utf8: [UInt8](data) + [UInt8(ascii: "\n")])
+        output([UInt8](data) + [UInt8(ascii: "\n")])
     }
 }

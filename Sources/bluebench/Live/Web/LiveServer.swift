@@ -150,7 +150,7 @@ final class LiveServer {
         guard selection.isMarked || selection.isFlagged else { return nil }
         var packets = selection.isMarked ? Set(store.marks.keys) : Set(store.notes.notes.keys)
         if selection.isFlagged { packets = packets.filter { store.notes.notes[$0]?.isFlagged == true } }
-        return packets.map { $0 - 1 }.filter { $0 < store.count && view.contains($0) }.sorted()
+        return packets.filter { $0 > 0 && $0 <= store.count && view.contains($0 - 1) }.map { $0 - 1 }.sorted()
     }
 
     // MARK: Events
@@ -188,7 +188,7 @@ final class LiveServer {
 
     // MARK: Requests
 
-    private func respond(_ request: HTTPRequest) throws(HTTPFault) -> HTTPResponse {
+    func respond(_ request: HTTPRequest) throws(HTTPFault) -> HTTPResponse {
         switch request.path {
         case "/": return file("text/html", LivePage.html)
         case "/live.css": return file("text/css", LivePage.style)
