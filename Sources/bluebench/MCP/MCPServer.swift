@@ -19,8 +19,6 @@ final class MCPServer {
 
     private let tools: MCPTools
     private let input = LineInput()
-    /// Takes each message for the client, a line.
-    var output: ([UInt8]) -> Void = { Console.write(utf8: $0) }
 
     init(tools: MCPTools) { self.tools = tools }
 
@@ -96,6 +94,9 @@ final class MCPServer {
     }
 
     // MARK: Answers
+
+    /// Takes each message for the client, a line.
+    var output: ([UInt8]) -> Void = { Console.write(utf8: $0) }
 
     private func reply(id: Any, failure: Failure) {
         reply(id: id, ["error": ["code": failure.code.rawValue, "message": failure.message] as [String: Any]])
