@@ -49,7 +49,7 @@ def test_discovery_and_reading(bench):
     values = {line.split()[1].rstrip(","): line.split(": ", 1)[1] for line in lines if line.startswith("  characteristic")}
     assert values["0x2A00"] == b"Bluebench Reference".hex().upper() + "  'Bluebench Reference'"
     assert values["0x2A29"] == b"Bluebench".hex().upper() + "  'Bluebench'"
-    assert values["0x2A19"] == "64  level 100"
+    assert values["0x2A19"] == "64  level 100 %"
     assert values[SERVICE(1)] == bytes(range(20)).hex().upper()
     assert values[SERVICE(2)] == bytes(number % 256 for number in range(300)).hex().upper(), "a long value, read in parts"
     assert values[SERVICE(7)] == "write"
