@@ -100,8 +100,10 @@ struct ScanCommand: ParsableCommand {
             try await scan.stop()
         }
         defer { end.cancel() }
-        var shown = 0
+        var (shown, received) = (0, 0)
+        defer { if shown == 0, received > 0, service != nil || name != nil { Console.complain("no report of \(received) matches") } }
         reading: for try await report in scan.reports {
+            received += 1
             for chosen in filter.take(report) {
                 account.add(chosen)
                 shown += 1
