@@ -34,6 +34,7 @@ private func att(_ octets: [UInt8]) -> HCIPacket {
 }
 private let read = att([0x0A, 0x03, 0x00])
 private let value = att([0x0B, 0x55])
+private let notification = att([0x1B, 0x04, 0x00, 0x50])
 private let log = HCIPacket(.acl, [0xDC, 0x2E, 0x06, 0x00, 0x02, 0x00, 0xFF, 0x00, 0x12, 0x34])
 
 private let courses = [
@@ -51,6 +52,14 @@ private let courses = [
         [(1, setPHY, .hostToController), (1.1, status(0x0C), .controllerToHost), (9, ended, .controllerToHost)]),
     Course("a read without a response", [(1, read, .hostToController), (9, ended, .controllerToHost)], "att-unanswered"),
     Course("a read that is answered", [(1, read, .hostToController), (1.1, value, .controllerToHost), (9, ended, .controllerToHost)]),
+    Course(
+        "a value without a subscription", [(1, notification, .controllerToHost), (2, ended, .controllerToHost)], "value-unsubscribed"),
+    Course(
+        "a value after a subscription",
+        [
+            (1, att([0x12, 0x05, 0x00, 0x01, 0x00]), .hostToController), (1.1, att([0x13]), .controllerToHost),
+            (1.2, notification, .controllerToHost), (2, ended, .controllerToHost),
+        ]),
     Course("a read shortly before the end", [(1, read, .hostToController), (1.5, ended, .controllerToHost)]),
     Course("a read before a reset", [(1, read, .hostToController), (9, reset, .controllerToHost)], "att-unanswered"),
     Course("a response without a request", [(1, value, .controllerToHost), (2, ended, .controllerToHost)], "att-unrequested"),
