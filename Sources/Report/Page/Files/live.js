@@ -290,8 +290,8 @@ $("ladder").addEventListener("click", () => {
   document.querySelector(".packets").classList.toggle("ladder", ladder);
   const lanes = document.querySelector(".lanes");
   lanes.hidden = !ladder;
-  const [first, second] = state.devices;
-  lanes.replaceChildren(...[`host of ${first || "the device"}`, "controller", second ? "controller" : "", second ? `host of ${second}` : ""].map(text => element("span", "", text)));
+  const isPair = state.devices.length > 1;
+  lanes.replaceChildren(...[`host of ${isPair ? short(0) : state.devices[0] || "the device"}`, "controller", isPair ? "controller" : "", isPair ? `host of ${short(1)}` : ""].map(text => element("span", "", text)));
   draw();
   if (!following) scrollToRow(row);
   draw();
