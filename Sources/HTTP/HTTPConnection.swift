@@ -6,6 +6,8 @@ import Transport
 final class HTTPConnection: ByteStream.Sink {
     /// Time for a whole request, and for a client to read some of a response.
     static let timeout = Microseconds.seconds(10)
+    /// The same time for a connection without a trusted request.
+    static let strangersTimeout = Microseconds.seconds(3)
     /// Time without a request on an open connection.
     static let idleTime = Microseconds.seconds(60)
     /// Interval of comments on an event stream, which show that a client is still there.
@@ -20,11 +22,16 @@ final class HTTPConnection: ByteStream.Sink {
 
     /// True between requests.
     var isIdle: Bool { if case .awaitRequest = state { parser.isIdle && stream.queuedOctets == 0 } else { false } }
+    var isStreaming: Bool { if case .sendEvents = state { true } else { false } }
     private(set) var lastUse: Microseconds
+    /// True after a request that proved to be the user's.
+    var isTrusted = false
+    /// Address of the client, without the port.
+    let peer: [UInt8]
 
     private let stream: ByteStream
     private let loop: RunLoop
-    private let respond: (HTTPRequest) -> HTTPResponse
+    private let respond: (HTTPRequest, HTTPConnection) -> HTTPResponse
     private let onEnd: (HTTPConnection) -> Void
     private var parser = HTTPRequestParser()
     private var state = State.awaitRequest
@@ -32,18 +39,21 @@ final class HTTPConnection: ByteStream.Sink {
     private var isLast = false
 
     init(
-        _ stream: ByteStream, on loop: RunLoop, respond: @escaping (HTTPRequest) -> HTTPResponse,
+        _ stream: ByteStream, on loop: RunLoop, respond: @escaping (HTTPRequest, HTTPConnection) -> HTTPResponse,
         onEnd: @escaping (HTTPConnection) -> Void
     ) {
         (self.stream, self.loop, self.respond, self.onEnd) = (stream, loop, respond, onEnd)
-        lastUse = loop.now
+        (lastUse, peer) = (loop.now, stream.peerHost)
         stream.onDrained = { [weak self] in self?.drained() }
     }
 
     func start() {
         do throws(TransportError) { try stream.open(self) } catch { return end() }
-        wait(Self.timeout)
+        wait(requestTime)
     }
+
+    /// Time for a whole request.
+    private var requestTime: Microseconds { isTrusted ? Self.timeout : Self.strangersTimeout }
 
     func end() {
         if case .ended = state { return }
@@ -66,7 +76,7 @@ final class HTTPConnection: ByteStream.Sink {
         guard case .awaitRequest = state else { return }
         serve()
         // The time for a request starts with its first octet.
-        if wasIdle, !parser.isIdle, case .awaitRequest = state { wait(Self.timeout) }
+        if wasIdle, !parser.isIdle, case .awaitRequest = state { wait(requestTime) }
     }
 
     func ended(_ reason: TransportError) { end() }
@@ -76,7 +86,7 @@ final class HTTPConnection: ByteStream.Sink {
             do throws(HTTPFault) {
                 guard let request = try parser.next() else { return }
                 isLast = request.isLast
-                send(respond(request), isHead: request.method == .head)
+                send(respond(request, self), isHead: request.method == .head)
             } catch {
                 return refuse(error)
             }
@@ -163,7 +173,7 @@ final class HTTPConnection: ByteStream.Sink {
         timer = nil
         switch state {
         case .awaitRequest where parser.isIdle || stream.queuedOctets > 0: end()
-        case .awaitRequest: refuse(HTTPFault(408, "a request takes at most \(Int(saturating: Self.timeout.seconds)) s"))
+        case .awaitRequest: refuse(HTTPFault(408, "a request takes at most \(Int(saturating: requestTime.seconds)) s"))
         case .sendPieces: end()
         case .sendEvents:
             // A client that has read nothing for the whole interval is gone or too slow.

@@ -14,24 +14,30 @@ public final class HTTPServer {
         set { listener.onImpediment = newValue }
     }
 
-    /// Maximum number of clients; browsers open up to six connections.
+    /// Maximum number of connections; browsers open up to six.
     public static let mostClients = 64
+    /// Maximum number of event streams, of one address and in all.
+    static let mostStreams = (ofAddress: 16, all: 32)
 
     private let listener: SocketListener
     private let loop: RunLoop
     private let names: HTTPNames
+    private let isTrusted: (HTTPRequest) -> Bool
     private let respond: (HTTPRequest) throws(HTTPFault) -> HTTPResponse
     private(set) var connections: [ObjectIdentifier: HTTPConnection] = [:]
 
-    /// - Parameter respond: answers a request to one of our names from one of our pages.
+    /// - Parameters:
+    ///   - isTrusted: true for a request that proves to be the user's. Connections without one are closed first when all places are taken.
+    ///   - respond: answers a request to one of our names from one of our pages.
     /// - Throws: as `SocketListener`.
     public init(
-        host: String, port: UInt16, on loop: RunLoop, respond: @escaping (HTTPRequest) throws(HTTPFault) -> HTTPResponse
+        host: String, port: UInt16, on loop: RunLoop, isTrusted: @escaping (HTTPRequest) -> Bool = { _ in false },
+        respond: @escaping (HTTPRequest) throws(HTTPFault) -> HTTPResponse
     ) throws(TransportError) {
         listener = try SocketListener(.tcp(host: host, port: port), on: loop)
         address = listener.address
         names = HTTPNames(listener.address)
-        (self.loop, self.respond) = (loop, respond)
+        (self.loop, self.isTrusted, self.respond) = (loop, isTrusted, respond)
         listener.start { [weak self] stream in self?.accept(stream) }
     }
 
@@ -43,15 +49,32 @@ public final class HTTPServer {
 
     private func accept(_ stream: ByteStream) {
         if connections.count >= Self.mostClients {
-            // A connection between requests is opened again by its client when it needs it.
-            guard let oldest = connections.values.filter(\.isIdle).min(by: { $0.lastUse < $1.lastUse }) else { return stream.close() }
-            oldest.end()
+            guard let last = leastUseful else { return stream.close() }
+            last.end()
         }
         let connection = HTTPConnection(
-            stream, on: loop, respond: { [weak self] in self?.answer($0) ?? HTTPResponse(Self.closing) },
+            stream, on: loop, respond: { [weak self] in self?.answer($0, on: $1) ?? HTTPResponse(Self.closing) },
             onEnd: { [weak self] in self?.remove($0) })
         connections[ObjectIdentifier(connection)] = connection
         connection.start()
+    }
+
+    /// The connection to close for a new one: the oldest without a trusted request, of the address that has the most of them; otherwise one
+    /// between requests, which its client opens again when it needs it.
+    private var leastUseful: HTTPConnection? {
+        let strangers = connections.values.filter { !$0.isTrusted }
+        let counts = Dictionary(strangers.map { ($0.peer, 1) }, uniquingKeysWith: +)
+        let most = counts.values.max()
+        return strangers.filter { counts[$0.peer] == most }.min { $0.lastUse < $1.lastUse }
+            ?? connections.values.filter(\.isIdle).min { $0.lastUse < $1.lastUse }
+    }
+
+    /// Closes the oldest event streams above the limits; browsers open a stream again.
+    private func makeRoomForStream(of peer: [UInt8]) {
+        let streams = connections.values.filter(\.isStreaming).sorted { $0.lastUse < $1.lastUse }
+        let own = streams.filter { $0.peer == peer }
+        if own.count >= Self.mostStreams.ofAddress { return own[0].end() }
+        if streams.count >= Self.mostStreams.all { streams[0].end() }
     }
 
     private func remove(_ connection: HTTPConnection) {
@@ -62,11 +85,13 @@ public final class HTTPServer {
 
     private static let closing = HTTPFault(503, "the capture has ended")
 
-    private func answer(_ request: HTTPRequest) -> HTTPResponse {
+    private func answer(_ request: HTTPRequest, on connection: HTTPConnection) -> HTTPResponse {
         var response: HTTPResponse
         do throws(HTTPFault) {
             try names.check(request)
+            if isTrusted(request) { connection.isTrusted = true }
             response = try respond(request)
+            if case .events = response.body { makeRoomForStream(of: connection.peer) }
         } catch {
             response = HTTPResponse(error)
         }

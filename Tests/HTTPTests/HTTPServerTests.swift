@@ -118,4 +118,63 @@ import Timing
             #expect(!events.send(event))
         }
     }
+
+    /// Serves pages to anybody, and event streams to those who know a word.
+    private func serveTrusted(_ body: @escaping (HTTPServer, RunLoop) async throws -> Void) throws {
+        let loop = RunLoop(mode: .wall)
+        var streams: [HTTPEventStream] = []
+        let server = try HTTPServer(
+            host: "127.0.0.1", port: 0, on: loop, isTrusted: { $0.query["word"] == "known" },
+            respond: { request in
+                guard request.path == "/events" else { return HTTPResponse(type: "text/plain", .octets(Array("hello".utf8))) }
+                streams.append(HTTPEventStream())
+                return HTTPResponse(type: "text/event-stream", .events(streams[streams.count - 1]))
+            })
+        try loop.run { try await body(server, loop) }
+        server.stop()
+    }
+
+    private func get(_ path: String, _ server: HTTPServer) -> [UInt8] {
+        Array("GET \(path) HTTP/1.1\r\nHost: \(host(server))\r\n\r\n".utf8)
+    }
+
+    @Test(arguments: ["GET / HT", "GET / HTTP/1.1\r\nHost: a\r\nX: ", ""]) func halfRequestsKeepNobodyOut(_ half: String) throws {
+        try serveTrusted { server, loop in
+            let user = try Client(server, on: loop)
+            user.stream.send(get("/?word=known", server))
+            try await wait(on: loop) { user.text.hasSuffix("hello") }
+            var strangers: [Client] = []
+            for _ in 0..<HTTPServer.mostClients {
+                strangers.append(try Client(server, on: loop))
+                strangers[strangers.count - 1].stream.send(Array(half.utf8))
+            }
+            try await wait(on: loop) { server.connections.count == HTTPServer.mostClients && strangers.contains { $0.isEnded } }
+            for number in 0..<5 {
+                let other = try Client(server, on: loop)
+                other.stream.send(get("/?word=known", server))
+                try await wait(on: loop) { other.text.hasSuffix("hello") || other.isEnded }
+                #expect(other.text.hasSuffix("hello"), "client \(number)")
+                other.stream.close()
+            }
+            #expect(!user.isEnded, "the connection of the user stays although it was idle longest")
+        }
+    }
+
+    @Test func streamsOfOneClientAreBounded() throws {
+        try serveTrusted { server, loop in
+            var clients: [Client] = []
+            for _ in 0..<40 {
+                let client = try Client(server, on: loop)
+                clients.append(client)
+                client.stream.send(get("/events?word=known", server))
+                try await wait(on: loop) { client.text.contains("event-stream") }
+            }
+            #expect(server.connections.values.count { $0.isStreaming } == HTTPServer.mostStreams.ofAddress)
+            try await wait(on: loop) { clients.count { $0.isEnded } == 40 - HTTPServer.mostStreams.ofAddress }
+            #expect(clients[39].isEnded == false && clients[0].isEnded)
+            let other = try Client(server, on: loop)
+            other.stream.send(get("/", server))
+            try await wait(on: loop) { other.text.hasSuffix("hello") }
+        }
+    }
 }
