@@ -17,8 +17,8 @@ public struct AccessToken: Sendable, Equatable {
 
     /// - Parameter text: 16...200 printable ASCII characters, surrounded by optional white space. Nil otherwise.
     public init?(_ text: String) {
-        let text = text.drop { $0.isWhitespace }
-        octets = Array(text.utf8).reversed().drop { $0 <= 0x20 }.reversed()
+        let isSpace = { (octet: UInt8) in octet == 0x20 || (0x09...0x0D).contains(octet) }
+        octets = Array(text.utf8.drop(while: isSpace)).reversed().drop(while: isSpace).reversed()
         guard (16...200).contains(octets.count), octets.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
     }
 
@@ -32,11 +32,13 @@ public struct AccessToken: Sendable, Equatable {
         return token
     }
 
-    /// Compares in constant time for texts of the same length.
-    public func accepts(_ text: String) -> Bool { AccessToken(text).map { fits($0.line) } ?? false }
+    /// True for exactly this token. Compares in constant time for texts of the same length.
+    public func accepts(_ text: String) -> Bool { fits(Self.line(Array(text.utf8))) }
 
     /// The line that a client sends.
-    var line: [UInt8] { Array("BLUEBENCH ".utf8) + octets + [0x0A] }
+    var line: [UInt8] { Self.line(octets) }
+
+    private static func line(_ octets: [UInt8]) -> [UInt8] { Array("BLUEBENCH ".utf8) + octets + [0x0A] }
 
     /// Compares in constant time.
     func fits(_ line: [UInt8]) -> Bool {
