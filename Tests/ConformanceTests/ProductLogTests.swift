@@ -59,6 +59,17 @@ struct ProductLogTests {
         #expect(result.evidence.contains { $0.side == "log" && $0.text == row.banner } == (row.banner != nil))
     }
 
+    /// A pattern whose ways multiply with each letter of the line does not hold the run up.
+    @Test func theTimeOfAPatternIsLinear() throws {
+        let result = try Self.run((1...200).map { _ in String(repeating: "a", count: 399) + "!" }, bootLine: "(a+)+$")
+        #expect(result.verdict == .pass && result.message.isEmpty)
+    }
+
+    @Test func aPatternThatIsNoneIsRefused() {
+        #expect(throws: LinearPattern.Malformed.self) { try ProductLog(bootLine: "(") }
+        #expect(throws: LinearPattern.Malformed.self) { try ProductLog(bootLine: "((((a{1,250}){1,250}){1,250}){1,250})") }
+    }
+
     /// A banner before the case is a remark, unless a command has just reset the product.
     @Test(arguments: [nil, "exit 0"]) func aBannerBeforeTheCaseIsARemark(_ command: String?) throws {
         let result = try Self.run(["*** Booting Zephyr OS ***"], before: command)

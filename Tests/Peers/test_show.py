@@ -99,6 +99,16 @@ def test_lines_are_selected_by_layer_and_regular_expression():
     assert "--grep (" in run_bench("show", SESSION, "--grep", "(", expected=2).stderr
 
 
+@pytest.mark.parametrize("pattern", ["((((a{1,250}){1,250}){1,250}){1,250})", "(.{1,900}){1,900}", "(x)\\1", "a" * 2_000])
+def test_a_pattern_has_bounds(pattern):
+    """Program and text of a pattern are bounded, and so are the memory and the time of a search."""
+    assert f"--grep {pattern}: " in run_bench("show", SESSION, "--grep", pattern, expected=2).stderr
+
+
+def test_a_number_that_no_field_can_have_is_refused():
+    assert "Status" in run_bench("show", SESSION, "--where", "Status > 99999999999999999999999", expected=2).stderr
+
+
 def test_handles_have_the_names_of_their_characteristics():
     text = run_bench("show", SESSION, "--layer", "att").stdout
     assert re.search(r"ATT_READ_REQ Attribute_Handle=0x[0-9A-F]{4} \([A-Z][^)]+\)", text)

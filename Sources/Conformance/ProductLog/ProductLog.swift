@@ -5,7 +5,7 @@ import Timing
 public final class ProductLog {
     let buffer: LogBuffer
     private var reader: LogReader?
-    private let bootLines: [Regex<AnyRegexOutput>]
+    private let bootLines: [LinearPattern]
     private var excerpt = LogExcerpt()
     private var restarts: [LogExcerpt.Line] = []
     private var restartBefore: String?
@@ -23,9 +23,10 @@ public final class ProductLog {
     ]
 
     /// - Parameter bootLine: a regular expression for the product's banner; nil for `standardBootLines`.
-    /// - Throws: the error of `Regex`.
-    public init(bootLine: String? = nil) throws {
-        bootLines = try (bootLine.map { [$0] } ?? Self.standardBootLines).map { try Regex($0) }
+    public init(bootLine: String? = nil) throws(LinearPattern.Malformed) {
+        bootLines = try (bootLine.map { [$0] } ?? Self.standardBootLines).map { text throws(LinearPattern.Malformed) in
+            try LinearPattern(text)
+        }
         buffer = LogBuffer()
     }
 
@@ -62,7 +63,7 @@ public final class ProductLog {
 
     private func isBanner(_ line: LogBuffer.Line, after commandEnd: Microseconds?) -> Bool {
         if let commandEnd, line.arrived < commandEnd + Self.bootTime { return false }
-        return bootLines.contains { line.text.firstMatch(of: $0) != nil }
+        return bootLines.contains { $0.matches(line.text) }
     }
 
     /// Adds the lines of the case and a restart of the product to its result.

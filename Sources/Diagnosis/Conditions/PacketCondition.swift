@@ -110,8 +110,11 @@ extension PacketCondition {
             var mistake: Problem?
             var unnamed: [String] = []
             var (fits, isPlain) = (false, false)
+            // Many PDUs have the same field, such as Status, and a mistake in it is looked up in all of its labels.
+            var tried: Set<[Vocabulary.Field]> = []
             for pdu in Vocabulary.packets.pdus.values.sorted(by: { $0.name < $1.name }) {
                 for known in [pdu.fields, pdu.returns ?? []] where fields.allSatisfy({ field in known.contains { $0.name == field } }) {
+                    guard tried.insert(known.filter { fields.contains($0.name) }).inserted else { continue }
                     let (_, problems) = read(pdu.name, known)
                     if problems.isEmpty {
                         fits = true

@@ -10,7 +10,7 @@ struct LogOptions: ParsableArguments {
     var dutLog: String?
     @Option(
         help: ArgumentHelp(
-            "Regular expression of a line that the product prints when it boots. Default: the banners of Zephyr, ESP-IDF and others.",
+            "Regular expression, as of grep -E, of a line that the product prints when it boots. Default: the banners of Zephyr, ESP-IDF and others.",
             valueName: "regex"))
     var bootLine: String?
 
@@ -24,7 +24,7 @@ struct LogOptions: ParsableArguments {
     /// Returns the log, which is not read yet.
     func log() throws -> ProductLog {
         do { return try ProductLog(bootLine: bootLine) } catch {
-            throw CommandFailure(.usage, "--boot-line '\(bootLine ?? "")' is no regular expression: \(error)")
+            throw CommandFailure(.usage, "--boot-line \(bootLine ?? ""): \(error)")
         }
     }
 

@@ -3,19 +3,15 @@ import Capture
 import Diagnosis
 import Packets
 
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
-
 /// The options that select packets of a capture.
 struct SelectionOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Only lines with every word of TEXT, case-insensitive; a word after ! must be absent.", valueName: "text"))
     var filter: String?
-    @Option(help: ArgumentHelp("Only lines that match a POSIX extended regular expression, as of grep -E.", valueName: "regex"))
+    @Option(
+        help: ArgumentHelp(
+            "Only lines that match an extended regular expression, as of grep -E, without back-references.", valueName: "regex"))
     var grep: String?
     @Option(
         help: ArgumentHelp(
@@ -37,7 +33,7 @@ struct SelectionOptions: ParsableArguments {
 /// The selection of packets by place, connection, layer, condition and text.
 struct PacketSelection {
     private let words: [SearchWord]
-    private let pattern: Pattern?
+    private let pattern: LinearPattern?
     private let condition: PacketCondition?
     private let layers: Set<Layer>?
     private let from: CapturePlace?
@@ -49,7 +45,9 @@ struct PacketSelection {
     /// - Parameter isHiding: reject conditions that would tell what is hidden.
     init(_ options: SelectionOptions, isHiding: Bool = false) throws {
         words = (options.filter ?? "").split(separator: " ").map(SearchWord.init)
-        pattern = try options.grep.map { try Pattern($0) }
+        do { pattern = try options.grep.map { text throws(LinearPattern.Malformed) in try LinearPattern(text) } } catch {
+            throw CommandFailure(.usage, "--grep \(options.grep ?? ""): \(error)")
+        }
         do { condition = try options.where.map { try PacketCondition($0) } } catch {
             throw CommandFailure(.usage, "--where: \(error)")
         }
@@ -117,31 +115,6 @@ struct PacketSelection {
         let digits = text.lowercased().hasPrefix("0x") ? UInt32(text.dropFirst(2), radix: 16) : UInt32(text)
         guard let digits else { throw CommandFailure(.usage, "--connection \(text): a handle is a number as 0x0040 or 64") }
         return digits
-    }
-}
-
-/// A POSIX extended regular expression. The system's matcher takes a time linear in the text, except with back-references.
-private final class Pattern {
-    private var compiled = regex_t()
-
-    init(_ text: String) throws {
-        let code = regcomp(&compiled, text, REG_EXTENDED | REG_NOSUB)
-        guard code == 0 else {
-            var reason = [CChar](repeating: 0, count: 128)
-            regerror(code, &compiled, &reason, reason.count)
-            throw CommandFailure(
-                .usage, "--grep \(text): \(String(decoding: reason.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self))")
-        }
-    }
-
-    deinit { regfree(&compiled) }
-
-    func matches(_ line: ArraySlice<UInt8>) -> Bool {
-        // A zero would end the text early; lines have none.
-        (Array(line) + [0]).withUnsafeBytes { octets in
-            guard let start = octets.bindMemory(to: CChar.self).baseAddress else { return false }
-            return regexec(&compiled, start, 0, nil, 0) == 0
-        }
     }
 }
 
