@@ -90,6 +90,23 @@ import Timing
         #expect(folder.mode == S_IFREG | 0o600)
     }
 
+    /// Keys of virtual time follow from the seed: a file with them serves no real device, and one of real devices gets none of them.
+    @Test(arguments: [true, false]) func aFileServesOneKindOfTime(_ isVirtual: Bool) throws {
+        let folder = try Folder()
+        do {
+            let file = try BondFile(changing: folder.file)
+            try file.keys.reserve(forVirtualTime: isVirtual)
+            try file.keys.reserve(forVirtualTime: !isVirtual)
+            try file.keys.reserve(forVirtualTime: isVirtual)
+            file.keys.identityResolvingKey = [UInt8](1...16)
+            #expect(file.failure == nil)
+        }
+        let keys = try BondFile.read(folder.file)
+        #expect(keys.isOfVirtualTime == isVirtual)
+        try keys.reserve(forVirtualTime: isVirtual)
+        #expect(throws: isVirtual ? BondFileError.virtualTime : .realTime) { try keys.reserve(forVirtualTime: !isVirtual) }
+    }
+
     @Test func oneProcessChangesAFileAndNobodyReplacesIt() throws {
         let folder = try Folder()
         let file = try BondFile(changing: folder.file)

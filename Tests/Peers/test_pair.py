@@ -155,3 +155,68 @@ def test_a_pairing_serves_both_transports(bench):
         file.unlink()
     bench.pair(["--accept"], ["--accept", "--bredr"])
     assert all("link_key" not in json.loads(file.read_text())["bonds"][0] for file in bench.files)
+
+
+def pair_in_virtual_time(ports, central, peripheral, environment):
+    """Two of our programs pair in virtual time; their events."""
+    words = [["--advertise", "bench", *peripheral], ["--peer", "bench", *central]]
+    sides = [
+        subprocess.Popen(
+            [bluebench(), "pair", f"tcp:127.0.0.1:{port},virtual-time=2", "--accept", "--json", *map(str, more)], env=environment,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for port, more in zip(reversed(ports), words)]
+    try:
+        outputs = [side.communicate(timeout=TIMEOUT) for side in sides]
+    finally:
+        for side in sides:
+            side.kill()
+    assert all('"paired"' in out for out, _ in outputs), outputs
+    return outputs
+
+
+def test_secrets_of_virtual_time_serve_no_real_device(tmp_path):
+    environment = os.environ | {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data")}
+    with dongles(2, virtual_time=True) as ports:
+        pair_in_virtual_time(ports, ["--private"], ["--private"], environment)
+        assert not (tmp_path / "data").exists(), "no command in virtual time opens the default file"
+    files = [tmp_path / "central.json", tmp_path / "peripheral.json"]
+    with dongles(2, virtual_time=True) as ports:
+        pair_in_virtual_time(ports, ["--bonds", files[0]], ["--bonds", files[1]], environment)
+    for file in files:
+        document = json.loads(file.read_text())
+        assert document["virtual_time"] is True and document["bonds"] and document["identity"]
+        assert "serve only there" in run_bench("bonds", "--bonds", file).stderr
+    with dongles(2) as ports:
+        device, before = f"tcp:127.0.0.1:{ports[0]}", files[0].read_text()
+        for words in (
+                ["pair", device, "--peer", "x"], ["gatt", device, "--peer", "C0:B1:BE:00:00:01"], ["scan", device], ["survey", device, "--peer", "x"],
+                ["advertise", device], ["l2cap", device, "--listen"], ["bridge", device, "--advertise", "x"],
+                ["run", "accessory", "--tester", device, "--peer", "x"]):
+            refused = run_bench(*words, "--bonds", files[0], expected=2)
+            assert "it was made in virtual time" in refused.stderr, refused.stderr
+        assert files[0].read_text() == before
+
+
+def test_keys_of_real_devices_stay_out_of_virtual_time(bench):
+    bench.pair(["--accept"], ["--accept"])
+    with dongles(1, virtual_time=True) as [port]:
+        before = bench.files[0].read_text()
+        refused = run_bench("pair", f"tcp:127.0.0.1:{port},virtual-time", "--peer", "x", "--bonds", bench.files[0], expected=2)
+        assert "keys of real devices" in refused.stderr and bench.files[0].read_text() == before
+
+
+@pytest.mark.parametrize("given", ["file", "variable"])
+def test_a_passkey_is_no_argument_that_others_see(bench, tmp_path, monkeypatch, given):
+    (tmp_path / "key").write_text("42\n")
+    if given == "variable":
+        monkeypatch.setenv("BLUEBENCH_PASSKEY", "42")
+    words = ["--passkey-file", tmp_path / "key"] if given == "file" else []
+    _, *sides = bench.pair(["--io", "keyboard", *words], ["--io", "display", *words])
+    assert {events[-1]["model"] for events in sides} == {"Passkey Entry"}
+
+
+@pytest.mark.parametrize("text", ["", "x", "1000000", "-1", "1" * 5000])
+def test_a_file_without_a_passkey_is_refused(tmp_path, text):
+    (tmp_path / "key").write_text(text)
+    refused = run_bench("pair", "tcp:127.0.0.1:1", "--peer", "x", "--bonds", "none", "--passkey-file", tmp_path / "key", expected=2)
+    assert "--passkey-file" in refused.stderr

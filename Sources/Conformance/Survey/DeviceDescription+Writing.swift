@@ -5,28 +5,54 @@ import Timing
 
 extension DeviceDescription {
     /// The description in YAML, to be read, completed and kept under version control.
-    public var yaml: String {
+    public var yaml: String { yaml(hiding: false) }
+
+    /// - Parameter isHiding: true to leave out name, address, advertising data and values of more than 4 octets. The text is then for readers
+    ///   only.
+    public func yaml(hiding isHiding: Bool) -> String {
         var lines = [
-            "# A device as `bluebench survey` found it. `declares:` and `leaveOut:` are its maker's; docs/guide/accessory.md tells what they can say."
+            isHiding
+                ? "# A device as `bluebench survey --hide` found it, without name, address and long values."
+                : "# A device as `bluebench survey` found it. `declares:` and `leaveOut:` are its maker's; docs/guide/accessory.md tells what they can say."
         ]
         lines.append("device:")
-        if let name = device.name { lines.append("  name: \(Self.quoted(name))") }
-        lines.append("  address: \(device.address.digits)/\(device.address.kind == .public ? "public" : "random")")
-        lines += advertisingLines + linkLines + pairingLines
+        if let name = device.name { lines.append("  name: \(isHiding ? Self.hidden : Self.quoted(name))") }
+        let kind = device.address.kind == .public ? "public" : "random"
+        lines.append("  address: \(isHiding ? Self.hidden : "\(device.address.digits)/\(kind)")")
+        lines += advertisingLines(isHiding) + linkLines + pairingLines
         lines.append(services.isEmpty ? "services: []" : "services:")
-        for service in services { lines += Self.lines(service) }
+        for service in services { lines += Self.lines(service, isHiding) }
         lines += declarationLines + proposalLines
         lines.append(remarks.isEmpty ? "remarks: []" : "remarks:")
         for remark in remarks { lines.append("  - \(Self.quoted(remark))") }
         return lines.joined(separator: "\n") + "\n"
     }
 
-    private var advertisingLines: [String] {
+    private static let hidden = "\"(hidden)\""
+    /// The number of octets of a value that a hiding description has, as `show --hide`.
+    private static let mostShown = 4
+
+    private static func isShown(_ value: [UInt8], of uuid: BluetoothUUID, _ isHiding: Bool) -> Bool {
+        !isHiding || value.count <= mostShown && uuid != .deviceName
+    }
+
+    private static func value(_ value: [UInt8], of uuid: BluetoothUUID, _ isHiding: Bool) -> String {
+        isShown(value, of: uuid, isHiding) ? octets(value) : "\"(hidden) \(value.count) octets\""
+    }
+
+    /// Advertising data, of which a hiding description has only the types of the AD structures.
+    private static func structures(_ data: [UInt8], _ isHiding: Bool) -> String {
+        guard isHiding else { return octets(data) }
+        let types = AdvertisingData(octets: data).elements.compactMap { $0.octets.dropFirst().first }
+        return "\"(hidden) \(data.count) octets, AD types \(types.map { Hexadecimal.text([$0]) }.joined(separator: " "))\""
+    }
+
+    private func advertisingLines(_ isHiding: Bool) -> [String] {
         var lines = [
             "advertising:", "  connectable: \(advertising.isConnectable)", "  legacy: \(advertising.isLegacy)",
-            "  data: \(Self.octets(advertising.data))",
+            "  data: \(Self.structures(advertising.data, isHiding))",
         ]
-        if let response = advertising.response { lines.append("  response: \(Self.octets(response))") }
+        if let response = advertising.response { lines.append("  response: \(Self.structures(response, isHiding))") }
         if let period = advertising.period { lines.append("  period: \(period.text)") }
         return lines
     }
@@ -113,7 +139,7 @@ extension DeviceDescription {
         return "{characteristic: \(quoted(entry.characteristic.digits)), within: \(entry.within.text)\(after ?? "")}"
     }
 
-    private static func lines(_ service: Service) -> [String] {
+    private static func lines(_ service: Service, _ isHiding: Bool) -> [String] {
         var lines = [
             "  - uuid: \(named(service.uuid))", "    handles: [\(service.start), \(service.end)]",
             "    primary: \(service.isPrimary)",
@@ -126,17 +152,21 @@ extension DeviceDescription {
                 "        handle: \(found.handle)",
                 "        end: \(found.end)", "        properties: \(list(properties))",
             ]
-            if let value = found.value { lines.append("        value: \(octets(value))\(comment(ValueWords.text(value, of: found.uuid)))") }
+            if let read = found.value {
+                let words = isShown(read, of: found.uuid, isHiding) ? ValueWords.text(read, of: found.uuid) : nil
+                lines.append("        value: \(value(read, of: found.uuid, isHiding))\(comment(words))")
+            }
             if let error = found.protection { lines.append("        protection: \(errorName(error))") }
             if let error = found.error { lines.append("        error: \(errorName(error))") }
             guard !found.descriptors.isEmpty else { continue }
             lines.append("        descriptors:")
             for row in found.descriptors {
-                let value = row.value.map { ", value: \(octets($0))" } ?? ""
+                let read = row.value.map { ", value: \(value($0, of: row.uuid, isHiding))" } ?? ""
                 let error = row.error.map { ", error: \(errorName($0))" } ?? ""
                 let name = row.uuid.short.flatMap { AssignedNumbers.name(uuid: $0) }
-                let words = [name, row.value.flatMap { ValueWords.text($0, of: row.uuid) }].compactMap(\.self).joined(separator: ": ")
-                let entry = "          - {uuid: \(quoted(row.uuid.digits)), handle: \(row.handle)\(value)\(error)}"
+                let shown = row.value.flatMap { isShown($0, of: row.uuid, isHiding) ? ValueWords.text($0, of: row.uuid) : nil }
+                let words = [name, shown].compactMap(\.self).joined(separator: ": ")
+                let entry = "          - {uuid: \(quoted(row.uuid.digits)), handle: \(row.handle)\(read)\(error)}"
                 lines.append(entry + comment(words.isEmpty ? nil : words))
             }
         }

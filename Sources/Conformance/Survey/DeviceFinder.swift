@@ -12,10 +12,13 @@ struct DeviceFinder {
         var limit: Microseconds
         var others: [Sighting]
 
+        /// The text without the devices that were found, whose names and addresses may be private.
+        var brief: String { "\(peer) was not found within \(limit.text)" }
+
         var description: String {
             let heard = others.isEmpty ? "nobody advertises" : "seen instead: " + others.prefix(8).map(\.text).joined(separator: "; ")
             let more = others.count > 8 ? "; and \(others.count - 8) more" : ""
-            return "\(peer) was not found within \(limit.text); \(heard)\(more)\(hint)"
+            return "\(brief); \(heard)\(more)\(hint)"
         }
 
         /// The only device whose name contains the text of the selector.

@@ -41,7 +41,7 @@ public final class Surveyor {
         do {
             sighting = try await finder.find(peer, until: loop.now + Self.timeout, connectable: false, more: .seconds(2))
         } catch let error as DeviceFinder.NotFound {
-            throw SurveyFailure(description: error.description)
+            throw SurveyFailure(description: error.description, brief: error.brief)
         }
         note(sighting)
         guard sighting.isConnectable else {
@@ -73,7 +73,7 @@ public final class Surveyor {
             await loop.cleanUp(within: Host.procedureTimeOut) { try await link.disconnect() }
             try await waitForAdvertising(peer)
         } catch let error as DeviceFinder.NotFound {
-            description.remarks.append("it does not advertise any more: \(error)")
+            description.remarks.append("it does not advertise any more: \(error.brief)")
         } catch HostError.peer(let fault) {
             let why =
                 choice == nil && asked.names.contains(Self.security) ? Self.refusedSecurity : "no connection: \(HostError.peer(fault))"
@@ -271,4 +271,8 @@ public final class Surveyor {
 /// The reason why there is no description.
 public struct SurveyFailure: Error, Sendable, CustomStringConvertible {
     public var description: String
+    /// The description without names and addresses of other devices.
+    public var brief: String
+
+    init(description: String, brief: String? = nil) { (self.description, self.brief) = (description, brief ?? description) }
 }

@@ -29,11 +29,13 @@ extension BondDocument {
             entries.append(entry)
         }
         let place = Place("identity")
-        return KeyStore(
+        let store = KeyStore(
             identityAddress: try document.identity?.address.map { text throws(BondFileError) in try address(text, place / "address") },
             identityResolvingKey: try document.identity?.irk.flatMap { text throws(BondFileError) in try resolvingKey(text, place / "irk")
             },
             entries: entries)
+        store.isOfVirtualTime = document.virtualTime ?? false
+        return store
     }
 
     /// Path of a value in the document, for messages.

@@ -20,6 +20,7 @@ extension BondDocument {
         if keys.identityAddress != nil || keys.identityResolvingKey != nil {
             identity = Identity(address: keys.identityAddress.map(Self.text), irk: keys.identityResolvingKey.map(Self.key))
         }
+        virtualTime = keys.isOfVirtualTime ? true : nil
         bonds = keys.kept.map(Self.peer)
     }
 

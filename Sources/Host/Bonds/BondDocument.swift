@@ -103,6 +103,8 @@ struct BondDocument: Codable {
 
     var format = BondDocument.format
     var version = BondDocument.version
+    /// True if the keys were made in virtual time; absent otherwise.
+    var virtualTime: Bool?
     var identity: Identity?
     var bonds: [Peer]
 }

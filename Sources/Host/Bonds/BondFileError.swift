@@ -15,6 +15,10 @@ public enum BondFileError: Error, Sendable, Equatable {
     case newer(version: Int)
     /// An invalid value: its position and the reason.
     case damaged(place: String, String)
+    /// Its keys were made in virtual time, and anybody can compute them.
+    case virtualTime
+    /// Its keys are those of real devices.
+    case realTime
     /// Another process is changing it.
     case inUse
     /// The file was replaced since it was read.
@@ -36,6 +40,10 @@ extension BondFileError: CustomStringConvertible {
         case .newer(let version):
             "it is of version \(version), which a later bluebench has written; this one knows version \(BondDocument.version)"
         case .damaged(let place, let what): "it is damaged and left as it is: \(place): \(what)"
+        case .virtualTime:
+            "it was made in virtual time, where keys follow from the seed and are not secret: use it only with ,virtual-time, or name another file"
+        case .realTime:
+            "it has keys of real devices, which virtual time would make known: name another file"
         case .inUse: "another bluebench uses it: wait until that has ended, or name another file"
         case .replaced: "somebody has put another file in its place meanwhile"
         case .system(let words): words

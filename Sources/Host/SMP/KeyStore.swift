@@ -16,6 +16,8 @@ public final class KeyStore {
     public var identityResolvingKey: [UInt8]? { didSet { changed() } }
     /// The host's static identity address; nil if the controller's public address is used.
     public var identityAddress: DeviceAddress? { didSet { changed() } }
+    /// True if keys and identity were made in virtual time, where secrets are a function of the seed: nobody may use them in real time.
+    public internal(set) var isOfVirtualTime = false { didSet { changed() } }
     /// Called after each change, to save the store.
     var onChange: (() -> Void)?
 
@@ -120,6 +122,19 @@ public final class KeyStore {
     }
 
     private func changed() { onChange?() }
+
+    // MARK: Time
+
+    /// Reserves the store for virtual or for real time. A store with content serves only the kind of time in which it was made.
+    ///
+    /// - Throws: `virtualTime` or `realTime`, the time in which the content was made.
+    public func reserve(forVirtualTime isVirtual: Bool) throws(BondFileError) {
+        guard isOfVirtualTime != isVirtual else { return }
+        guard entries.isEmpty, identityAddress == nil, identityResolvingKey == nil else {
+            throw isOfVirtualTime ? .virtualTime : .realTime
+        }
+        isOfVirtualTime = isVirtual
+    }
 }
 
 extension DeviceAddress {

@@ -2,20 +2,29 @@ import ArgumentParser
 import Foundation
 import Host
 import Packets
+import Transport
 
 /// The options for a command's bonds.
 struct BondOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Bond file, or none for no bonds. Default: bonds.json in $XDG_DATA_HOME/bluebench or ~/.local/share/bluebench.",
+            "Bond file, or none for no bonds. Default: bonds.json in $XDG_DATA_HOME/bluebench or ~/.local/share/bluebench; none in virtual time.",
             valueName: "file"),
         completion: .file())
     var bonds: String?
 
-    /// The path of the file; nil if no bonds are used.
-    var path: String? {
-        guard let bonds else { return Self.defaultPath }
+    /// The path of the file for a command on a device; nil if no bonds are used. No command in virtual time uses the default file, since its
+    /// secrets follow from the seed.
+    ///
+    /// - Parameter device: nil for a command without a device.
+    func path(for device: String?) throws -> String? {
+        guard let bonds else { return try Self.isInVirtualTime(device) ? nil : Self.defaultPath }
         return bonds == "none" ? nil : bonds
+    }
+
+    private static func isInVirtualTime(_ device: String?) throws -> Bool {
+        guard let device else { return false }
+        do { return try DeviceSelector(device).isInVirtualTime } catch { throw CommandFailure(error) }
     }
 
     private static var defaultPath: String? {
@@ -25,11 +34,17 @@ struct BondOptions: ParsableArguments {
     }
 
     /// Reads the bonds; none if the default file does not exist.
-    func read() throws -> KeyStore {
-        guard let path else { return KeyStore() }
-        do { return try BondFile.read(path) } catch BondFileError.missing where bonds == nil {
+    ///
+    /// - Parameter device: the device for which they are used; nil to use them for none.
+    func read(for device: String?) throws -> KeyStore {
+        guard let path = try path(for: device) else { return KeyStore() }
+        do {
+            let keys = try BondFile.read(path)
+            if let device { try keys.reserve(forVirtualTime: try Self.isInVirtualTime(device)) }
+            return keys
+        } catch BondFileError.missing where bonds == nil {
             return KeyStore()
-        } catch {
+        } catch let error as BondFileError {
             throw Self.failure(path, error)
         }
     }
@@ -39,16 +54,26 @@ struct BondOptions: ParsableArguments {
         do { return try BondFile.read(path) } catch { throw failure(path, error) }
     }
 
-    /// Opens the bonds in a file, which stores each change; creates the file if it does not exist.
-    static func open(_ path: String) throws -> BondFile {
-        do { return try BondFile(changing: path) } catch { throw failure(path, error) }
+    /// Opens the bonds in a file for a device. The file stores each change, and is created if it does not exist.
+    ///
+    /// - Parameter device: nil for a command that only manages bonds.
+    static func open(_ path: String, for device: String?) throws -> BondFile {
+        do {
+            let file = try BondFile(changing: path)
+            if let device { try file.keys.reserve(forVirtualTime: try isInVirtualTime(device)) }
+            return file
+        } catch let error as BondFileError {
+            throw failure(path, error)
+        }
     }
 
     /// Opens the bonds with a file that stores each change. Returns nil if no bonds are used.
     ///
-    /// - Parameter makes: true to create a missing file.
-    func open(makes: Bool) throws -> BondFile? {
-        guard let path else { return nil }
+    /// - Parameters:
+    ///   - makes: true to create a missing file.
+    ///   - device: the device for which they are used; nil for a command that only manages bonds.
+    func open(makes: Bool, for device: String?) throws -> BondFile? {
+        guard let path = try path(for: device) else { return nil }
         if !FileManager.default.fileExists(atPath: path), (try? FileManager.default.destinationOfSymbolicLink(atPath: path)) == nil {
             guard makes else {
                 if bonds == nil { return nil }
@@ -56,7 +81,7 @@ struct BondOptions: ParsableArguments {
             }
             if bonds == nil { try makeFolder(of: path) }
         }
-        do { return try BondFile(changing: path) } catch { throw Self.failure(path, error) }
+        return try Self.open(path, for: device)
     }
 
     private func makeFolder(of path: String) throws {

@@ -51,7 +51,7 @@ struct BridgeCommand: ParsableCommand {
         let wanted = try wantedProfiles()
         let address = try peer.map(Arguments.address)
         guard device != "virtual" else { return try BridgeAir(self).run(wanted) }
-        let file = try store.open(makes: true)
+        let file = try store.open(makes: true, for: device)
         let keys = file?.keys ?? KeyStore()
         let prepare = { (host: Host) in
             host.keys = keys

@@ -37,7 +37,7 @@ struct AdvertiseCommand: ParsableCommand {
         let (kind, seconds, isPrivate) = (kind ?? .reference, seconds.map { Microseconds.seconds($0) }, isPrivate)
         let played = try description.map { try DeviceDescription.load($0) }
         let fault = try fault.map(mutant)
-        let file = try bonds.map { try BondOptions.open($0) }
+        let file = try bonds.map { try BondOptions.open($0, for: device) }
         let prepare = { (host: Host) in
             guard let keys = file?.keys else { return }
             host.keys = keys

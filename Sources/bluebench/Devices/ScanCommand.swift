@@ -43,7 +43,7 @@ struct ScanCommand: ParsableCommand {
             throw CommandFailure(.usage, "--summary counts all reports: --json, --service and --name do not go with it")
         }
         let command = self
-        let keys = try store.read()
+        let keys = try store.read(for: device)
         let account = Account(isPrinted: !json)
         let prepare = { (host: Host) in
             host.keys = keys

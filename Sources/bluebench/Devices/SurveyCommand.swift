@@ -21,6 +21,7 @@ struct SurveyCommand: ParsableCommand {
             "DUT: its name, its address, or the UUID of a service that it advertises; name:TEXT for a name that looks like one of these."
     )
     var peer: String
+    @Flag(help: "Leave out name, address, advertising data and values of more than 4 octets.") var hide = false
     @OptionGroup(title: "Pairing") var pairing: DevicePairingOptions
     @OptionGroup var store: BondOptions
     @OptionGroup var firmware: FirmwareOptions
@@ -28,7 +29,7 @@ struct SurveyCommand: ParsableCommand {
     func run() throws {
         let peer = PeerSelector(peer)
         let choice = try pairing.choice()
-        let keys = try choice == nil ? store.read() : KeyStore()
+        let keys = try choice == nil ? store.read(for: device) : KeyStore()
         let prepare = { (host: Host) in
             host.keys = keys
             // The device does not take the bench's own bond for this one.
@@ -39,9 +40,9 @@ struct SurveyCommand: ParsableCommand {
         }
         try HostSession.run(on: device, firmware: firmware, prepare: prepare) { host in
             do {
-                Console.write(try await Surveyor(host, lingers: true, pairing: choice).survey(peer).yaml)
+                Console.write(try await Surveyor(host, lingers: true, pairing: choice).survey(peer).yaml(hiding: hide))
             } catch let failure as SurveyFailure {
-                throw CommandFailure(.bench, failure.description)
+                throw CommandFailure(.bench, hide ? failure.brief : failure.description)
             }
         }
     }

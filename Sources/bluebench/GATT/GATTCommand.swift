@@ -50,12 +50,12 @@ struct GATTCommand: ParsableCommand {
         let writes = try write.map(Self.writing)
         let subscriptions = try subscribe.map(Self.subscription)
         let reads = try read.map(Self.uuid)
-        let (keys, address) = (try store.read(), selector.address)
+        let (keys, address) = (try store.read(for: device), selector.address)
         let bond = address.flatMap { keys[PeerIdentity($0)] }
         try checkTransport(bond)
         // Only an existing bond is updated; a peer selected by name may have one.
         let hasBond = address == nil ? !keys.all.isEmpty : bond != nil
-        let file = hasBond ? try store.open(makes: false) : nil
+        let file = hasBond ? try store.open(makes: false, for: device) : nil
         let account = Account()
         let prepare = { (host: Host) in
             account.report = GATTReport(peer: address?.description ?? command.peer, transport: command.transport.rawValue)

@@ -21,10 +21,7 @@ struct ChannelSecurity: ParsableArguments {
     @Option(help: "With --listen: the level that a channel needs. With --peer: the level of the link before a channel is opened.")
     var security = Level.none
     @Flag(help: "With --peer: pair with a peer that has no bond. With --listen: let peers pair.") var pair = false
-    @Option(
-        help: "Passkey of the pairing, 0 to 999999: entered with --peer, as if displayed with --listen.",
-        transform: Arguments.whole(0...999_999))
-    var passkey: UInt32?
+    @OptionGroup var key: PasskeyOptions
     @Option(help: "With --listen: the encryption key size that a channel needs, in octets.", transform: Arguments.whole(7...16))
     var minKeySize: Int?
     @Option(
@@ -35,8 +32,8 @@ struct ChannelSecurity: ParsableArguments {
 
     /// - Throws: `ValidationError` for options that would change nothing.
     func check(isListening: Bool, hasPeer: Bool, _ transport: TransportOption) throws {
-        if passkey != nil, !pair { throw ValidationError("--passkey is for --pair") }
-        if passkey != nil, transport == .bredr {
+        if key.isGiven, !pair { throw ValidationError("--passkey is for --pair") }
+        if key.isGiven, transport == .bredr {
             throw ValidationError("over BR/EDR a passkey is a new one in each pairing: `bluebench pair --transport bredr` asks for it")
         }
         guard isListening || hasPeer else {
@@ -52,13 +49,14 @@ struct ChannelSecurity: ParsableArguments {
     // MARK: Host
 
     /// The bonds; nil if none are used, or if none have been made and none will be.
-    func bonds() throws -> BondFile? { try store.open(makes: pair) }
+    func bonds(for device: String) throws -> BondFile? { try store.open(makes: pair, for: device) }
 
     /// Gives a host that is not started yet its bonds, and the answers of a pairing.
     func prepare(_ host: Host, _ file: BondFile?, isCentral: Bool, isPublic: Bool) {
         if let keys = file?.keys { host.keys = keys }
         host.addressChoice = file?.keys.identityAddress.map { .fixed($0) } ?? (isPublic ? .automatic : .drawn)
         guard pair else { return }
+        let passkey = key.passkey
         var settings = PairingSettings()
         settings.minimumLevel = max(.encrypted, security.value)
         settings.minimumKeySize = minKeySize ?? settings.minimumKeySize

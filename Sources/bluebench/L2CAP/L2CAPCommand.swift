@@ -78,6 +78,12 @@ struct L2CAPCommand: ParsableCommand {
     }
 
     func run() throws {
+        var command = self
+        if protection.pair, transport == .le { command.protection.key.passkey = try protection.key.value() }
+        try command.execute()
+    }
+
+    private func execute() throws {
         let command = self
         let selector = try peer.map { try transport.peer($0) }
         let phys = try phy.map(Arguments.phys)
@@ -90,7 +96,7 @@ struct L2CAPCommand: ParsableCommand {
             database.add(ServiceDefinition(L2CAPService.uuid, characteristics: [.publishing(spsm)]))
         }
         let allowed = try protection.allowed(over: transport)
-        let bonds = peer == nil && !listen ? nil : try protection.bonds()
+        let bonds = peer == nil && !listen ? nil : try protection.bonds(for: device)
         let prepare: (Host) -> Void = {
             command.protection.prepare($0, bonds, isCentral: command.peer != nil, isPublic: command.transport == .bredr)
         }

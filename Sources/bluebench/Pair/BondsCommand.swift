@@ -15,12 +15,13 @@ struct BondsCommand: ParsableCommand {
         @Flag(help: "Print JSON.") var json = false
 
         func run() throws {
-            let keys = try store.read()
+            let keys = try store.read(for: nil)
             if json {
                 return Console.write(try ResultsJSON.encode(keys.all.map { BondReport($0, showsKeys: false) }, keys: .convertToSnakeCase))
             }
             if keys.all.isEmpty { Console.line("no bonds; `bluebench pair` makes some") }
             for bond in keys.all { Console.line(BondReport(bond, showsKeys: false).line) }
+            if keys.isOfVirtualTime { Console.complain("these bonds were made in virtual time, and serve only there") }
         }
     }
 
@@ -31,7 +32,7 @@ struct BondsCommand: ParsableCommand {
         @OptionGroup var store: BondOptions
 
         func run() throws {
-            let bond = try BondsCommand.find(peer, in: try store.read())
+            let bond = try BondsCommand.find(peer, in: try store.read(for: nil))
             Console.write(try ResultsJSON.encode(BondReport(bond, showsKeys: keys), keys: .convertToSnakeCase))
         }
     }
@@ -46,7 +47,7 @@ struct BondsCommand: ParsableCommand {
 
         func run() throws {
             guard all != (peer != nil) else { throw CommandFailure(.usage, "which bond? Name a peer, or --all") }
-            guard let file = try store.open(makes: false) else { throw CommandFailure(.usage, "there are no bonds") }
+            guard let file = try store.open(makes: false, for: nil) else { throw CommandFailure(.usage, "there are no bonds") }
             let forgotten = try peer.map { [try BondsCommand.find($0, in: file.keys)] } ?? file.keys.all
             for bond in forgotten { file.keys.remove(PeerIdentity(bond.identity)) }
             try file.check()

@@ -24,6 +24,13 @@ struct PairCommand: ParsableCommand {
     @Flag(help: "Print one line of JSON for each event.") var json = false
 
     func run() throws {
+        var command = self
+        command.user.key.passkey = try user.key.value()
+        command.security.pin = try security.givenPIN()
+        try command.execute()
+    }
+
+    private func execute() throws {
         guard (ends.peer == nil) != (ends.advertise == nil) else {
             throw CommandFailure(.usage, "missing peer: give --peer ADDRESS or NAME (central), or --advertise NAME (peripheral)")
         }
@@ -34,9 +41,10 @@ struct PairCommand: ParsableCommand {
         try checkTransport()
         let settings = try pairingSettings()
         var paths = OutputPaths()
-        try paths.add(BondOptions.optionNames.map { ($0, bonds.store.path) } + outOfBand.texts)
+        let bondPath = try bonds.store.path(for: device)
+        try paths.add(BondOptions.optionNames.map { ($0, bondPath) } + outOfBand.texts)
         let ownData = try outOfBand.oobOwn.map { try OutputFile($0, isSecret: true) }
-        let file = try bonds.store.open(makes: bonds.bond)
+        let file = try bonds.store.open(makes: bonds.bond, for: device)
         let keys = file?.keys ?? KeyStore()
         let command = self
         let prepare = { (host: Host) in
@@ -100,7 +108,7 @@ struct PairCommand: ParsableCommand {
         if security.secureConnectionsOnly { settings.isSecureConnectionsOnly = true }
         settings.minimumKeySize = security.minKeySize
         settings.maximumKeySize = security.maxKeySize
-        settings.passkey = user.passkey
+        settings.passkey = user.key.passkey
         settings.acceptsWeakerBond = bonds.acceptWeaker
         if security.signing {
             settings.localKeys.insert(.signKey)

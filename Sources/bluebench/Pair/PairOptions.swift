@@ -26,6 +26,15 @@ struct SecurityOptions: ParsableArguments {
     @Flag(help: "Distribute and request signing keys (CSRK).") var signing = false
     @Flag(help: "Use the public address and derive a BR/EDR link key from the LE pairing (CTKD).") var bredr = false
     @Option(help: ArgumentHelp("Over BR/EDR: PIN for a peer without Secure Simple Pairing.", valueName: "digits")) var pin: String?
+    @Option(help: ArgumentHelp("File with the PIN: other users see what --pin names.", valueName: "file"), completion: .file())
+    var pinFile: String?
+
+    /// The PIN of the option or the file.
+    func givenPIN() throws -> String? {
+        guard let pinFile else { return pin }
+        guard pin == nil else { throw CommandFailure(.usage, "--pin and --pin-file are two PINs") }
+        return try SecretFile.text(pinFile, of: "--pin-file")
+    }
 }
 
 /// The capabilities of the user of this side, and predefined answers.
@@ -49,7 +58,7 @@ struct UserOptions: ParsableArguments {
 
     @Option(help: "IO capability of this side.") var io = Capability.keyboardDisplay
     @Flag(help: "Confirm every question.") var accept = false
-    @Option(help: "Passkey to display and to enter, 0 to 999999.", transform: Arguments.whole(0...999_999)) var passkey: UInt32?
+    @OptionGroup var key: PasskeyOptions
 }
 
 /// Out-of-band data of a pairing.

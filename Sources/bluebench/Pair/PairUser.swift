@@ -49,7 +49,7 @@ final class PairUser {
 
     private func enterPasskey(_ answer: @escaping (UInt32?) -> Void) {
         tell(PairEvent("enter_passkey"), "enter the passkey that the other side shows:")
-        if let passkey = command.user.passkey { return answer(passkey) }
+        if let passkey = command.user.key.passkey { return answer(passkey) }
         input.line { line in answer(line.flatMap { UInt32($0.filter { !$0.isWhitespace }) }.flatMap { $0 <= 999_999 ? $0 : nil }) }
     }
 

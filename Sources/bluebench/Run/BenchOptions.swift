@@ -139,7 +139,7 @@ struct BenchOptions: ParsableArguments {
         setup.accessory = product.accessory
         setup.profile = product.profile
         setup.pairing = try product.pairing.choice()
-        if product.peer != nil { setup.known = try product.store.read().all.compactMap(Self.resolving) }
+        if product.peer != nil { setup.known = try product.store.read(for: tester).all.compactMap(Self.resolving) }
         setup.ownAddresses = [.tester: ends.testerAddress, .subject: ends.subjectAddress].compactMapValues(\.self)
         if real.firmware.known.knownDongles != nil { setup.knownDongles = try real.firmware.known.read() }
         if !areVirtual { setup.opener = try real.firmware.opener() }
