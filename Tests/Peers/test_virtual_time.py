@@ -393,6 +393,42 @@ def test_a_client_that_is_interrupted_anywhere_leaves():
         assert server.running() and "turned away" not in server.text
 
 
+@pytest.mark.parametrize("hello, words", [
+    (b"\x54\x01\x02\x00\x09\x01", b"speaks version 9"), (b"\x54\x01\x02\x00\x01\x00", b"world has 0 clients"),
+])
+def test_a_stranger_that_cannot_belong_to_the_world_does_not_end_it(hello, words):
+    import socket
+    with world() as (server, ports):
+        client = wire(ports[0])
+        with socket.create_connection(("127.0.0.1", ports[1])) as stranger:
+            stranger.sendall(hello)
+            stranger.settimeout(60)
+            assert words in stranger.recv(1000)
+        client.flush(until(3))
+        assert client.receive()[1] == int(3e9).to_bytes(8, "little")
+        client.close()
+        assert server.running()
+
+
+def test_a_server_that_never_sends_the_time_is_left_in_bounded_memory():
+    import socket
+    import threading
+    from support import run_bench
+    welcome, event = b"\x54\x81\x09\x00\x01" + bytes(8), b"\x04\xff\xff" + bytes(255)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve():
+            connection, _ = listener.accept()
+            with connection, contextlib.suppress(OSError):
+                connection.sendall(welcome)
+                while True:
+                    connection.sendall(event * 1000)
+
+        threading.Thread(target=serve, daemon=True).start()
+        result = run_bench("scan", "tcp:127.0.0.1:%d,virtual-time" % listener.getsockname()[1], "--seconds", 2, expected=3)
+    assert "16 MiB without the time" in result.stderr
+
+
 @pytest.mark.parametrize("options", [["--usbip", "0"], ["--tcp", "0", "--boot", "rtl8761b"], ["--tcp", "0", "--host", "0.0.0.0"]])
 def test_virtual_time_is_refused_where_it_cannot_be(options):
     from support import run_bench

@@ -326,11 +326,15 @@ let hostileClockStories = [
     Story(
         "its world is empty",
         """
-        0 hello a 0 -> fail: the client at port 0 says that its world has 0 clients: there can be 1 to 64
+        0 hello a 0 -> refuse 0: the client at port 0 says that its world has 0 clients: there can be 1 to 64
         """),
     Story(
         "it speaks a later version",
         """
-        0 future -> fail: the client at port 0 speaks version 2 of virtual time, and this is version 1
+        0 hello a 1 -> 0 welcome 0.0
+        1 future -> refuse 1: the client at port 1 speaks version 2 of virtual time, and this is version 1
+        0 idle 1
+        settle none -> attach 0, again
+        settle none -> move to 1.0
         """),
 ]

@@ -68,6 +68,7 @@ private struct Exchange {
         case .inject(let port, _): "inject \(port)"
         case .detach(let port): "detach \(port)"
         case .hangUp(let port): "hang up \(port)"
+        case .refuse(let port, let text): "refuse \(port): \(text)"
         case .fail(let text): "fail: \(text)"
         }
     }

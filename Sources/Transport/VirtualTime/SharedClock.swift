@@ -20,6 +20,8 @@ struct SharedClock {
         case detach(port: Int)
         /// Closes the connection; no fault.
         case hangUp(port: Int)
+        /// Turns a client away that never belonged to the world; the others continue.
+        case refuse(port: Int, String)
         /// Ends the run with an error text.
         case fail(String)
     }
@@ -86,17 +88,17 @@ struct SharedClock {
     /// HELLO has arrived for a free port.
     mutating func greeted(_ port: Int, _ hello: TimeHello, at now: Microseconds) -> [Action] {
         guard !hasFailed else { return [] }
+        guard hello.version == TimeMessage.version else {
+            let text = "speaks version \(hello.version) of virtual time, and this is version \(TimeMessage.version)"
+            return [.refuse(port: port, "the client at \(ports[port].name) \(text)")]
+        }
+        guard (1...64).contains(hello.clients) else {
+            let text = "says that its world has \(hello.clients) clients: there can be 1 to 64"
+            return [.refuse(port: port, "the client at \(ports[port].name) \(text)")]
+        }
         quietSince = nil
         lastTurn = now
         let name = hello.name.isEmpty ? ports[port].name : hello.name
-        guard hello.version == TimeMessage.version else {
-            return fail(
-                "the client at \(ports[port].name) speaks version \(hello.version) of virtual time, and this is version \(TimeMessage.version)"
-            )
-        }
-        guard (1...64).contains(hello.clients) else {
-            return fail("the client at \(ports[port].name) says that its world has \(hello.clients) clients: there can be 1 to 64")
-        }
         if let clientsOfWorld, clientsOfWorld != hello.clients {
             return fail(
                 "the client at \(ports[port].name) says in HELLO that the world has \(hello.clients) clients, and another said \(clientsOfWorld); "

@@ -28,8 +28,14 @@ public final class VirtualTimeClient: HCITransport, TimeGate {
     private var arrived: [HCIPacket] = []
     /// Packets sent while the client was idle.
     private var unsent: [HCIPacket] = []
-    /// Machine time that the server may be silent.
+    private var arrivedOctets = 0
+    /// Machine time at which WELCOME, or the TIME of the packets that have arrived, is overdue. A server that sends neither packets nor TIME
+    /// may be waiting for others.
+    private var limit: Microseconds?
     private static let timeout = Microseconds.seconds(120)
+    /// The packets before one TIME.
+    private static let mostPackets = 65_536
+    private static let mostOctets = 16 << 20
 
     /// Connects and becomes the gate of the loop.
     ///
@@ -43,6 +49,7 @@ public final class VirtualTimeClient: HCITransport, TimeGate {
         name = "\(address),virtual-time"
         stream.send(TimeMessage.hello(TimeHello()).octets)
         if clients > 1 { stream.send(TimeMessage.expect(clients: clients).octets) }
+        limit = MonotonicClock.now() + Self.timeout
         loop.gate = self
     }
 
@@ -80,7 +87,10 @@ public final class VirtualTimeClient: HCITransport, TimeGate {
     // MARK: Time
 
     public func settle(next: Microseconds?) -> TimeStep {
-        let limit = MonotonicClock.now() + Self.timeout
+        if let limit, MonotonicClock.now() >= limit {
+            end(.crashed("\(name) does not send the time"))
+            return .again
+        }
         switch state {
         case .ended: return .move(limit: .never)
         case .greeting: return .wait(until: limit)
@@ -100,7 +110,7 @@ public final class VirtualTimeClient: HCITransport, TimeGate {
             for packet in unsent { stream.send(packet.h4) }
             unsent = []
             let packets = arrived
-            arrived = []
+            (arrived, arrivedOctets, limit) = ([], 0, nil)
             for packet in packets { sink?.received(packet, at: loop.now) }
             return .again
         }
@@ -110,12 +120,22 @@ public final class VirtualTimeClient: HCITransport, TimeGate {
         switch (message, state) {
         case (.welcome(_, let now), .greeting):
             offset = now - loop.now
-            state = .awake
-        case (.time(let now), .idle): state = .woken(at: max(loop.now, now - offset))
+            (state, limit) = (.awake, nil)
+        case (.time(let now), .idle): (state, limit) = (.woken(at: max(loop.now, now - offset)), nil)
         // A further connection of this client, which has none, would send it.
         case (.time, _), (.welcome, _): break
         case (.fault(let text), _): end(.crashed("virtual time has ended: \(text)"))
         case (.hello, _), (.idle, _), (.wake, _), (.bye, _), (.expect, _): end(.desynchronised("\(name) sent a message of a client"))
+        }
+    }
+
+    private func take(_ packet: HCIPacket) {
+        if arrived.isEmpty, limit == nil { limit = MonotonicClock.now() + Self.timeout }
+        arrived.append(packet)
+        arrivedOctets += packet.bytes.count
+        guard arrived.count <= Self.mostPackets, arrivedOctets <= Self.mostOctets else {
+            let most = "\(Self.mostPackets) packets or \(Self.mostOctets >> 20) MiB"
+            return end(.desynchronised("\(name) sent more than \(most) without the time"))
         }
     }
 
@@ -134,7 +154,7 @@ extension VirtualTimeClient: ByteStream.Sink {
         do {
             while !isEnded, let item = try framer.next(of: &rest) {
                 switch item {
-                case .packet(let packet): arrived.append(packet)
+                case .packet(let packet): take(packet)
                 case .message(let message): take(message)
                 }
             }

@@ -148,6 +148,7 @@ public final class VirtualTimeServer: TimeGate {
                 pipes.removeValue(forKey: port)?.end(.lost("\(addresses[port])"))
                 onEvent?(.left(port: port))
             case .hangUp(let port): members.removeValue(forKey: port)?.close()
+            case .refuse(let port, let text): if let connection = members.removeValue(forKey: port) { refuse(connection, text) }
             case .fail(let text): fail(text)
             }
         }
