@@ -108,4 +108,33 @@ private final class Client: ByteStream.Sink {
             server.stop()
         }
     }
+
+    /// Clients that attach nothing give way to one that does, and their sessions end by themselves.
+    @Test func silentClientsKeepNobodyOut() throws {
+        let loop = RunLoop(mode: .wall)
+        let controllers = Controllers()
+        let server = try USBIPServer(.tcp(host: "127.0.0.1", port: 0), serialNumbers: ["A", "B"], on: loop) { _ in
+            let (host, controller) = InProcessTransport.pair(on: loop)
+            controllers.made.append(try Yes(controller))
+            return host
+        }
+        server.start()
+        try loop.run {
+            let first = try Client(server.address, on: loop)
+            _ = try await first.ask(Self.attach, for: 8 + 312)
+            var silent: [Client] = []
+            for _ in 0..<USBIPServer.mostClients {
+                silent.append(try Client(server.address, on: loop))
+                // The server accepts them on the same loop.
+                try await loop.sleep(for: .milliseconds(1))
+            }
+            try await silent[0].ended.value(until: loop.now + .seconds(60))
+            let other = try Client(server.address, on: loop)
+            var reply = Self.attach
+            reply[10] = UInt8(ascii: "1")
+            #expect(try await other.ask(reply, for: 8 + 312).count == 8 + 312)
+            #expect(first.ended.result == nil && other.ended.result == nil)
+            server.stop()
+        }
+    }
 }

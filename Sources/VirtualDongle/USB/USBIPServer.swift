@@ -7,8 +7,10 @@ import Transport
 /// A dongle is attached to one client at a time. When a client leaves or violates the protocol, the next client gets a controller with
 /// cleared state.
 public final class USBIPServer: USBIPBus {
-    /// Maximum number of concurrent sessions; further clients are rejected.
+    /// Maximum number of concurrent sessions. For a further one, the oldest without a dongle is closed.
     public static let mostClients = 64
+    /// The time for a client to attach a dongle, after which its session ends. A client with a dongle may be silent.
+    public static let timeToAttach = Microseconds.seconds(10)
 
     public private(set) var devices: [(busID: String, descriptors: DongleDescriptors)]
     /// Faults of the dongles, by bus id.
@@ -26,7 +28,8 @@ public final class USBIPServer: USBIPBus {
     private let listener: SocketListener
     private let makePipe: (_ index: Int) throws -> any HCITransport
     private var held: [String: USBDongle] = [:]
-    private var clients: [ObjectIdentifier: Client] = [:]
+    /// Oldest first.
+    private var clients: [Client] = []
 
     /// - Parameters:
     ///   - serialNumbers: one dongle each; bus ids are 1-1, 1-2 and so on.
@@ -53,20 +56,28 @@ public final class USBIPServer: USBIPBus {
 
     public func stop() {
         listener.stop()
-        for client in clients.values { client.close() }
-        clients = [:]
+        for client in clients { client.close() }
+        clients = []
     }
 
     private func serve(_ stream: ByteStream) {
-        guard clients.count < Self.mostClients else { return stream.close() }
+        if clients.count >= Self.mostClients {
+            guard let oldest = clients.first(where: { $0.session.attachedBusID == nil }) else { return stream.close() }
+            drop(oldest, because: "others wait")
+        }
         let client = Client(stream: stream, session: USBIPSession(bus: self))
-        clients[ObjectIdentifier(client)] = client
+        clients.append(client)
         client.left = { [weak self, unowned client] in self?.drop(client, because: $0) }
+        loop.schedule(after: Self.timeToAttach) { [weak self, weak client] in
+            guard let client, client.session.attachedBusID == nil else { return }
+            self?.drop(client, because: "it attached nothing")
+        }
         do { try stream.open(client) } catch { drop(client, because: "\(error)") }
     }
 
     private func drop(_ client: Client, because reason: String) {
-        guard clients.removeValue(forKey: ObjectIdentifier(client)) != nil else { return }
+        guard let index = clients.firstIndex(where: { $0 === client }) else { return }
+        clients.remove(at: index)
         if let busID = client.session.attachedBusID { report?("dongle \(busID) was given back: \(reason)") }
         client.close()
     }
@@ -123,7 +134,7 @@ public final class USBIPServer: USBIPBus {
         } else {
             gone.insert(busID)
         }
-        for client in clients.values.filter({ $0.session.attachedBusID == busID }) { drop(client, because: "it left the bus") }
+        for client in clients.filter({ $0.session.attachedBusID == busID }) { drop(client, because: "it left the bus") }
     }
 
     public func detach(_ busID: String) {
