@@ -189,10 +189,10 @@ def record(name, kind, took):
 
 
 class SilentController:
-    """A port that accepts everything and never answers."""
+    """A port that accepts everything and never answers, or answers each command `late` seconds after it with zeros."""
 
-    def __init__(self):
-        self.got = b""
+    def __init__(self, late=None):
+        self.got, self.late = b"", late
         self.arrived = threading.Event()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.device = "tcp:127.0.0.1:%d" % self._listener.getsockname()[1]
@@ -204,19 +204,80 @@ class SilentController:
             while octets := connection.recv(4096):
                 self.got += octets
                 self.arrived.set()
+                if self.late is not None:
+                    answer = b"\x04\x0e\x44\x01" + octets[1:3] + bytes(65)
+                    threading.Timer(self.late, self._answer, [connection, answer]).start()
+
+    @staticmethod
+    def _answer(connection, octets):
+        with contextlib.suppress(OSError):
+            connection.sendall(octets)
 
 
 @pytest.mark.parametrize("words", [
     ["advertise"], ["scan"], ["gatt", "--peer", f"{REFERENCE}/public"], ["survey", "--peer", "x"], ["pair", "--advertise", "x", "--no-bond"], ["loopback"],
-    ["devices", "--probe"],
-], ids=lambda words: words[0])
-def test_a_silent_controller_holds_nobody_up(words):
-    controller = SilentController()
-    with Process(bluebench(), words[0], controller.device, *words[1:]) as process:
+    ["devices", "--probe"], ["capture"], ["capture", "--web", "0"], ["share", "--tcp", "0"],
+    ["extcap", "--extcap-interface", "bluebench-device", "--capture", "--fifo", "/dev/null", "--device"],
+], ids=lambda words: " ".join(words[:2]))
+@pytest.mark.parametrize("late", [None, 1], ids=["silent", "slow"])
+def test_a_silent_controller_holds_nobody_up(words, late):
+    controller = SilentController(late)
+    line = [*words, controller.device] if words[-1] == "--device" else [words[0], controller.device, *words[1:]]
+    with Process(bluebench(), *line) as process:
         assert controller.arrived.wait(TIMEOUT)
         stop(process, 0, signal.SIGINT)
     assert process._process.returncode == BENCH and "CancellationError" not in process.text
     assert controller.got.endswith(bytes.fromhex("01030C00")), "the reset is the last it gets"
+
+
+def test_a_capture_ends_in_time_although_its_controller_never_answers():
+    controller = SilentController()
+    result = run_bench("capture", controller.device, "--seconds", 1, expected=BENCH)
+    assert "the capture ended before every device had answered" in result.stderr
+
+
+@pytest.mark.parametrize("words", [["share", "DEVICE", "--tcp", "0"], ["capture", "DEVICE", "--between", "tcp-listen:0"]], ids=lambda words: words[0])
+@pytest.mark.parametrize("after", ["while a client is there", "while it is reset after a client"])
+def test_a_device_that_falls_silent_is_left(words, after):
+    """The device answers the first reset of `share`, and nothing afterwards."""
+    controller = FallingSilent(1 if words[0] == "share" else 0)
+    with Process(bluebench(), *[controller.device if word == "DEVICE" else word for word in words]) as process:
+        [served] = process.wait_for(r"tcp:127\.0\.0\.1:(\d+) (shares|leads)")
+        with socket.create_connection(("127.0.0.1", int(served[1])), TIMEOUT) as client:
+            client.sendall(bytes.fromhex("01030C00"))
+            assert controller.silent.wait(TIMEOUT)
+            if after == "while a client is there":
+                stop(process, 0, signal.SIGTERM)
+        if after != "while a client is there":
+            process.wait_for("the (client|program) (has )?left")
+            stop(process, 0, signal.SIGTERM)
+    assert process._process.returncode == 0
+
+
+class FallingSilent:
+    """A controller that answers a number of resets, each on a connection of its own."""
+
+    def __init__(self, answers):
+        self.left = answers
+        self.silent = threading.Event()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.device = "tcp:127.0.0.1:%d" % self._listener.getsockname()[1]
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self):
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._listener.accept()
+                threading.Thread(target=self._answer, args=[connection], daemon=True).start()
+
+    def _answer(self, connection):
+        with contextlib.suppress(OSError), connection:
+            while connection.recv(4096):
+                if self.left:
+                    self.left -= 1
+                    connection.sendall(bytes.fromhex("040E0401030C00"))
+                else:
+                    self.silent.set()
 
 
 def test_a_second_signal_ends_it_at_once():

@@ -14,6 +14,9 @@ public final class SharedDevice: DongleBackend {
     private let loop: RunLoop
     private var session: SharedSession?
     private var cleaning: DeviceReset?
+    private var resetTime = DeviceReset.timeout
+    /// Time for the last reset, at the end of the program.
+    private static let lastResetTime = Microseconds.milliseconds(800)
     /// A client that connected while the device was being reset.
     private var next: (any HCITransport)?
 
@@ -23,13 +26,23 @@ public final class SharedDevice: DongleBackend {
         self.makePipe = makePipe
     }
 
-    /// Opens the device, resets it and closes it again.
+    /// Resets the device and closes it again.
     ///
+    /// - Parameter device: its pipe, not open yet.
     /// - Throws: `TransportError` if the device is missing or does not answer.
-    public func check() async throws {
+    public func check(_ device: any HCITransport) async throws {
         let done = Promise<Void>(on: loop)
-        try clean(try makePipe()) { failure in if let failure { done.fail(failure) } else { done.fulfil(()) } }
+        try clean(device) { failure in if let failure { done.fail(failure) } else { done.fulfil(()) } }
         try await done.value()
+    }
+
+    /// Waits for the end of a reset under way, one second at most, when no further client will come.
+    public func leave() async {
+        resetTime = Self.lastResetTime
+        cleaning?.wait(for: resetTime)
+        while isBusy {
+            do { try await loop.sleep(for: .milliseconds(5)) } catch { return }
+        }
     }
 
     public func attach(_ index: Int, to end: any HCITransport) throws {
@@ -77,7 +90,7 @@ public final class SharedDevice: DongleBackend {
         let reset = DeviceReset(device, on: loop)
         cleaning = reset
         do throws(TransportError) {
-            try reset.start { [weak self] failure in
+            try reset.start(within: resetTime) { [weak self] failure in
                 self?.cleaning = nil
                 then(failure)
             }
@@ -153,7 +166,7 @@ final class SharedSession {
 
 /// Sends HCI_Reset to an unused device, which stops all activities that a client left running. Core Vol 4, Part E, 7.3.2.
 final class DeviceReset: HCITransportSink {
-    private static let timeout = Microseconds.seconds(5)
+    static let timeout = Microseconds.seconds(5)
 
     private let device: any HCITransport
     private let loop: RunLoop
@@ -165,14 +178,20 @@ final class DeviceReset: HCITransportSink {
         self.loop = loop
     }
 
-    func start(then: @escaping (TransportError?) -> Void) throws(TransportError) {
+    func start(within limit: Microseconds, then: @escaping (TransportError?) -> Void) throws(TransportError) {
         self.then = then
         try device.open(self)
-        timer = loop.schedule(after: Self.timeout) { [weak self] in
+        wait(for: limit)
+        device.send(HCIPacket(command: HCICommands.Reset()))
+    }
+
+    /// Waits for the answer this much longer.
+    func wait(for limit: Microseconds) {
+        if let timer { loop.cancel(timer) }
+        timer = loop.schedule(after: limit) { [weak self] in
             guard let self else { return }
             end(.unprepared("\(device.name) does not answer to HCI_Reset"))
         }
-        device.send(HCIPacket(command: HCICommands.Reset()))
     }
 
     func received(_ packet: HCIPacket, at time: Microseconds) {

@@ -36,8 +36,6 @@ struct ShareCommand: ParsableCommand {
         let signals = SignalHandler()
         let token = try readToken()
         let loop = Timing.RunLoop(mode: .wall)
-        let ended = Promise<Void>(on: loop)
-        signals.onStop(on: loop) { ended.fulfil(()) }
         do {
             let selector = try DeviceSelector(device)
             guard selector != .virtual else { throw CommandFailure(.usage, "virtual dongles are served by `bluebench dongle`") }
@@ -45,7 +43,17 @@ struct ShareCommand: ParsableCommand {
             let shared = SharedDevice(on: loop) { try opener.transport(to: selector, on: loop) }
             // Clients notice the end of their connection.
             shared.onTrouble = { Console.complain($0) }
-            try loop.run { try await shared.check() }
+            let first = try opener.transport(to: selector, on: loop)
+            // Opening blocks the loop; until here a signal ends the program at once.
+            let ended = Promise<Void>(on: loop)
+            signals.onStop(on: loop) { ended.fulfil(()) }
+            let isReady = Result {
+                try loop.run { try await ended.interrupts({ try await shared.check(first) }, on: loop) != nil }
+            }
+            defer { try? loop.run { await shared.leave() } }
+            guard try isReady.get() else {
+                throw CommandFailure(.bench, "ended before \(selector) had answered to HCI_Reset")
+            }
             let server = H4DongleServer(backend: shared, on: loop)
             server.token = token
             server.onEvent = { Self.report($0) }
@@ -53,7 +61,6 @@ struct ShareCommand: ParsableCommand {
             Console.line("\(address)\(token == nil ? "" : ",token") shares \(selector)")
             try loop.run { try await ended.value() }
             server.stop()
-            try loop.run { while shared.isBusy { try await loop.sleep(for: .milliseconds(5)) } }
         } catch {
             throw CommandFailure(error)
         }

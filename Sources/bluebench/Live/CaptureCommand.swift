@@ -62,11 +62,16 @@ struct CaptureCommand: ParsableCommand {
             let loop = Timing.RunLoop(mode: .wall)
             let capture = try makeCapture(loop)
             let ended = Promise<Void>(on: loop)
-            signals.onStop(on: loop) { ended.fulfil(()) }
             capture.onEnd = { error in if let error { ended.fail(error) } else { ended.fulfil(()) } }
             if let seconds { loop.schedule(after: .seconds(seconds)) { ended.fulfil(()) } }
             capture.keepFlushing(on: loop)
-            let outcome = Result { try self.capture(selectors, sockets, into: capture, until: ended, on: loop) }
+            let outcome = Result {
+                try self.capture(selectors, sockets, into: capture, on: loop) {
+                    // Opening blocks the loop; until then a signal ends the program at once.
+                    signals.onStop(on: loop) { ended.fulfil(()) }
+                    return ended
+                }
+            }
             try capture.finish()
             try outcome.get()
             if quiet { Console.complain(Console.count(capture.count, "packet")) }
@@ -92,9 +97,10 @@ struct CaptureCommand: ParsableCommand {
             file: try write.map { try RingFile($0, interfaces: interfaces, ring: ring) }, page: server)
     }
 
+    /// - Parameter isOpen: called when all devices are open; returns the end of the capture.
     private func capture(
-        _ selectors: [DeviceSelector], _ sockets: [SocketAddress], into capture: LiveCapture, until ended: Promise<Void>,
-        on loop: Timing.RunLoop
+        _ selectors: [DeviceSelector], _ sockets: [SocketAddress], into capture: LiveCapture, on loop: Timing.RunLoop,
+        _ isOpen: () -> Promise<Void>
     ) throws {
         let opener = try firmware.opener(asksEveryChip: firmware.firmware != nil)
         func tap(_ pipe: any HCITransport, _ index: Int) -> TapTransport {
@@ -114,22 +120,32 @@ struct CaptureCommand: ParsableCommand {
             try firmware.tell(host, about: pipe)
             return host
         }
+        let ended = isOpen()
         defer {
             for (server, _) in servers { server.stop() }
-            try? loop.run { while servers.contains(where: { $0.1.isBusy }) { try await loop.sleep(for: .milliseconds(5)) } }
-            try? loop.run { for host in listeners { await host.leave() } }
+            let ends: [() async throws -> Void] =
+                servers.map { server in { await server.1.leave() } } + listeners.map { host in { await host.leave() } }
+            try? loop.run { try await loop.runTogether(ends) }
         }
-        try loop.run {
-            var settings = ScanSettings()
-            settings.isActive = false
-            var scans: [Scan] = []
-            for host in listeners {
-                try await host.start()
-                scans.append(try await host.scan(settings) { _ in })
-            }
-            try await ended.value()
-            for scan in scans { try await scan.stop() }
-        }
+        try loop.run { try await Self.listen(listeners, until: ended, on: loop) }
+    }
+
+    /// Scans until the end, which also ends the start of a controller that is silent or slow.
+    private static func listen(_ hosts: [Host], until ended: Promise<Void>, on loop: Timing.RunLoop) async throws {
+        let scans = try await ended.interrupts(
+            {
+                var settings = ScanSettings()
+                settings.isActive = false
+                var scans: [Scan] = []
+                for host in hosts {
+                    try await host.start()
+                    scans.append(try await host.scan(settings) { _ in })
+                }
+                return scans
+            }, on: loop)
+        guard let scans else { throw CommandFailure(.bench, "the capture ended before every device had answered its first commands") }
+        try await ended.value()
+        for scan in scans { await loop.cleanUp(within: .milliseconds(300)) { try await scan.stop() } }
     }
 
     private static func report(_ event: DongleEvent) {
