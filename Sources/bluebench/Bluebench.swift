@@ -31,6 +31,7 @@ struct Bluebench: ParsableCommand {
     static func main() {
         Console.fillStandardStreams()
         signal(SIGPIPE, SIG_IGN)
+        preventCoreDumps()
         let arguments = Arguments.tied(CommandLine.arguments.dropFirst())
         do {
             try checkCommand(arguments.first)
@@ -41,6 +42,19 @@ struct Bluebench: ParsableCommand {
         } catch {
             finish(with: error)
         }
+    }
+
+    /// A core dump would keep the keys of bonds and links on the disk.
+    private static func preventCoreDumps() {
+        #if canImport(Glibc)
+            let core = __rlimit_resource_t(RLIMIT_CORE.rawValue)
+        #else
+            let core = RLIMIT_CORE
+        #endif
+        var limit = rlimit()
+        guard getrlimit(core, &limit) == 0 else { return }
+        limit.rlim_cur = 0
+        setrlimit(core, &limit)
     }
 
     /// Parses the command line. Meanwhile, another thread reads the declared names for `run`, which takes as long.

@@ -40,6 +40,17 @@ def test_a_name_is_no_part_of_the_command(tmp_path):
     assert not (tmp_path / "hit").exists()
 
 
+def test_secrets_of_the_environment_stay_with_the_bench(tmp_path, monkeypatch):
+    for name in ("BLUEBENCH_TOKEN", "BLUEBENCH_PASSKEY"):
+        monkeypatch.setenv(name, "123456-secret-of-the-bench")
+    report = tmp_path / "report"
+    run_bench("run", CASES[0], "--report", report, "--before-case", "env", "--dut-log", f"env > {tmp_path}/log")
+    [case] = json.loads((report / "results.json").read_text())["cases"]
+    [before] = case["commands"]
+    assert "BLUEBENCH_CASE" in before["output"] and "PATH=" in (tmp_path / "log").read_text()
+    assert "secret-of-the-bench" not in before["output"] + (tmp_path / "log").read_text()
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stop_ends_the_command_and_its_children(number, tmp_path):
     """The shell and its child ignore SIGTERM."""

@@ -12,7 +12,7 @@ struct CommandWatch {
     private var problem: String?
     private var isOpen = true
     private var killAt = Microseconds.never
-    private var end: ShellProcess.End?
+    private var end: ProcessGroup.End?
 
     /// The time from SIGTERM to SIGKILL.
     private static let grace = Microseconds.milliseconds(700)

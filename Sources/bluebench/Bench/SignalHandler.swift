@@ -81,7 +81,7 @@ final class SignalHandler: Sendable {
 
     private static func end(by signal: Int32) -> Never {
         Console.complain("ended by \(name(signal))")
-        UserCommands.killAll()
+        ProcessGroup.killAll()
         _exit(128 + signal)
     }
 
