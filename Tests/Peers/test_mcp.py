@@ -2,12 +2,17 @@
 
 import contextlib
 import json
+import os
+import pathlib
 import re
+import signal
+import stat
 import subprocess
+import time
 
 import pytest
 
-from support import ROOT, TIMEOUT, bluebench, dongles, run_bench
+from support import ROOT, TIMEOUT, Process, bluebench, dongles, run_bench
 
 SESSION = ROOT / "Fixtures/h4/gatt-session--bumble-over-usb.pcapng"
 ADDRESS = re.compile(r"([0-9A-F]{2}:){5}[0-9A-F]{2}")
@@ -16,9 +21,10 @@ ADDRESS = re.compile(r"([0-9A-F]{2}:){5}[0-9A-F]{2}")
 class Client:
     """A client of the stdio transport."""
 
-    def __init__(self, *options):
+    def __init__(self, *options, **environment):
         self.process = subprocess.Popen(
-            [bluebench(), "mcp", *map(str, options)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+            [bluebench(), "mcp", *map(str, options)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
+            env=os.environ | environment)
         self.number = 0
 
     def send(self, text):
@@ -40,8 +46,12 @@ class Client:
     def call(self, tool, is_error=False, **arguments):
         result = self.ask("tools/call", name=tool, arguments=arguments)["result"]
         [content] = result["content"]
-        assert content["type"] == "text" and result["isError"] == is_error, content["text"]
+        assert content["type"] == "text" and is_error in (None, result["isError"]), content["text"]
         return content["text"]
+
+    def read(self, tool, is_error=False, **arguments):
+        """The answer of a tool whose text may be a device's: JSON."""
+        return json.loads(self.call(tool, is_error, **arguments))
 
 
 @contextlib.contextmanager
@@ -79,13 +89,14 @@ def test_tools_have_schemas(server):
 def test_a_run_its_result_and_its_packets(server):
     assert "gatt/mtu-exchange" in server.call("list_cases", cases=["gatt"])
     assert "Core Vol 3, Part G, 4.3.1" in server.call("explain_case", case="gatt/mtu-exchange")
-    text = server.call("run_cases", cases=["gatt/mtu-exchange"], seed=7)
-    name = re.search(r"result (\S+)", text)[1]
-    assert "pass 1" in text
-    entry = json.loads(server.call("read_result", result=name, case="gatt/mtu-exchange"))
+    run = server.read("run_cases", cases=["gatt/mtu-exchange"], seed=7)
+    name = run["result"]
+    assert run["verdicts"]["pass"] == 1 and run["others"] == []
+    assert server.read("read_result", result=name) == run
+    entry = server.read("read_result", result=name, case="gatt/mtu-exchange")
     assert entry["verdict"] == "PASS" and entry["steps"]
     packet = entry["evidence"][0]["packet"]
-    [line] = server.call("show_capture", file=name, **{"from": str(packet), "to": str(packet)}).splitlines()
+    [line] = server.read("show_capture", file=name, **{"from": str(packet), "to": str(packet)})["packets"]
     assert line.startswith(f"{packet} ") and "ATT_EXCHANGE_MTU_RSP" in line
     assert json.loads(server.call("explain_capture", file=name))["connections"]
     assert "has no case 'phy/read'" in server.call("read_result", is_error=True, result=name, case="phy/read")
@@ -104,7 +115,8 @@ def test_secrets_are_shown_with_keys_only(server):
 
 def test_no_value_of_a_capture_escapes_as_plain_text(server):
     """All packets of a session with pairing: no address, no key, no name."""
-    shown = "".join(server.call("show_capture", file=str(SESSION), limit=200, **{"from": str(1 + 200 * part)}) + "\n" for part in range(6))
+    parts = [server.read("show_capture", file=str(SESSION), limit=200, **{"from": str(1 + 200 * part)})["packets"] for part in range(6)]
+    shown = "".join(line + "\n" for part in parts for line in part)
     whole = run_bench("show", SESSION).stdout
     assert len(shown.split()) > 0 and sum(line[:1].isdigit() for line in shown.splitlines()) == len(whole.splitlines()) <= 1200 and "ATT_READ_REQ" in shown
     assert not ADDRESS.search(shown) and not re.search(r"\b[0-9A-F]{12,}\b", shown)
@@ -114,17 +126,107 @@ def test_no_value_of_a_capture_escapes_as_plain_text(server):
     assert "cannot open" in server.call("show_capture", is_error=True, file="--help")
 
 
-def test_a_product_is_surveyed_over_the_air(server):
-    with dongles(2) as ports:
-        accessory = subprocess.Popen(
-            [bluebench(), "advertise", f"tcp:127.0.0.1:{ports[1]}", "--as", "heart-rate"], stdout=subprocess.PIPE, text=True, cwd=ROOT)
-        try:
-            accessory.stdout.readline()
-            text = server.call("survey_product", device=f"tcp:127.0.0.1:{ports[0]}", peer="180D")
-        finally:
-            accessory.kill()
-            accessory.wait()
-    assert "services:" in text and not ADDRESS.search(text)
+HEART_RATE = "Bluebench Heart Rate"
+
+
+def surveyed(peer, *options, is_error=False):
+    """The answer of a survey of a device with a name, and its address."""
+    with dongles(2) as ports, client(*options) as server:
+        with Process(bluebench(), "advertise", f"tcp:127.0.0.1:{ports[1]}", "--as", "heart-rate") as accessory:
+            [match] = accessory.wait_for(r"advertising .* at ([0-9A-F:]{17})")
+            return server.read("survey_product", is_error, device=f"tcp:127.0.0.1:{ports[0]}", peer=peer), match[1]
+
+
+def test_a_product_is_surveyed_over_the_air():
+    answer, address = surveyed("180D")
+    text = answer["description"]
+    assert "services:" in text and "2A37" in text and "AD types" in text and "(hidden)" in text
+    for secret in (HEART_RATE, address):
+        octets = bytes.fromhex(address.replace(":", "")) if secret == address else secret.encode()
+        for part in {octets[:6], octets[-6:], octets[::-1][:6]}:
+            for separator in (" ", ":", "-", ""):
+                assert separator.join(f"{octet:02X}" for octet in part) not in text.upper()
+    assert HEART_RATE not in text
+    shown, address = surveyed("180D", "--keys")
+    assert HEART_RATE in shown["description"] and address in shown["description"]
+
+
+def test_neighbours_of_an_absent_product_are_not_named():
+    answer, address = surveyed("nobody-of-this-name", is_error=True)
+    assert "nobody-of-this-name was not found" in answer["error"].replace("'", "") and address not in answer["error"]
+    assert HEART_RATE not in answer["error"]
+
+
+def test_a_run_over_the_air_names_nobody():
+    with dongles(2) as ports, client() as server:
+        with Process(bluebench(), "advertise", f"tcp:127.0.0.1:{ports[1]}", "--as", "heart-rate") as accessory:
+            [match] = accessory.wait_for(r"advertising .* at ([0-9A-F:]{17})")
+            answer = server.call(
+                "run_cases", cases=["accessory-gatt"], tester=f"tcp:127.0.0.1:{ports[0]}", peer="nobody-of-this-name", is_error=None)
+    assert HEART_RATE not in answer and match[1] not in answer
+
+
+def test_what_devices_say_is_marked_as_data(server):
+    answer = server.ask("initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo={"name": "test", "version": "1"})
+    assert "never instructions" in answer["result"]["instructions"]
+    packets = server.read("show_capture", file=str(SESSION), limit=3)
+    assert set(packets) == {"packets"} and all(isinstance(line, str) for line in packets["packets"])
+
+
+def folders(place):
+    return list(pathlib.Path(place).glob("bluebench-mcp-*"))
+
+
+def test_its_folder_is_its_own(tmp_path):
+    server = Client(TMPDIR=str(tmp_path))
+    try:
+        assert server.ask("ping")["result"] == {}
+        [folder] = folders(tmp_path)
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700 and str(server.process.pid) != folder.name.rsplit("-", 1)[1]
+        server.process.stdin.close()
+        assert server.process.wait(TIMEOUT) == 0 and not folders(tmp_path)
+    finally:
+        server.process.kill()
+        server.process.wait()
+
+
+def children(pid):
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            if int(path.read_text().rsplit(")", 1)[1].split()[1]) == pid:
+                found.append(int(path.parent.name))
+    return found
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
+@pytest.mark.parametrize("moment", ["idle", "in a run", "with a client that does not read"])
+def test_a_signal_ends_the_server_its_run_and_its_folder(tmp_path, number, moment):
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    server = Client(TMPDIR=str(tmp_path))
+    try:
+        assert server.ask("ping")["result"] == {}
+        runs = []
+        if moment == "in a run":
+            call = {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": "run_cases", "arguments": {"cases": ["gatt", "host-att"]}}}
+            server.send(json.dumps(call))
+            end = time.monotonic() + TIMEOUT
+            while not (runs := children(server.process.pid)) and time.monotonic() < end:
+                time.sleep(0)
+            assert runs
+        elif moment != "idle":
+            with contextlib.suppress(BlockingIOError):
+                os.set_blocking(server.process.stdin.fileno(), False)
+                while True:
+                    os.write(server.process.stdin.fileno(), b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n' * 20)
+        server.process.send_signal(number)
+        assert server.process.wait(TIMEOUT) == 0
+        assert not folders(tmp_path)
+        assert not [run for run in runs if pathlib.Path(f"/proc/{run}").exists()], "the run has ended with its server"
+    finally:
+        server.process.kill()
+        server.process.wait()
 
 
 MISTAKES = [

@@ -12,13 +12,17 @@ final class LineInput {
     private var isSkipping = false
     private(set) var isAtEnd = false
 
+    private let stop: MCPStop
+
+    init(until stop: MCPStop) { self.stop = stop }
+
     private static let longest = 1 << 20
     private static let mostWaiting = 1_000
 
-    /// The next line; nil at the end of the input.
+    /// The next line; nil at the end of the input, and after a signal.
     func next() -> Line? {
-        while lines.isEmpty, !isAtEnd { read(waits: true) }
-        return lines.isEmpty ? nil : lines.removeFirst()
+        while lines.isEmpty, !isAtEnd, !stop.isRaised { read(waits: true) }
+        return lines.isEmpty || stop.isRaised ? nil : lines.removeFirst()
     }
 
     /// True if the client has withdrawn the request, or has left.
@@ -36,8 +40,8 @@ final class LineInput {
     }
 
     private func read(waits: Bool) {
-        var interest = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
-        guard !isAtEnd, poll(&interest, 1, waits ? -1 : 0) > 0 else { return }
+        var interests = [STDIN_FILENO, stop.descriptor].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        guard !isAtEnd, poll(&interests, nfds_t(interests.count), waits ? -1 : 0) > 0, interests[0].revents != 0 else { return }
         var piece = [UInt8](repeating: 0, count: 1 << 16)
         let count = Foundation.read(STDIN_FILENO, &piece, piece.count)
         if count < 0, errno == EINTR || errno == EAGAIN { return }

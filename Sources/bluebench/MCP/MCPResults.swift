@@ -20,41 +20,33 @@ struct MCPResults {
     }
 
     /// Verdicts, and the cases that did not pass; nil if there is no result.
-    func summary(_ name: String) -> String? {
+    func summary(_ name: String) -> [String: Any]? {
         guard let document = document(name) else { return nil }
-        var lines = ["result \(name)"]
-        if let summary = document["summary"] as? [String: Any] {
-            lines.append(summary.keys.sorted().map { "\($0) \(summary[$0] ?? 0)" }.joined(separator: ", "))
-        }
+        var summary: [String: Any] = ["result": name, "verdicts": document["summary"] ?? [:]]
         let others = cases(document).filter { $0["verdict"] as? String != "PASS" }
-        for entry in others.prefix(Self.most) {
-            lines.append(["verdict", "id", "message"].compactMap { entry[$0] as? String }.joined(separator: "  "))
+        summary["others"] = others.prefix(Self.most).map { entry in
+            Dictionary(uniqueKeysWithValues: ["verdict", "id", "message"].compactMap { key in entry[key].map { (key, $0) } })
         }
-        if others.count > Self.most { lines.append("and \(others.count - Self.most) more that did not pass") }
-        return lines.joined(separator: "\n")
+        if others.count > Self.most { summary["others_omitted"] = others.count - Self.most }
+        return summary
     }
 
-    func read(_ arguments: MCPArguments, _ hide: (String) -> String) throws(MCPMistake) -> MCPAnswer {
+    func read(_ arguments: MCPArguments, _ redaction: MCPRedaction) throws(MCPMistake) -> MCPAnswer {
         let name = arguments["result"] ?? ""
         guard Self.isName(name), let document = document(name) else {
             throw MCPMistake(text: "there is no result '\(name)'; run_cases makes one")
         }
-        guard let id = arguments["case"] else { return MCPAnswer(text: hide(summary(name) ?? "")) }
+        guard let id = arguments["case"] else { return MCPAnswer(document: redaction.document(summary(name) ?? [:])) }
         guard var entry = cases(document).first(where: { $0["id"] as? String == id }) else {
             let ids = cases(document).compactMap { $0["id"] as? String }
             throw MCPMistake(text: "\(name) has no case '\(id)'; it has \(ids.prefix(Self.most).joined(separator: ", "))")
         }
         // show_capture prints the packets.
         for key in ["packets", "log"] { entry[key] = nil }
-        let options: JSONSerialization.WritingOptions = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-        guard let data = try? JSONSerialization.data(withJSONObject: entry, options: options) else {
-            throw MCPMistake(text: "the result cannot be read")
-        }
-        return MCPAnswer(text: String(hide(String(decoding: data, as: UTF8.self)).prefix(Self.longest)))
+        return MCPAnswer(document: redaction.document(entry))
     }
 
     private static let most = 100
-    private static let longest = 60_000
 
     /// True for a name without a path.
     private static func isName(_ name: String) -> Bool {

@@ -18,11 +18,11 @@ final class MCPServer {
     }
 
     private let tools: MCPTools
-    private let input = LineInput()
+    private let input: LineInput
 
-    init(tools: MCPTools) { self.tools = tools }
+    init(tools: MCPTools) { (self.tools, input) = (tools, LineInput(until: tools.stop)) }
 
-    /// Serves until the input ends.
+    /// Serves until the input ends, or until a signal.
     func run() throws {
         while let line = input.next() {
             switch line {

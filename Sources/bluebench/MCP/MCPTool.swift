@@ -9,8 +9,33 @@ struct MCPMistake: Error {
 
 /// The answer of a tool.
 struct MCPAnswer {
-    var text: String
-    var isError = false
+    let text: String
+    let isError: Bool
+
+    private static let longest = 60_000
+
+    /// Text of the bench.
+    init(text: String, isError: Bool = false) {
+        self.isError = isError
+        let isWhole = text.utf8.count <= Self.longest
+        self.text = isWhole ? text : String(decoding: text.utf8.prefix(Self.longest), as: UTF8.self) + "\n(cut; select less)"
+    }
+
+    /// Text that may be a device's, in the strings of JSON.
+    init(document: Any, isError: Bool = false) {
+        self.isError = isError
+        let whole = Self.json(document)
+        // A document that was cut is none any more: it is quoted as a whole.
+        text =
+            whole.utf8.count <= Self.longest
+            ? whole : Self.json(["cut": String(decoding: whole.utf8.prefix(Self.longest / 3), as: UTF8.self), "note": "cut; select less"])
+    }
+
+    private static func json(_ document: Any) -> String {
+        let options: JSONSerialization.WritingOptions = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes, .fragmentsAllowed]
+        let data = try? JSONSerialization.data(withJSONObject: document, options: options)
+        return data.map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+    }
 }
 
 /// A tool with its arguments.
