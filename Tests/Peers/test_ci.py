@@ -173,6 +173,24 @@ def test_what_did_not_pass_is_not_run_again_after_a_run_without_an_end(tmp_path,
     assert "did not reach its end" in refused.stderr
 
 
+@pytest.mark.parametrize("capture", ["/", "..", ".", "", "sub/..", "sub", "link.pcapng", "pipe.pcapng"])
+def test_a_merged_capture_is_a_file_beside_its_results(tmp_path, capture):
+    """Results may be those of others: nothing else than a capture beside them is brought into the report."""
+    part, secret = tmp_path / "part", tmp_path / "secret"
+    run_bench("run", "phy/read", "--report", part)
+    document = json.loads((part / "results.json").read_text())
+    document["cases"][0]["capture"] = capture
+    (part / "results.json").write_text(json.dumps(document))
+    (part / "results.jsonl").unlink()
+    secret.write_text("secret")
+    (part / "sub").mkdir()
+    (part / "link.pcapng").symlink_to(secret)
+    os.mkfifo(part / "pipe.pcapng")
+    run_bench("merge", part, "--report", tmp_path / "merged")
+    assert {path.name for path in (tmp_path / "merged").rglob("*")} == {"results.json", "junit.xml", "index.html", "scorecard.md"}
+    assert results(tmp_path / "merged")["cases"][0].get("capture") is None
+
+
 @pytest.fixture(scope="module")
 def flaky_seed(cases):
     """A seed whose first number is even and whose second is odd."""

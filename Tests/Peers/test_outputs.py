@@ -206,6 +206,11 @@ def test_a_file_that_cannot_grow(tmp_path, command):
     assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
 
 
+def test_a_report_that_cannot_begin_is_no_mistake_of_the_user(tmp_path):
+    result = limited(0, *ONE_CASE, "--report", tmp_path / "r")
+    assert result.returncode == BENCH and "File too large" in result.stderr, result.stderr
+
+
 def test_a_run_goes_on_when_its_results_do_not_fit(tmp_path):
     """The file contains complete lines as far as possible, the rest is on the screen, and --resume continues from it."""
     folder = tmp_path / "r"

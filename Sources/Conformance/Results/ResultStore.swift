@@ -159,7 +159,7 @@ public final class ResultStore {
         let code = writeAll(octets[...], to: descriptor)
         guard code == 0 else {
             cut()
-            throw StoreError(.cannotWrite, "cannot write \(path): \(systemText(code))")
+            throw StoreError(.cannotStore, "cannot write \(path): \(systemText(code))")
         }
         size += octets.count
     }
@@ -170,7 +170,10 @@ public final class ResultStore {
 /// An error of the result store.
 public struct StoreError: Error, CustomStringConvertible, Sendable {
     public enum Kind: Sendable {
+        /// The file cannot be opened.
         case cannotWrite
+        /// The system has not stored a line, as on a full disk.
+        case cannotStore
         case inUse
         case otherRun
     }

@@ -107,14 +107,24 @@ struct MergedRun {
         URL(fileURLWithPath: one).resolvingSymlinksInPath().path == URL(fileURLWithPath: other).resolvingSymlinksInPath().path
     }
 
+    private static func isFileOrMissing(_ path: String) -> Bool {
+        var found = stat()
+        return lstat(path, &found) != 0 || found.st_mode & S_IFMT == S_IFREG
+    }
+
     /// Copies the captures of the evidence beside the merged results, with the number of their run as a prefix, and updates the results.
     /// Captures that are already in the folder remain.
     mutating func bringCaptures(into folder: String?) throws {
         var brought: Set<String> = []
         for (id, result) in cases {
             guard let capture = result.capture, let source = sources[id] else { continue }
-            let name = URL(fileURLWithPath: capture).lastPathComponent
+            let name = capture.split(separator: "/").last.map(String.init) ?? ""
             let (origin, own) = ("\(source.folder)/\(name)", "\(source.index)-\(name)")
+            // The results may be others': their captures are files beside them, neither folders nor links to something else.
+            guard !["", ".", ".."].contains(name), Self.isFileOrMissing(origin) else {
+                cases[id]?.capture = nil
+                continue
+            }
             guard FileManager.default.fileExists(atPath: origin), folder.map({ !Self.isSame($0, source.folder) }) ?? true else { continue }
             cases[id]?.capture = folder == nil ? origin : own
             guard let folder, brought.insert(own).inserted else { continue }

@@ -133,7 +133,7 @@ extension DocumentOptions {
             try? FileManager.default.createDirectory(atPath: report, withIntermediateDirectories: true)
             // Foundation does not pass on the system's message.
             guard mkdir(report, 0o777) == 0 || errno == EEXIST else {
-                throw CommandFailure(.usage, "cannot make the folder \(report): \(systemText(errno))")
+                throw CommandFailure(refusing: "cannot make the folder \(report)", errno)
             }
             files.folder = report
             files.formerCaptures = ReportOptions.formerCaptures(in: report)

@@ -4,6 +4,12 @@ import Conformance
 import Host
 import Transport
 
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
 extension ExitCode {
     /// Every case passed, or the tool succeeded.
     static let pass = ExitCode(0)
@@ -25,6 +31,12 @@ struct CommandFailure: Error {
         self.message = message
     }
 
+    /// Creates the failure for a file that the system refuses to make: of the bench if the machine lacks something, of the caller otherwise.
+    init(refusing what: String, _ code: Int32) {
+        let isLack = [ENOSPC, EDQUOT, EIO, EMFILE, ENFILE, ENOMEM].contains(code)
+        self.init(isLack ? .bench : .usage, "\(what): \(systemText(code))")
+    }
+
     /// Creates the failure for an error of a lower layer.
     init(_ error: any Error) {
         switch error {
@@ -33,7 +45,7 @@ struct CommandFailure: Error {
         case let error as SelectorError: self.init(.usage, error.description)
         case CaptureError.writeFailed: self.init(.bench, "\(error)")
         case let error as CaptureError: self.init(.usage, "\(error)")
-        case let error as StoreError: self.init(error.kind == .inUse ? .bench : .usage, error.text)
+        case let error as StoreError: self.init([.inUse, .cannotStore].contains(error.kind) ? .bench : .usage, error.text)
         case HostError.misuse(let misuse): self.init(.usage, HostError.misuse(misuse).description)
         // A peer that is not there is judged by nobody.
         case HostError.peer(.timedOut(.connection)), HostError.peer(.rejected(_, .pageTimeout)): self.init(.bench, "\(error)")

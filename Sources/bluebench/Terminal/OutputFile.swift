@@ -105,7 +105,7 @@ struct OutputFile: Sendable {
     }
 
     private static func refusal(_ path: String, _ code: Int32) -> CommandFailure {
-        CommandFailure(.usage, "cannot write \(path): \(systemText(code))")
+        CommandFailure(refusing: "cannot write \(path)", code)
     }
 
     // MARK: Writing
