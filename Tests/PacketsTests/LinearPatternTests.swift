@@ -70,7 +70,7 @@ import Testing
     }
 
     /// Patterns on which a matcher that tries one way after another takes a time that doubles with each character: they would not end here.
-    @Test(arguments: ["(a+)+$", "(a*)*$", "(a|aa)+$", "(a|a?)+$", "^(([a-z])+.)+[A-Z]([a-z])+$", "(.*)*x"])
+    @Test(arguments: ["(a+)+$", "^(a*)*$", "(a|aa)+$", "^(a|a?)+$", "^(([a-z])+.)+[A-Z]([a-z])+$", "(.*)*x"])
     func theTimeIsLinear(_ pattern: String) throws {
         #expect(try !LinearPattern(pattern).matches(String(repeating: "a", count: 20_000) + "!"))
     }
