@@ -23,7 +23,9 @@ struct MCPCall {
             return document(of: try process(["explain", "--json"] + (redaction.isOn ? [] : ["--keys"]) + ["--", file]))
         case "survey_product":
             let words = ["survey"] + (redaction.isOn ? ["--hide"] : []) + arguments.options("peer") + arguments.places("device")
-            return fields(of: try process(words), isHidden: true) { ["description": $0] }
+            // The UUIDs of the description are as long as keys.
+            let asPrinted = { (text: String) in text }
+            return fields(of: try process(words), hiding: asPrinted) { ["description": $0] }
         default: throw MCPMistake(text: "there is no tool '\(tool.name)'")
         }
     }
@@ -47,8 +49,7 @@ struct MCPCall {
             ["show", "--width=400", "--limit=\(limit)"] + (redaction.isOn ? ["--hide"] : [])
             + arguments.options("from", "to", "connection", "layer", "where", "grep")
         let file = try file()
-        // The lines hide their values by fields.
-        return fields(of: try process(words + ["--", file]), isHidden: true) {
+        return fields(of: try process(words + ["--", file]), hiding: withQuotes.text) {
             ["packets": $0.split(separator: "\n").map(String.init)]
         }
     }
@@ -92,9 +93,11 @@ struct MCPCall {
 
     /// The output of a command as fields, with its errors.
     ///
-    /// - Parameter isHidden: true if the command has hidden its secrets itself.
-    private func fields(of run: BenchProcess.Outcome, isHidden: Bool = false, _ make: (String) -> [String: Any]) -> MCPAnswer {
-        var fields = make(isHidden ? run.output : redaction.text(run.output))
+    /// - Parameter hide: what is left to hide in the output of a command that has hidden fields itself.
+    private func fields(
+        of run: BenchProcess.Outcome, hiding hide: ((String) -> String)? = nil, _ make: (String) -> [String: Any]
+    ) -> MCPAnswer {
+        var fields = make((hide ?? redaction.text)(run.output))
         if run.omitted > 0 { fields["omitted_octets"] = run.omitted }
         if run.code != 0, !run.errors.isEmpty { fields["error"] = redaction.text(run.errors) }
         return MCPAnswer(document: fields, isError: run.code != 0 && run.output.isEmpty)
