@@ -31,6 +31,11 @@ public struct ControllerChoices: Sendable {
     public var channelMapPeriod: Microseconds = .zero
     /// PHYs accepted when the peer asks; nil for all that the host prefers. Core Vol 6, Part B, 5.1.10.
     public var answeredPHYs: PHYs?
+    /// As a peripheral, applies a channel map or a PHY at once if its instant has passed, and keeps the link. Core Vol 6, Part B, 5.5.1.
+    public var keepsLinksPastInstants = false
+    /// As a central, changes to LE 2M by itself this long after the start of a link, unless its host prefers other PHYs, and reports a request
+    /// that changes nothing at once; 0 for never. Core Vol 6, Part B, 5.1.10.
+    public var ownPHYDelay: Microseconds = .zero
     /// Rejects all connection parameters that the peer requests. Core Vol 6, Part B, 5.1.7.2.
     public var declinesParameters = false
     /// As a peripheral with latency, listens at every connection event. Core Vol 6, Part B, 4.5.1.

@@ -157,6 +157,25 @@ extension ControllerConfiguration {
                 "accepts the PHYs of this mask when the peer asks")
         ) { $0.choices.answeredPHYs = PHYs(rawValue: UInt8(clamping: $1.number)) },
         .flag(
+            "keeps-links-past-instants", .linkLayer, \.choices.keepsLinksPastInstants,
+            allowedBy: "Core Vol 6, Part B, 5.5.1: only LL_CONNECTION_UPDATE_IND must end the link",
+            "as a peripheral, applies a channel map or PHY at once if its instant has passed"),
+        time(
+            "own-phy-delay", .linkLayer, 0...10_000, \.choices.ownPHYDelay,
+            allowedBy: "Core Vol 6, Part B, 5.1.10: either controller may start the procedure",
+            "as a central, changes to LE 2M by itself after this time, unless its host prefers other PHYs; 0: never"),
+        Quirk(
+            QuirkDeclaration(
+                "information-late", .linkLayer, .milliseconds(1...30_000),
+                allowedBy: "Core Vol 6, Part B, 5.2: the limit of a procedure is 40 s", "sends its features and its version this much later"
+            )
+        ) {
+            for name in [LLControl.FeatureRsp.name, LLControl.VersionInd.name] {
+                guard let late = try? PacketRewrite(.llControl, name, .delay(.milliseconds($1.milliseconds.upperBound))) else { continue }
+                $0.quirks.rewrites.append(late)
+            }
+        },
+        .flag(
             "declines-parameters", .linkLayer, \.choices.declinesParameters,
             allowedBy: "Core Vol 6, Part B, 5.1.7: parameters that are not acceptable are rejected",
             "rejects all connection parameters that the peer asks for"),

@@ -58,6 +58,9 @@ extension LEController {
                 eventLengths: (row.minCELength, row.maxCELength))
             links[phy] = linkRequest(link)
         }
+        // A connection may be made on a PHY without parameters of its own; those of the first PHY then apply.
+        let first = command.initiatingPHYs.all.first.flatMap { links[$0] }
+        for phy in PHYs(rawValue: configuration.allPHYs).all where links[phy] == nil { links[phy] = first }
         let usesList = command.initiatorFilterPolicy == 1
         let peer = usesList ? nil : try Check.peer(command.peerAddressType, command.peerAddress)
         let own = try ownAddress(command.ownAddressType)

@@ -21,6 +21,9 @@ extension LEController {
         let end = LinkEnd(connection, peer: device.address)
         controller.add(end)
         if isCentral { channels.begin() }
+        if isCentral, configuration.choices.ownPHYDelay > 0 {
+            radio.air.loop.schedule(after: configuration.choices.ownPHYDelay) { [weak connection] in connection?.updatePHYByItself() }
+        }
         tellConnected(end, device, clockAccuracy: isCentral ? 0 : request.clockAccuracy)
         emit(
             HCIEvents.LEChannelSelectionAlgorithm(

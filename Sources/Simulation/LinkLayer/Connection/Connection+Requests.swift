@@ -39,8 +39,22 @@ extension Connection {
         guard !engine.isBusy(with: .phy) else { return .commandDisallowed }
         apply(.preferredPHYs(tx: tx, rx: rx))
         apply(.codedPreference(prefersS2: prefersS2))
-        request(LocalPHYUpdate())
+        if configuration.choices.ownPHYDelay > 0, tx == transmitPHY.flag, rx == receivePHY.flag {
+            // Nothing is to change: such a controller reports it without asking the peer.
+            air.loop.schedule(after: .zero) { [weak self] in self.map { $0.delegate?.connection($0, reports: .phy(.success)) } }
+        } else {
+            request(LocalPHYUpdate())
+        }
         return .success
+    }
+
+    /// Changes to LE 2M as a central, unless the host prefers other PHYs. The host is informed of a change only. Core Vol 6, Part B, 5.1.10.
+    func updatePHYByItself() {
+        let preferences = [state.phys.preferredTx, state.phys.preferredRx]
+        guard role == .central, !isClosed, !engine.isBusy(with: .phy), preferences.allSatisfy({ $0.isEmpty || $0.contains(.le2M) }) else {
+            return
+        }
+        request(LocalPHYUpdate(isOwn: true))
     }
 
     /// LE_Set_Data_Length: maximum that this device sends.

@@ -27,7 +27,7 @@ struct RemoteChannelMapUpdate: LinkProcedure {
         case .message(.channelMapInd(let pdu)):
             let map = ChannelMap(pdu.chM)
             guard link.role == .peripheral, map.used.count >= 2 else { return nil }
-            guard let instant = link.event(of: pdu.instant) else { return [.disconnect(.instantPassed)] }
+            guard let instant = link.optionalEvent(of: pdu.instant) else { return [.disconnect(.instantPassed)] }
             return [.schedule(.channelMap(map), instant: instant)]
         case .instantReached: return [.finish]
         default: return nil

@@ -171,6 +171,12 @@ extension LinkState {
         return ahead >= 32_767 ? nil : timing.eventCounter + Int(ahead)
     }
 
+    /// As `event(of:)`, for PDUs other than LL_CONNECTION_UPDATE_IND: a peripheral may keep the link although the instant has passed. It then
+    /// applies the change at once. Core Vol 6, Part B, 5.5.1.
+    func optionalEvent(of instant: UInt16) -> Int? {
+        event(of: instant) ?? (configuration.choices.keepsLinksPastInstants ? timing.eventCounter : nil)
+    }
+
     /// PHYs that this controller supports.
     var supportedPHYs: PHYs {
         var phys: PHYs = .le1M

@@ -9,23 +9,33 @@ struct LocalPHYUpdate: LinkProcedure {
         case awaitingInstant
     }
 
+    /// True for a change to LE 2M that the host has not requested; only a change is reported to it.
+    var isOwn = false
     private(set) var state = State.awaitingStart
     private(set) var pendingParameters: PendingParameters?
     let kind = LinkLayerControl.Kind.phy
     var isAwaitingPeer: Bool { state == .awaitingAnswer }
 
+    init(isOwn: Bool = false) { self.isOwn = isOwn }
+
+    private func preference(_ link: LinkState) -> PHYPreference {
+        isOwn ? PHYPreference(transmit: .le2M, receive: .le2M) : PHYPreference(link)
+    }
+
+    private func end(_ status: ErrorCode) -> [LinkAction] { isOwn ? [.finish] : [.report(.phy(status)), .finish] }
+
     mutating func handle(_ event: LinkEvent, _ link: LinkState) -> [LinkAction]? {
         switch (event, state, link.role) {
         case (.start, _, _):
-            guard !link.peer.lacks([.le2MPHY, .leCodedPHY]) else { return [.report(.phy(.unsupportedRemoteFeature)), .finish] }
+            guard !link.peer.lacks([.le2MPHY, .leCodedPHY]) else { return end(.unsupportedRemoteFeature) }
             state = .awaitingAnswer
-            let preference = PHYPreference(link)
+            let preference = preference(link)
             if link.role == .peripheral { pendingParameters = preference.pendingParameters }
             return [.send(LLControl.PHYReq(txPHYs: preference.transmit, rxPHYs: preference.receive))]
         case (.message(.phyRsp(let pdu)), .awaitingAnswer, .central):
             let peer = PHYPreference(transmit: pdu.txPHYs, receive: pdu.rxPHYs)
-            let decision = PHYDecision(PHYPreference(link), peer: peer, link)
-            guard decision.isChange else { return [decision.noChange, .report(.phy(.success)), .finish] }
+            let decision = PHYDecision(preference(link), peer: peer, link)
+            guard decision.isChange else { return [decision.noChange] + end(.success) }
             state = .awaitingInstant
             pendingParameters = decision.pendingParameters(link.role)
             return decision.announcement(link)
@@ -35,7 +45,7 @@ struct LocalPHYUpdate: LinkProcedure {
             pendingParameters = decision.pendingParameters(link.role)
             return decision.acceptance(pdu, link)
         case (.refused(let refusal), .awaitingAnswer, _) where refusal.concerns(LLControl.PHYReq.opcode):
-            return [.report(.phy(refusal.reason)), .finish]
+            return end(refusal.reason)
         case (.instantReached, _, _): return [.report(.phy(.success)), .finish]
         default: return nil
         }
@@ -159,7 +169,7 @@ struct PHYDecision {
 
     /// The peripheral's actions on receiving LL_PHY_UPDATE_IND.
     func acceptance(_ pdu: LLControl.PHYUpdateInd, _ link: LinkState) -> [LinkAction] {
-        guard let instant = link.event(of: pdu.instant) else { return [.disconnect(.instantPassed)] }
+        guard let instant = link.optionalEvent(of: pdu.instant) else { return [.disconnect(.instantPassed)] }
         return [.schedule(.phys(transmit: toCentral, receive: toPeripheral), instant: instant)]
     }
 }
