@@ -11,6 +11,9 @@ public struct P256PublicKey: CurvePublicKey {
     /// True for the public debug key, whose private key is published. Core Vol 3, Part H, 2.3.5.6.1.
     public var isDebugKey: Bool { x == Self.debugX }
 
+    /// True for a point of the curve. Core Vol 3, Part H, 2.3.5.6.1.
+    public var isOnCurve: Bool { EllipticCurve.p256.multiply(UInt256(high: 0, low: 1), (x, y)) != nil }
+
     private static let debugX = UInt256(
         high: 0x20b0_03d2_f297_be2c_5e2c_83a7_e9f9_a5b9, low: 0xeff4_9111_acf4_fddb_cc03_0148_0e35_9de6)
 }

@@ -1,3 +1,4 @@
+import Packets
 import Transport
 
 /// A pipe that outlives its users: each one opens it, and closing only ends the delivery to that user.
@@ -6,6 +7,8 @@ public final class HeldBTPPipe: BTPPipe {
     private let inner: any BTPPipe
     private var isOpen = false
     public private(set) var hasDelivered = false
+    /// The device that the host has met last, and may have bonded with.
+    public var lastPeer: DeviceAddress?
     private var failure: TransportError?
     private var received: ([UInt8]) -> Void = { _ in }
     private var ended: (TransportError) -> Void = { _ in }

@@ -27,8 +27,10 @@ public struct AdvertisingData: Sendable, Hashable {
     /// The encoded structures. Data beyond the 254 octets of a structure is truncated.
     public var octets: [UInt8] { elements.flatMap(\.octets) }
 
+    /// The first octet of the flags; later octets are reserved. Supplement, Part A, 1.3.1.
     public var flags: AdvertisingFlags? {
         for case .flags(let flags) in elements { return flags }
+        for case .other(ADType.flags, let octets) in elements { return AdvertisingFlags(rawValue: octets.first ?? 0) }
         return nil
     }
 

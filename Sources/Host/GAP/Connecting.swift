@@ -5,7 +5,8 @@ import Timing
 
 /// Parameters for connecting. Core Vol 4, Part E, 7.8.12 and 7.8.66.
 public struct ConnectSettings: Sendable, Hashable {
-    /// PHYs to scan and connect on.
+    /// PHYs to scan and connect on. With the extended command, LE 2M is added if the controller has it: a device may advertise on LE 1M and
+    /// take connections on LE 2M.
     public var phys: PHYs = .le1M
     /// N x 0.625 ms.
     public var scanInterval: UInt16 = 0x0060
@@ -66,7 +67,7 @@ final class Connecting {
         // A cancellation of the caller ends the initiating, not the wait for the answer to a command that is on its way.
         let sending = host.loop.start { [self, device, settings] in
             if isExtended {
-                try await host.send(Self.extendedCommand(device, settings, ownAddressType))
+                try await host.send(extendedCommand(device, settings, ownAddressType))
             } else {
                 try await host.send(legacyCommand(device, settings, ownAddressType))
             }
@@ -121,7 +122,7 @@ final class Connecting {
             maxCELength: settings.parameters.maxCELength)
     }
 
-    private static func extendedCommand(_ device: DeviceAddress?, _ settings: ConnectSettings, _ ownAddressType: OwnAddressType)
+    private func extendedCommand(_ device: DeviceAddress?, _ settings: ConnectSettings, _ ownAddressType: OwnAddressType)
         -> HCICommands.LEExtendedCreateConnection
     {
         let row = HCICommands.LEExtendedCreateConnection.PHYParameter(
@@ -129,10 +130,11 @@ final class Connecting {
             connectionIntervalMax: settings.parameters.intervalMax, maxLatency: settings.parameters.latency,
             supervisionTimeout: settings.parameters.supervisionTimeout, minCELength: settings.parameters.minCELength,
             maxCELength: settings.parameters.maxCELength)
+        let phys = host.controller.leFeatures.contains(.le2MPHY) ? settings.phys.union(.le2M) : settings.phys
         return HCICommands.LEExtendedCreateConnection(
             initiatorFilterPolicy: device == nil ? 1 : 0, ownAddressType: ownAddressType,
             peerAddressType: AddressType(rawValue: device?.kind.rawValue ?? 0), peerAddress: BDADDR(device?.value ?? 0),
-            initiatingPHYs: settings.phys, phyParameters: Array(repeating: row, count: settings.phys.rawValue.nonzeroBitCount))
+            initiatingPHYs: phys, phyParameters: Array(repeating: row, count: phys.rawValue.nonzeroBitCount))
     }
 
     func nextIncoming(within limit: Microseconds) async throws -> Connection {

@@ -25,6 +25,10 @@ public struct UpperTesterQuirks: Sendable {
     // The application
     /// The ATT_MTU that the host offers.
     public var offeredMTU: Int?
+    /// Reports no value on a connection on which the tester has not subscribed.
+    public var withholdsUnsubscribed = false
+    /// The octets of the Flags behind the first.
+    public var moreFlags = 0
     /// Services of the host before those of the tester.
     public var servicesBefore = 0
     /// Procedures that the host starts on each new connection.

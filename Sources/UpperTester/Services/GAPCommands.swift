@@ -88,7 +88,7 @@ extension BTPServer {
     fileprivate func advertise(_ command: BTPCommands.GAPStartAdvertising) async throws {
         guard gap.advertising == nil else { throw BTPError.fail }
         var settings = AdvertisingSettings()
-        settings.data = gap.flags + (try AdvertisedFields.onAir(command.advertisingData))
+        settings.data = gap.flags(quirks.moreFlags) + (try AdvertisedFields.onAir(command.advertisingData))
         settings.scanResponse = try AdvertisedFields.onAir(command.scanResponse)
         if !gap.settings.contains(.connectable) { settings.properties = settings.scanResponse.isEmpty ? [.legacy] : [.legacy, .scannable] }
         if quirks.broadcastsPrivately, !settings.properties.contains(.connectable) {

@@ -9,6 +9,8 @@ final class GAPState {
     var pairing = PairingSettings()
     var advertising: AdvertisingSet?
     var scan: Scan?
+    /// The connections on which the tester has subscribed to a value.
+    var subscribers: Set<ConnectionHandle> = []
     /// The user's pending answers.
     var passkey: ((UInt32?) -> Void)?
     var comparison: ((Bool) -> Void)?
@@ -39,9 +41,11 @@ final class GAPState {
     }
 
     /// Flags in advertising data. Supplement to the Core Specification, Part A, 1.3.
-    var flags: [UInt8] {
+    ///
+    /// - Parameter more: octets behind the first.
+    func flags(_ more: Int) -> [UInt8] {
         let mode: UInt8 = settings.contains(.discoverable) ? (isLimited ? 0x01 : 0x02) : 0
-        return [2, ADType.flags, mode | 0x04]
+        return [2 + UInt8(clamping: more), ADType.flags, mode | 0x04] + [UInt8](repeating: 0, count: more)
     }
 }
 
@@ -75,7 +79,7 @@ extension BTPServer {
             send(BTPEvents.GAPNewSettings(currentSettings: gap.settings))
         }
         link.gatt.otherValues.add { [weak self, weak link] kind, handle, value in
-            guard let self, let link else { return }
+            guard let self, let link, !quirks.withholdsUnsubscribed || gap.subscribers.contains(link.handle) else { return }
             let data = value.withUnsafeBytes { [UInt8]($0) }
             send(link) {
                 BTPEvents.GATTNotificationReceived(
@@ -93,7 +97,9 @@ extension BTPServer {
 
     private func report(_ event: ConnectionEvent, of link: Connection) {
         switch event {
-        case .disconnected: send(link) { BTPEvents.GAPDeviceDisconnected(addressType: $0, address: $1) }
+        case .disconnected:
+            gap.subscribers.remove(link.handle)
+            send(link) { BTPEvents.GAPDeviceDisconnected(addressType: $0, address: $1) }
         case .parametersUpdated(let parameters):
             send(link) {
                 BTPEvents.GAPConnectionParametersUpdated(

@@ -136,10 +136,10 @@ extension BTPHandlers {
             return BTPResponses.GATTWriteReliable(attErrorCode: code)
         }
         does(BTPCommands.GATTConfigureNotifications.self) { server, command in
-            try await server.client(command.addressType, command.address).write(command.cccHandle, [command.enable != 0 ? 1 : 0, 0])
+            try await server.configure(command.addressType, command.address, command.cccHandle, command.enable != 0 ? 1 : 0)
         }
         does(BTPCommands.GATTConfigureIndications.self) { server, command in
-            try await server.client(command.addressType, command.address).write(command.cccHandle, [command.enable != 0 ? 2 : 0, 0])
+            try await server.configure(command.addressType, command.address, command.cccHandle, command.enable != 0 ? 2 : 0)
         }
     }
 
@@ -150,6 +150,12 @@ extension BTPHandlers {
 
 extension BTPServer {
     fileprivate func client(_ type: UInt8, _ address: BDADDR) throws -> GATTClient { try connection(type, address).gatt }
+
+    fileprivate func configure(_ type: UInt8, _ address: BDADDR, _ handle: UInt16, _ value: UInt8) async throws {
+        let link = try connection(type, address)
+        try await link.gatt.write(handle, [value, 0])
+        if value != 0 { gap.subscribers.insert(link.handle) }
+    }
 }
 
 /// The result of a GATT procedure: an error of the server is part of a normal response.
