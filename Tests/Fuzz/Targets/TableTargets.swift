@@ -53,6 +53,7 @@ extension FuzzTarget {
         run: { input in
             let file = ScratchFile(".yaml")
             try file.write(input)
+            defer { file.remove() }
             var problems: [Problem] = []
             let profile = AccessoryProfile.read(file.path, id: "p", &problems)
             try promise(profile != nil || !problems.isEmpty, "no profile and no problem")
