@@ -8,8 +8,8 @@ final class ProgramQueues {
     /// Queues with calls since they were last served.
     private var called: [DispatchQueue] = []
     private var isCalled = false
-    /// False once a call has waited in vain: it is not waited for again.
-    private var isMainServed = true
+    /// Signalled once the main queue has done what was waited for in vain; nil if there is no such thing.
+    private var lateMain: DispatchSemaphore?
     private var hasComplained = false
 
     /// Wall time for what a queue has to do before virtual time goes on without it.
@@ -29,8 +29,8 @@ final class ProgramQueues {
         isCalled = true
         guard let queue else { return body() }
         if queue.getSpecific(key: Self.mainKey) != nil {
-            if Self.isOnMainQueue || !isMainServed { return body() }
-            isMainServed = wait(for: queue, body)
+            if Self.isOnMainQueue || isMainLate() { return body() }
+            lateMain = wait(for: queue, body)
             return
         }
         if !called.contains(where: { $0 === queue }) { called.append(queue) }
@@ -46,9 +46,15 @@ final class ProgramQueues {
         called.removeAll()
         if Self.isOnMainQueue {
             if Thread.isMainThread { serveMain() }
-        } else if isMainServed {
-            isMainServed = wait(for: .main) {}
+        } else if !isMainLate() {
+            lateMain = wait(for: .main) {}
         }
+    }
+
+    /// True while the main queue is not waited for.
+    private func isMainLate() -> Bool {
+        if lateMain?.wait(timeout: .now()) == .success { lateMain = nil }
+        return lateMain != nil
     }
 
     /// Runs what the program has added to the queues, also by code of the test.
@@ -70,9 +76,9 @@ final class ProgramQueues {
 
     /// Runs a body on another queue and waits for it.
     ///
-    /// - Returns: false after the limit; the body may run later.
+    /// - Returns: nil, or after the limit what will be signalled when the body has run.
     @discardableResult
-    private func wait(for queue: DispatchQueue, flags: DispatchWorkItemFlags = [], _ body: @escaping () -> Void) -> Bool {
+    private func wait(for queue: DispatchQueue, flags: DispatchWorkItemFlags = [], _ body: @escaping () -> Void) -> DispatchSemaphore? {
         let (done, carried) = (DispatchSemaphore(value: 0), Carried(body))
         queue.async(flags: flags) {
             carried.value()
@@ -82,11 +88,11 @@ final class ProgramQueues {
         while done.wait(timeout: Self.isOnMainQueue ? .now() + Self.pause : end) == .timedOut {
             guard DispatchTime.now() < end else {
                 complain(queue)
-                return false
+                return done
             }
             if Thread.isMainThread { _ = Foundation.RunLoop.current.run(mode: .default, before: .distantPast) }
         }
-        return true
+        return nil
     }
 
     private func complain(_ queue: DispatchQueue) {
