@@ -111,7 +111,7 @@ struct LoaderTests {
         ("constants: {x: 1}\nsteps:\n  - {send: Reset, as: tester, states: s}", "4:13: warning: the constant 'x' is never used"),
         (
             "steps:\n  - {do: connect, as: tester, with: {to: 180D}, result: {handle: {lenght: 1}}, states: s}",
-            "5:72: there is no condition 'lenght'; did you mean length?"
+            "5:67: there is no condition 'lenght'; did you mean length?"
         ),
         (
             "steps:\n  - {do: connect, as: tester, with: {to: 180D}, result: {handle: {int61: 4}}, states: s}",

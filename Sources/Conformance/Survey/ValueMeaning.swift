@@ -1,4 +1,3 @@
-import Cases
 import Packets
 
 /// Unit, scale and names of a number in an attribute value. GATT Specification Supplement; Assigned Numbers, 3.5.
@@ -60,7 +59,7 @@ enum ValueMeaning: Sendable {
                 + (unit.isEmpty || unit.hasPrefix("/") ? "" : " ") + unit
         case .named(let names): names[number].map { "\($0) (\(number))" } ?? "\(number)"
         case .medical(let unit, let flagged): medical(number) + " " + (flags & 1 == 0 ? unit : flagged)
-        case .hexadecimal: "0x" + Hexadecimal.text([UInt8(number >> 8 & 0xFF), UInt8(number & 0xFF)])
+        case .hexadecimal: Hex.number(UInt16(truncatingIfNeeded: number))
         }
     }
 

@@ -11,7 +11,7 @@ struct ResultsFile {
     var named: (String, RunResult) { (path, result) }
 
     /// True if the run ended without entries for its remaining cases.
-    var wasKilled: Bool { result.isInterrupted && !result.cases.contains(where: \.isNotRun) }
+    var wasKilled: Bool { result.isInterrupted && result.missingShards.isEmpty && !result.cases.contains(where: \.isNotRun) }
 
     /// The folder of the captures.
     var folder: String { URL(fileURLWithPath: path).deletingLastPathComponent().path }
