@@ -124,25 +124,20 @@ def test_a_wrong_case_file(folder, tmp_path, command, text, where, word):
 
 
 @pytest.mark.parametrize("form", ["folder/suite/case.yaml", "suite/case.yaml", "case.yaml", "procedures/own.yaml"])
-def test_a_file_may_use_the_built_in_procedures(folder, tmp_path, monkeypatch, form):
+def test_a_file_may_use_the_built_in_procedures(folder, form):
     """As `check` of its folder and `run --cases` have it, wherever the command is given."""
     (folder / "procedures").mkdir()
-    (folder / "procedures/own.yaml").write_text("about: a link of our own\nsteps:\n  - {use: connected, saveAs: link}\n")
-    (folder / "hci/uses.yaml").write_text(GOOD_CASE.replace("steps:\n", "setup:\n  - {use: connected, saveAs: link}\nsteps:\n"))
+    (folder / "procedures/own.yaml").write_text("about: a link of our own\nsteps:\n  - use: connected\n")
+    (folder / "hci/uses.yaml").write_text(GOOD_CASE.replace("steps:\n", "setup:\n  - use: connected\nsteps:\n"))
     place, name = {
         "folder/suite/case.yaml": (ROOT, folder / "hci/uses.yaml"), "suite/case.yaml": (folder, "hci/uses.yaml"),
         "case.yaml": (folder / "hci", "uses.yaml"), "procedures/own.yaml": (ROOT, folder / "procedures/own.yaml"),
     }[form]
     if place != ROOT:
-        # Away from the checkout, the built-in cases are those beside the program.
-        (folder / "bin").mkdir()
-        (folder / "share/bluebench").mkdir(parents=True)
-        os.link(bluebench(), folder / "bin/bluebench")
-        (folder / "share/bluebench/Conformance").symlink_to(ROOT / "Conformance")
-    program = bluebench() if place == ROOT else str(folder / "bin/bluebench")
-    found = subprocess.run([program, "check", str(name)], cwd=place, capture_output=True, text=True)
+        (place / "Conformance").symlink_to(ROOT / "Conformance")
+    found = subprocess.run([os.path.abspath(bluebench()), "check", str(name)], cwd=place, capture_output=True, text=True)
     assert found.returncode == 0 and found.stdout == f"{name}: no mistakes\n", found.stdout + found.stderr
-    (folder / "hci/uses.yaml").write_text(GOOD_CASE.replace("steps:\n", "setup:\n  - {use: conected, saveAs: link}\nsteps:\n"))
+    (folder / "hci/uses.yaml").write_text(GOOD_CASE.replace("steps:\n", "setup:\n  - use: conected\nsteps:\n"))
     wrong = one_line(run_bench("check", folder / "hci/uses.yaml", expected=USAGE), "uses.yaml")
     assert "conected" in wrong and "connected" in wrong
 

@@ -84,8 +84,8 @@ def test_a_known_dongle_is_opened_as_by_every_command(tmp_path):
         return "LE_Set_Random_Address" in {layer["name"] for layer in sent}, own
 
     path = tmp_path / "clone.btsnoop"
-    for chip, expected in (("csr-clone", (True, ["Random_Device"])), ("csr8510", (False, ["Public_Device"]))):
-        with dongles(1, "--chip", chip) as [port]:
+    for chip, expected in ((["--chip", "csr-clone"], (True, ["Random_Device"])), ([], (False, ["Public_Device"]))):
+        with dongles(1, *chip) as [port]:
             run_bench("capture", f"tcp:127.0.0.1:{port}", "--seconds", 2, "--write", path, "--quiet")
         assert chosen(path) == expected, chip
 

@@ -31,7 +31,7 @@ import Timing
         request(.notify, 1), request(.notify, 3), request(.write, 2), request(.write, 5, mtu: 512), request(.notify, 4, mtu: 64),
         request(.notify, 2, .toSubject), request(.write, 2, .fromSubject), request(.request, 4), request(.request, 5, mtu: 512),
         request(.notify, 2, mtu: 516), request(.write, 3, mtu: 517), request(.notify, 1, .toSubject, mtu: 517),
-        request(.request, 4, mtu: 517),
+        request(.request, 5, mtu: 517),
     ])
     func reachesTheCeiling(_ request: ThroughputRow.Request) throws {
         let row = try #require(try measure(request).first)

@@ -61,6 +61,7 @@ package struct Mismatch {
         switch try? variables.resolve(operand) {
         case .octets(let wanted): return (wanted, actual)
         case .text(let text): return Hexadecimal.octets(text).map { ($0, actual) }
+        case .list(let list): return CaseValue.list(list).asOctets.map { ($0, actual) }
         default: return nil
         }
     }
