@@ -66,7 +66,7 @@ public final class CBBench {
 
     /// Calls a function of the program when a time has passed, in seconds: the clock of a program that lets its tests choose one.
     public func after(_ delay: TimeInterval, _ body: @escaping () -> Void) {
-        loop.schedule(after: Microseconds(Int64(min(max(0, delay), Self.longest) * 1_000_000)), body)
+        loop.schedule(after: Microseconds(Int64(saturating: min(max(0, delay), Self.longest) * 1_000_000)), body)
     }
 
     /// A year, in seconds.

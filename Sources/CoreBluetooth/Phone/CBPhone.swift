@@ -222,7 +222,7 @@ public final class CBPhone {
             guard device == .works else { return }
             device = .isResetting
             tellState()
-            loop.schedule(after: Microseconds(Int64(min(max(0, duration), 86_400) * 1_000_000))) { [self] in
+            loop.schedule(after: Microseconds(Int64(saturating: min(max(0, duration), 86_400) * 1_000_000))) { [self] in
                 guard device == .isResetting else { return }
                 device = .works
                 tellState()
