@@ -26,6 +26,15 @@ public final class Promise<Value> {
         nextWaiter += 1
         let timer = deadline.map { loop.schedule(at: $0) { self.abandon(id, with: TimeOut()) } }
         defer { if let timer { loop.cancel(timer) } }
+        do { try await settled(id) } catch is TimeOut where result != nil {
+            // The value has come since the deadline and before the waiting task could run.
+        }
+        guard let result else { throw CancellationError() }
+        return try result.get()
+    }
+
+    /// Waits until the promise is settled or the wait `id` is abandoned.
+    private func settled(_ id: Int) async throws {
         let bound = LoopBound(self, to: loop)
         try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { continuation in
@@ -41,8 +50,6 @@ public final class Promise<Value> {
             let abandon: @Sendable () -> Void = { bound.value.abandon(id, with: CancellationError()) }
             if loop.isOnLoop { abandon() } else { loop.post(abandon) }
         }
-        guard let result else { throw CancellationError() }
-        return try result.get()
     }
 
     private func settle(_ outcome: Result<Value, any Error>) {

@@ -219,6 +219,26 @@ import Timing
         }
     }
 
+    /// Data of several commands replaces that of a running set, which is disabled meanwhile. Core Vol 4, Part E, 7.8.54.
+    @Test(arguments: [1, 251, 252, 700]) func aRunningSetTakesDataOfAnyLength(count: Int) throws {
+        try SimulatedHosts.run { hosts in
+            var settings = AdvertisingSettings()
+            (settings.properties, settings.usesExtendedCommands) = ([], true)
+            settings.data = [2, 1, 4]
+            let set = try await hosts.peripheral.advertise(settings)
+            let data = [UInt8](repeating: 0x5A, count: count)
+            try await set.setData(data)
+            var heard: Set<[UInt8]> = []
+            var scanning = ScanSettings()
+            (scanning.isActive, scanning.usesExtendedCommands) = (false, true)
+            let scan = try await hosts.central.scan(scanning) { heard.insert($0.octets) }
+            try await hosts.loop.sleep(for: .seconds(2))
+            #expect(heard == [data] && set.isRunning)
+            try await scan.stop()
+            try await set.stop()
+        }
+    }
+
     @Test func dataThatOvertakesItsConnectionIsHeld() throws {
         try World.run { world in
             let fake = FakeController(world)

@@ -35,6 +35,19 @@ import Transport
 
     private struct Refusal: Error {}
 
+    /// A value that comes in the turn of the deadline, before the waiting task can run, counts.
+    @Test func aValueOfTheSameTurnCounts() throws {
+        let loop = RunLoop(mode: .wall)
+        let promise = Promise<Int>(on: loop)
+        let bound = LoopBound(promise, to: loop)
+        let value = try loop.run {
+            let deadline = loop.now + 1
+            loop.schedule(at: deadline) { loop.post { bound.value.fulfil(7) } }
+            return try await promise.value(until: deadline)
+        }
+        #expect(value == 7)
+    }
+
     @Test func timersFireInOrderOfDeadlineThenOfSetting() throws {
         let loop = RunLoop()
         let log = Log()

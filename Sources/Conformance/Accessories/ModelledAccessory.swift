@@ -136,7 +136,7 @@ final class ModelledAccessory: Accessory {
         settings.intervalMax = 0x0020
         while !Task.isCancelled {
             guard let set = try? await host.advertise(settings) else { return }
-            guard let link = try? await host.nextIncomingConnection(within: .seconds(86_400)) else { return }
+            guard let link = try? await set.connected(within: .seconds(86_400)) else { return }
             if set.isRunning, link.isConnected { try? await set.stop() }
             _ = try? await link.ended()
         }

@@ -70,7 +70,7 @@ final class ReferenceAccessory: Accessory {
         settings.intervalMax = 0x00A0
         while !Task.isCancelled {
             guard let set = try? await host.advertise(settings) else { return }
-            guard let link = try? await host.nextIncomingConnection(within: .seconds(86_400)) else { return }
+            guard let link = try? await set.connected(within: .seconds(86_400)) else { return }
             if set.isRunning, link.isConnected { try? await set.stop() }
             _ = try? await link.ended()
         }

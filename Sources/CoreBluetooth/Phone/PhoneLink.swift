@@ -66,7 +66,11 @@ final class PhoneLink {
         return try await le.readRSSI()
     }
 
+    /// Observer of the events of the link; its end is reported also if it has ended before.
     func observe(_ handler: @escaping (Event) -> Void, room: @escaping () -> Void) {
+        if let reason = link.acl.disconnectReason {
+            _ = link.acl.host.loop.schedule(after: .zero) { handler(.disconnected(reason)) }
+        }
         switch link {
         case .le(let connection):
             connection.events.add { event in

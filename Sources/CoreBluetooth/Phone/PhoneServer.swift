@@ -215,16 +215,20 @@ final class PhoneServer {
         // Services of a program in the background are in Apple's overflow area, whose format is not public.
         let settings = AdvertisingSettings(isHidden ? [] : advertisements.map(\.advertisement))
         _ = phone.loop.start { [self] in
-            defer { isChanging = false }
             do {
-                let started = try await phone.host.advertise(settings)
-                if advertisements.isEmpty || phone.state != .poweredOn { return try await started.stop() }
-                set = started
+                let started = try await phone.host.advertise(settings) { [self] in set = $0 }
+                if advertisements.isEmpty || phone.state != .poweredOn {
+                    set = nil
+                    try await started.stop()
+                }
             } catch {
                 let ports = advertisements.map(\.port)
                 advertisements.removeAll()
                 for port in ports { port.deliver { $0.advertisingFailed(CBError(.unknown)) } }
             }
+            isChanging = false
+            // A central that came with the controller's answer has ended the set.
+            apply()
         }
     }
 }

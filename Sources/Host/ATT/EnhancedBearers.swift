@@ -23,7 +23,7 @@ final class EnhancedBearers {
     /// This client has told the server that it supports Enhanced ATT bearers, so the server may open some. Core Vol 3, Part G, 7.2.
     var isDeclared = false
     /// Number of channels requested from the peer.
-    private var opening = 0
+    private var opening: Int { connection?.channels.requested(to: PSM.eatt) ?? 0 }
     /// A request of the peer was refused since this side has sent its own.
     private var hasCollided = false
 
@@ -62,7 +62,7 @@ final class EnhancedBearers {
         return room < count ? .acceptFirst(room, settings.channel) : .accept(settings.channel)
     }
 
-    /// Makes a bearer of a channel; nil if the channel has ended meanwhile.
+    /// Makes a bearer of a channel; nil if the channel has ended.
     @discardableResult
     func adopt(_ channel: CreditBasedChannel) -> ATTBearer? {
         guard let first = connection?.bearer, channel.isOpen else { return nil }
@@ -101,9 +101,12 @@ final class EnhancedBearers {
     }
 
     private func request(_ count: Int, _ settings: CreditBasedChannelSettings, _ connection: Connection) async throws -> [ATTBearer] {
-        opening += count
-        defer { opening -= count }
-        return try await connection.channels.open(PSM.eatt, settings, .enhanced, count: count).compactMap(adopt)
+        var bearers: [ATTBearer] = []
+        // A bearer serves from the response on: the peer's first request may come with it. Core Vol 3, Part A, 4.26.
+        _ = try await connection.channels.open(PSM.eatt, settings, .enhanced, count: count) { [self] channel in
+            if let bearer = adopt(channel) { bearers.append(bearer) }
+        }
+        return bearers.filter(\.isUsable)
     }
 
     /// The pause of a peripheral between two requests.

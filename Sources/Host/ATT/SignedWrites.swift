@@ -45,8 +45,9 @@ extension GATTClient {
     public func signedWrite(_ handle: UInt16, _ value: [UInt8]) async throws {
         guard let connection = bearer.client.link as? Connection, connection.isConnected else { throw HostError.misuse(.notConnected) }
         if connection.security > .none { return try await writeCommand(handle, value) }
-        guard var bond = connection.bond, var key = bond.localSigningKey else { throw HostError.misuse(.noKey) }
         try await bearer.waitForRoom()
+        // Read after the wait: another write may have used the counter.
+        guard var bond = connection.bond, var key = bond.localSigningKey else { throw HostError.misuse(.noKey) }
         let message = [ATT.SignedWriteCmd.opcode, UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)] + value
         try bearer.checkSigned(value)
         guard let pdu = key.sign(message) else { throw HostError.misuse(.noKey) }

@@ -69,6 +69,7 @@ public final class AdvertisingSet {
     private unowned let owner: Advertising
     private let loop: RunLoop
     fileprivate let end: Promise<HCIEvents.LEAdvertisingSetTerminated>
+    fileprivate let connection: Promise<Connection>
 
     fileprivate init(
         _ owner: Advertising, on loop: RunLoop, _ settings: AdvertisingSettings, isExtended: Bool, isPrivate: Bool,
@@ -80,11 +81,12 @@ public final class AdvertisingSet {
         handle = settings.handle
         self.isExtended = isExtended
         self.ownAddress = ownAddress
-        end = Promise(on: loop)
+        (end, connection) = (Promise(on: loop), Promise(on: loop))
     }
 
     public func stop() async throws { try await owner.stop(self) }
-    /// Replaces the advertising data of the running set.
+    /// Replaces the advertising data, also of a running set. A running set is disabled meanwhile if the data needs several commands. Core
+    /// Vol 4, Part E, 7.8.54.
     public func setData(_ data: [UInt8]) async throws { try await owner.setData(data, of: self) }
 
     /// Waits for LE_Advertising_Set_Terminated: a connection, or the duration or event limit.
@@ -94,6 +96,24 @@ public final class AdvertisingSet {
         } catch is TimeOut {
             throw HostError.environment(.timedOut(.event(HCIEvents.LEAdvertisingSetTerminated.name)))
         }
+    }
+
+    /// Waits for the connection that ends the set; it may have ended itself since.
+    ///
+    /// - Throws: `HostError.environment(.timedOut)`, or the reason why the host has failed.
+    public func connected(within limit: Microseconds) async throws -> Connection {
+        do {
+            return try await connection.value(until: loop.now + limit)
+        } catch is TimeOut {
+            throw HostError.environment(.timedOut(.incomingConnection))
+        }
+    }
+
+    /// The set has ended without a connection.
+    fileprivate func failed(_ error: HostError) {
+        isRunning = false
+        end.fail(error)
+        connection.fail(error)
     }
 }
 
@@ -110,16 +130,18 @@ final class Advertising {
     var isIdle: Bool { sets.isEmpty }
     var isRunning: Bool { sets.values.contains(where: \.isRunning) }
 
-    func start(_ settings: AdvertisingSettings) async throws -> AdvertisingSet {
+    func start(_ settings: AdvertisingSettings, _ started: @escaping (AdvertisingSet) -> Void) async throws -> AdvertisingSet {
         try host.setup.check()
         let needsExtended = !settings.properties.contains(.legacy) || settings.legacyType == nil
         return try await host.family.choose(settings.usesExtendedCommands, needsExtended: needsExtended) { isExtended in
             if isExtended, settings.usesExtendedCommands == nil { try await host.family.checkAdvertisingSets() }
-            return try await start(settings, isExtended: isExtended)
+            return try await start(settings, isExtended: isExtended, started)
         }
     }
 
-    private func start(_ settings: AdvertisingSettings, isExtended: Bool) async throws -> AdvertisingSet {
+    private func start(
+        _ settings: AdvertisingSettings, isExtended: Bool, _ started: @escaping (AdvertisingSet) -> Void
+    ) async throws -> AdvertisingSet {
         let limit = isExtended && !settings.properties.contains(.legacy) ? try await host.setup.maximumAdvertisingDataLength() : 31
         let longest = max(settings.data.count, settings.scanResponse.count)
         guard longest <= limit else { throw HostError.misuse(.tooLong(octets: longest, limit: limit)) }
@@ -134,8 +156,10 @@ final class Advertising {
             self, on: host.loop, settings, isExtended: isExtended, isPrivate: isPrivate,
             ownAddress: host.addresses.onAir(type, random: random, of: host.controller))
         if isExtended { try await prepareExtended(set, settings, type) } else { try await prepareLegacy(settings, type) }
-        try await enable(set, true)
-        sets[settings.handle] = set
+        try await enable(set, true) { [self] in
+            sets[settings.handle] = set
+            started(set)
+        }
         return set
     }
 
@@ -160,10 +184,12 @@ final class Advertising {
         }
     }
 
-    /// Enables or disables the set in the controller; it remains the host's set.
-    private func enable(_ set: AdvertisingSet, _ isOn: Bool) async throws {
+    /// Enables or disables the set in the controller.
+    ///
+    /// - Parameter done: called with the answer, before the connection or the end of the set that the next packet may report.
+    private func enable(_ set: AdvertisingSet, _ isOn: Bool, done: @escaping () -> Void = {}) async throws {
         guard set.isExtended else {
-            try await host.send(HCICommands.LESetAdvertisingEnable(advertisingEnable: isOn ? 1 : 0))
+            try await host.send(HCICommands.LESetAdvertisingEnable(advertisingEnable: isOn ? 1 : 0)) { _ in done() }
             return
         }
         let settings = set.settings
@@ -174,7 +200,8 @@ final class Advertising {
                     .init(
                         advertisingHandle: set.handle, duration: isOn ? settings.duration : 0,
                         maxExtendedAdvertisingEvents: isOn ? settings.maxEvents : 0)
-                ]))
+                ])
+        ) { _ in done() }
     }
 
     private func prepareExtended(_ set: AdvertisingSet, _ settings: AdvertisingSettings, _ ownAddressType: OwnAddressType) async throws {
@@ -205,7 +232,19 @@ final class Advertising {
             try await host.send(HCICommands.LESetAdvertisingData(advertisingDataLength: UInt8(data.count), advertisingData: data))
             return
         }
-        for (operation, part) in Self.fragments(data) {
+        let parts = Self.fragments(data)
+        // An enabled set takes its data in one command only. Core Vol 4, Part E, 7.8.54.
+        guard parts.count > 1, set.isRunning, sets[set.handle] === set else { return try await send(parts, of: set) }
+        try await enable(set, false)
+        do { try await send(parts, of: set) } catch {
+            if set.isRunning { try await enable(set, true) }
+            throw error
+        }
+        if set.isRunning { try await enable(set, true) }
+    }
+
+    private func send(_ parts: [(AdvertisingDataOperation, [UInt8])], of set: AdvertisingSet) async throws {
+        for (operation, part) in parts {
             try await host.send(
                 HCICommands.LESetExtendedAdvertisingData(
                     advertisingHandle: set.handle, operation: operation, fragmentPreference: 1, advertisingData: part))
@@ -233,17 +272,22 @@ final class Advertising {
     func stop(_ set: AdvertisingSet) async throws {
         guard set.isRunning else { return }
         set.isRunning = false
-        if sets[set.handle] === set { sets[set.handle] = nil }
-        try await enable(set, false)
+        // Until the answer, the controller may report a connection to the set.
+        defer { forget(set) }
+        try await enable(set, false) { [self] in forget(set) }
     }
+
+    private func forget(_ set: AdvertisingSet) { if sets[set.handle] === set { sets[set.handle] = nil } }
 
     func ended(_ event: HCIEvents.LEAdvertisingSetTerminated) {
         guard let set = sets.removeValue(forKey: event.advertisingHandle) else { return }
         set.isRunning = false
-        if event.status == .success, let own = set.ownAddress, let connection = host.path.connection(event.connectionHandle) {
-            connection.advertised(as: own)
+        if event.status == .success, let connection = host.path.connection(event.connectionHandle) {
+            if let own = set.ownAddress { connection.advertised(as: own) }
+            set.connection.fulfil(connection)
         }
         set.end.fulfil(event)
+        if event.status != .success { set.connection.fail(HostError.environment(.timedOut(.incomingConnection))) }
     }
 
     /// The address to which a peer has connected, if only one is advertised; with several, LE_Advertising_Set_Terminated tells which.
@@ -254,22 +298,28 @@ final class Advertising {
 
     // MARK: Events
 
-    /// A connection or a time limit has ended legacy advertising, which has no event of its own.
-    func legacyEnded(_ status: ErrorCode) {
+    /// A peer has connected to this device. Of an extended set, LE_Advertising_Set_Terminated tells it if there are several.
+    func connected(_ connection: Connection) {
+        if sets.count == 1, let (_, set) = sets.first { set.connection.fulfil(connection) }
         guard let set = sets[0], !set.isExtended else { return }
         set.isRunning = false
         sets[0] = nil
-        if status != .success { set.end.fulfil(HCIEvents.LEAdvertisingSetTerminated(status: status)) }
+    }
+
+    /// A time limit has ended legacy advertising, which has no event of its own.
+    func legacyTimedOut(_ status: ErrorCode) {
+        guard let set = sets[0], !set.isExtended else { return }
+        set.isRunning = false
+        sets[0] = nil
+        set.end.fulfil(HCIEvents.LEAdvertisingSetTerminated(status: status))
+        set.connection.fail(HostError.environment(.timedOut(.incomingConnection)))
     }
 
     /// The controller was reset, or the pipe has ended.
     func ended(_ error: HostError) {
         let ended = sets.sorted { $0.key < $1.key }
         sets.removeAll()
-        for (_, set) in ended {
-            set.isRunning = false
-            set.end.fail(error)
-        }
+        for (_, set) in ended { set.failed(error) }
     }
 
     // MARK: Private addresses
@@ -289,7 +339,8 @@ final class Advertising {
                     HCICommands.LESetAdvertisingSetRandomAddress(advertisingHandle: set.handle, randomAddress: BDADDR(address)))
             }
             set.ownAddress = address
-            try await enable(set, true)
+            // It may have been stopped meanwhile.
+            if set.isRunning { try await enable(set, true) }
         }
     }
 }
@@ -297,6 +348,11 @@ final class Advertising {
 extension Host {
     /// Configures and enables advertising.
     ///
+    /// - Parameter started: called once the controller has accepted it, before a peer can connect.
     /// - Throws: `HostError.misuse(.tooLong)` if the data does not fit, `.misuse(.unsupported)`, `.peer(.rejected)`.
-    public func advertise(_ settings: AdvertisingSettings) async throws -> AdvertisingSet { try await advertising.start(settings) }
+    public func advertise(
+        _ settings: AdvertisingSettings, started: @escaping (AdvertisingSet) -> Void = { _ in }
+    ) async throws -> AdvertisingSet {
+        try await advertising.start(settings, started)
+    }
 }

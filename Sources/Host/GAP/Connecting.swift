@@ -37,6 +37,8 @@ final class Connecting {
     private var initiatingAddress: DeviceAddress?
     private var arrivals = Deque<Connection>()
     private var arrival: Promise<Connection>?
+    /// The number of callers that wait for `arrival`.
+    private var waiting = 0
     private unowned let host: Host
 
     init(_ host: Host) { self.host = host }
@@ -144,6 +146,8 @@ final class Connecting {
         }
         let promise = arrival ?? Promise<Connection>(on: host.loop)
         arrival = promise
+        waiting += 1
+        defer { waiting -= 1 }
         do {
             return try await promise.value(until: host.loop.now + limit)
         } catch is TimeOut {
@@ -174,10 +178,10 @@ final class Connecting {
     }
 
     private func arrived(_ connection: Connection) {
-        host.advertising.legacyEnded(.success)
-        if let waiting = arrival {
-            arrival = nil
-            waiting.fulfil(connection)
+        host.advertising.connected(connection)
+        if waiting > 0, let arrival {
+            self.arrival = nil
+            arrival.fulfil(connection)
         } else {
             if arrivals.count >= Self.mostArrivals { arrivals.removeFirst() }
             arrivals.append(connection)
@@ -185,7 +189,7 @@ final class Connecting {
     }
 
     func failed(_ status: ErrorCode) {
-        if status == .advertisingTimeout { return host.advertising.legacyEnded(status) }
+        if status == .advertisingTimeout { return host.advertising.legacyTimedOut(status) }
         take()?.fail(HostError.peer(.rejected("LE_Connection_Complete", status)))
     }
 

@@ -36,8 +36,7 @@ final class OwnAddresses {
     }
 
     func setRandom(_ address: DeviceAddress) async throws {
-        _ = try await commands.send(HCICommands.LESetRandomAddress(randomAddress: BDADDR(address)))
-        random = address
+        try await commands.send(HCICommands.LESetRandomAddress(randomAddress: BDADDR(address))) { [self] _ in random = address }
     }
 
     /// The random address in the controller; a reset clears it.
@@ -54,8 +53,9 @@ final class OwnAddresses {
 
     /// Uses a private address.
     func hide(behind address: DeviceAddress) async throws {
-        try await setRandom(address)
-        `private` = address
+        try await commands.send(HCICommands.LESetRandomAddress(randomAddress: BDADDR(address))) { [self] _ in
+            (random, `private`) = (address, address)
+        }
     }
 
     func stopHiding() { `private` = nil }

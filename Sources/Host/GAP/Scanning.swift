@@ -38,6 +38,8 @@ public final class Scan {
     public private(set) var isRunning = true
     /// Paused in the controller.
     fileprivate(set) var isResting = false
+    /// The controller has accepted it; until then, LE_Scan_Timeout is about an earlier scan.
+    fileprivate(set) var isAccepted = false
     /// Filters duplicates instead of the controller.
     fileprivate var duplicates: DuplicateFilter?
     fileprivate let isExtended: Bool
@@ -145,15 +147,23 @@ final class Scanning {
 
     /// Enables or disables the scan in the controller; it remains the host's scan.
     private func enable(_ scan: Scan, _ isOn: Bool) async throws {
-        if scan.isExtended { try await host.send(scan.extendedEnable(isOn)) } else { try await host.send(scan.legacyEnable(isOn)) }
+        let accepted = { if isOn { scan.isAccepted = true } }
+        if scan.isExtended {
+            try await host.send(scan.extendedEnable(isOn)) { _ in accepted() }
+        } else {
+            try await host.send(scan.legacyEnable(isOn)) { _ in accepted() }
+        }
     }
 
     /// Pauses scanning during an inquiry, if the controller cannot do both.
     func rest() async throws {
         guard host.workarounds.avoidsInquiryWhileScanning, let scan, !scan.isResting else { return }
         host.context.learned.note(.scanRested, "scanning rests while it inquires")
-        try await enable(scan, false)
         scan.isResting = true
+        do { try await enable(scan, false) } catch {
+            scan.isResting = false
+            throw error
+        }
     }
 
     func wake() {
@@ -200,7 +210,7 @@ final class Scanning {
         if !scan.receive(report) { host.context.counters.droppedReports += 1 }
     }
 
-    func timedOut() { ended(nil) }
+    func timedOut() { if scan?.isAccepted == true { ended(nil) } }
 
     /// The controller was reset, or the pipe has ended.
     func ended(_ error: HostError?) {

@@ -61,7 +61,17 @@ extension CommandClient {
         _ command: Command, ends type: Event.Type, on handle: ConnectionHandle?, within limit: Microseconds = Host.procedureTimeOut,
         where accepts: @escaping (Event) -> Bool
     ) async throws -> Event {
-        let (promise, waiter) = expect(type, on: handle, isArmed: false, where: accepts)
+        try await outcome(of: command, ends: type, on: handle, within: limit) { accepts($0) ? $0 : nil }
+    }
+
+    /// Sends a command and waits for the event that completes its procedure, with any status.
+    ///
+    /// - Parameter read: called from within the delivery of each event of the type; the first value ends the wait.
+    func outcome<Command: HCICommand, Event: HCIEvent, Outcome>(
+        of command: Command, ends type: Event.Type, on handle: ConnectionHandle?, within limit: Microseconds = Host.procedureTimeOut,
+        read: @escaping (Event) -> Outcome?
+    ) async throws -> Outcome {
+        let (promise, waiter) = expectOutcome(of: type, on: handle, isArmed: false, read: read)
         submit(opcode: Command.opcode, HCIPacket(command: command)) { result in
             switch result {
             case .success(let answer) where answer.status == .success: waiter.isArmed = true
@@ -94,12 +104,18 @@ extension CommandClient {
     private func expect<Event: HCIEvent>(
         _ type: Event.Type, on handle: ConnectionHandle?, isArmed: Bool, where accepts: @escaping (Event) -> Bool
     ) -> (Promise<Event>, EventWaiter) {
-        let promise = Promise<Event>(on: path.context.loop)
+        expectOutcome(of: type, on: handle, isArmed: isArmed) { accepts($0) ? $0 : nil }
+    }
+
+    private func expectOutcome<Event: HCIEvent, Outcome>(
+        of type: Event.Type, on handle: ConnectionHandle?, isArmed: Bool, read: @escaping (Event) -> Outcome?
+    ) -> (Promise<Outcome>, EventWaiter) {
+        let promise = Promise<Outcome>(on: path.context.loop)
         let waiter = EventWaiter(handle: handle, isArmed: isArmed) { packet in
             guard packet.eventCode == Event.code, Event.subevent == nil || packet.leSubevent == Event.subevent,
-                let event = try? packet.event(as: Event.self), accepts(event)
+                let event = try? packet.event(as: Event.self), let value = read(event)
             else { return false }
-            promise.fulfil(event)
+            promise.fulfil(value)
             return true
         } fail: {
             promise.fail($0)
@@ -171,6 +187,12 @@ extension Host {
     @discardableResult
     public func send<Command: HCICommand>(_ command: Command, within limit: Microseconds? = nil) async throws -> Command.Return {
         try await commands.send(command, within: limit)
+    }
+
+    /// As above; `accepted` is called from within the delivery of a successful answer.
+    @discardableResult
+    func send<Command: HCICommand>(_ command: Command, accepted: @escaping (Command.Return) -> Void) async throws -> Command.Return {
+        try await commands.send(command, accepted: accepted)
     }
 
     /// Sends any opcode with any parameters, valid or not, and returns the answer with any status.

@@ -47,8 +47,28 @@ final class CommandClient {
 
     // MARK: Sending
 
-    func send<Command: HCICommand>(_ command: Command, within limit: Microseconds? = nil) async throws -> Command.Return {
-        let answer = try await answer(to: HCIPacket(command: command), opcode: Command.opcode, within: limit)
+    /// Sends a command and waits for its answer.
+    ///
+    /// - Parameter accepted: called with the return parameters from within the delivery of a successful answer. State that the next packet
+    ///   of the same turn must find belongs there: the waiting task runs only after the turn.
+    @discardableResult
+    func send<Command: HCICommand>(
+        _ command: Command, within limit: Microseconds? = nil, accepted: @escaping (Command.Return) -> Void = { _ in }
+    ) async throws -> Command.Return {
+        let promise = Promise<Command.Return>(on: loop)
+        submit(opcode: Command.opcode, HCIPacket(command: command), within: limit) { [unowned self] result in
+            do {
+                let returns = try self.returns(of: Command.self, in: result.get())
+                accepted(returns)
+                promise.fulfil(returns)
+            } catch {
+                promise.fail(error)
+            }
+        }
+        return try await promise.value()
+    }
+
+    private func returns<Command: HCICommand>(of command: Command.Type, in answer: CommandAnswer) throws -> Command.Return {
         guard answer.status == .success else { throw HostError.peer(.rejected(Command.name, answer.status)) }
         var returns = answer.returns
         if answer.owedInstead == .complete {

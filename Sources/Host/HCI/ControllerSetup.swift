@@ -48,8 +48,7 @@ final class ControllerSetup {
         for limit in limits {
             attempts += 1
             do {
-                _ = try await commands.send(HCICommands.Reset(), within: limit)
-                commands.controllerWasReset()
+                try await commands.send(HCICommands.Reset(), within: limit) { [commands] _ in commands.controllerWasReset() }
                 if attempts > 1 { context.learned.note(.deafAtStart, "HCI_Reset was answered late, or at the next one") }
                 return attempts
             } catch HostError.environment(.commandTimeOut) where attempts < limits.count {

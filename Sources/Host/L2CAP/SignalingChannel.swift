@@ -28,7 +28,7 @@ final class SignalingChannel: CreditBasedLink {
         guard parameterResponse == nil else { throw HostError.misuse(.busy(.parameterRequest)) }
         let promise = Promise<Bool>(on: loop)
         parameterResponse = promise
-        defer { parameterResponse = nil }
+        defer { if parameterResponse === promise { parameterResponse = nil } }
         perform(machine.requestParameters(request))
         do {
             guard try await promise.value(until: loop.now + Self.responseTimeOut) else { throw HostError.peer(.parametersRejected) }
@@ -45,7 +45,10 @@ final class SignalingChannel: CreditBasedLink {
         for action in actions {
             switch action {
             case .send(let pdu): channel.transmit(pdu)
-            case .parametersAnswered(let accepted): parameterResponse?.fulfil(accepted)
+            case .parametersAnswered(let accepted):
+                let answered = parameterResponse
+                parameterResponse = nil
+                answered?.fulfil(accepted)
             case .decideParameters(let identifier, let request):
                 let isGranted = grants(request)
                 perform(machine.decide(identifier: identifier, accepted: isGranted))

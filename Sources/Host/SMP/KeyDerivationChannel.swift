@@ -28,11 +28,13 @@ final class KeyDerivationChannel {
         guard let connection else { throw HostError.misuse(.notConnected) }
         guard pairing == nil, !machine.isBusy else { throw HostError.misuse(.busy(.pairing)) }
         guard connection.isCentral else { throw HostError.misuse(.onlyForCentrals) }
+        if connection.security.machine.encryption != nil {
+            let fixed = try await connection.channels.fixedChannels()
+            guard fixed >> UInt64(CID.bredrSMP) & 1 == 1 else { throw HostError.peer(.pairingFailed(.pairingNotSupported)) }
+        }
+        // The key may have changed meanwhile.
         guard let link = connection.security.machine.encryption else {
             throw HostError.peer(.pairingRefused(.generationNotAllowed))
-        }
-        guard try await connection.channels.fixedChannels() >> UInt64(CID.bredrSMP) & 1 == 1 else {
-            throw HostError.peer(.pairingFailed(.pairingNotSupported))
         }
         guard pairing == nil, !machine.isBusy else { throw HostError.misuse(.busy(.pairing)) }
         let promise = Promise<PairingResult>(on: host.loop)

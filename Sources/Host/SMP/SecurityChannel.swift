@@ -28,7 +28,10 @@ final class SecurityChannel {
 
     /// Pairs, or joins the pairing that the peer has started. If that does not fulfil the settings, pairs again.
     func pair(_ settings: PairingSettings) async throws -> PairingResult {
-        if let joined = try await join(), joined.level >= settings.minimumLevel { return joined }
+        // The peer may begin the next procedure in the turn in which one ends.
+        while let joined = try await join() {
+            if case .paired(let result) = joined, result.level >= settings.minimumLevel { return result }
+        }
         guard let connection, connection.isConnected else { throw HostError.misuse(.notConnected) }
         guard pairing == nil, !machine.isBusy else { throw HostError.misuse(.busy(.pairing)) }
         guard !machine.isSilent else { throw HostError.peer(.timedOut(.pairing)) }
@@ -39,19 +42,25 @@ final class SecurityChannel {
         return try await promise.value()
     }
 
-    /// Result of the pairing started by the peer; nil if there is none. Waits first for an encryption that the peer has requested.
-    private func join() async throws -> PairingResult? {
+    /// A procedure of the peer that has ended.
+    private enum Joined {
+        case encrypted
+        case paired(PairingResult)
+    }
+
+    /// Waits for the encryption or the pairing that the peer has started; nil if there is none.
+    private func join() async throws -> Joined? {
         guard let connection, connection.isConnected, pairing == nil else { return nil }
         let promise = Promise<PairingResult>(on: loop)
         if machine.isEncrypting {
             pairing = promise
             do { _ = try await promise.value() } catch HostError.peer(.rejected) {}
-            return nil
+            return .encrypted
         }
         guard let actions = machine.join(at: loop.now) else { return nil }
         pairing = promise
         perform(actions, connection)
-        return try await promise.value()
+        return .paired(try await promise.value())
     }
 
     func encrypt(with bond: Bond?) async throws {
@@ -63,7 +72,7 @@ final class SecurityChannel {
         guard isUnderWay || key != nil else { throw HostError.misuse(.noKey) }
         let promise = Promise<Void>(on: loop)
         encryption = promise
-        defer { encryption = nil }
+        defer { if encryption === promise { encryption = nil } }
         if let key { enable(key, connection) }
         do {
             try await promise.value(until: loop.now + Host.procedureTimeOut)
@@ -113,7 +122,9 @@ final class SecurityChannel {
         guard let actions = machine.encryptionChanged(isOn: isOn, currentSetup(connection, mayPair: false), at: loop.now) else {
             return false
         }
-        encryption?.fulfil(())
+        let encrypted = encryption
+        encryption = nil
+        encrypted?.fulfil(())
         connection.tell(.encryptionChanged(isOn))
         perform(actions, connection)
         return true
@@ -123,7 +134,7 @@ final class SecurityChannel {
         timer.map(loop.cancel)
         timer = nil
         procedure += 1
-        encryption?.fail(error)
+        failEncryption(error)
         let pairing = self.pairing
         self.pairing = nil
         pairing?.fail(error)
@@ -193,8 +204,15 @@ final class SecurityChannel {
         }
     }
 
+    /// The wait ends with the event, since the peer may ask for security again with the next packet.
+    private func failEncryption(_ error: HostError) {
+        let failed = encryption
+        encryption = nil
+        failed?.fail(error)
+    }
+
     private func encryptionFailed(_ error: HostError, _ connection: Connection) {
-        encryption?.fail(error)
+        failEncryption(error)
         perform(machine.encryptionFailed(error, at: loop.now), connection)
     }
 

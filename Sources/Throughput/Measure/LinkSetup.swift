@@ -119,7 +119,7 @@ struct LinkSetup {
             let link = try await tester.connect(to: subject.address, settings)
             let timeout = Microseconds.milliseconds(100) + link.parameters.intervalTime * 8
             do {
-                let incoming = try await subject.nextIncomingConnection(within: timeout)
+                let incoming = try await set.connected(within: timeout)
                 if link.isConnected, incoming.isConnected { return (link, incoming) }
             } catch HostError.environment(.timedOut) {
                 try await set.stop()
@@ -253,8 +253,9 @@ extension LinkSetup {
         let spsm = try await spsm(bench, tester)
         var channels: [CreditBasedChannel] = []
         for flow in 0..<wanted.count {
-            let channel = try await tester.openChannel(spsm, settings)
-            channel.onSDU = { receiver.receive($0, at: loop.now, flow: flow) }
+            let channel = try await tester.openChannel(spsm, settings) {
+                $0.onSDU = { receiver.receive($0, at: loop.now, flow: flow) }
+            }
             channels.append(channel)
         }
         return (channels, receiver)

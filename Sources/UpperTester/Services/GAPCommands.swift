@@ -94,8 +94,11 @@ extension BTPServer {
         if quirks.broadcastsPrivately, !settings.properties.contains(.connectable) {
             (settings.ownAddressType, settings.randomAddress) = (.randomDevice, UpperTesterQuirks.broadcastAddress)
         }
-        gap.advertising = try await host.advertise(settings)
-        gap.settings.insert(.advertising)
+        // A connection may come with the controller's answer, and ends the advertising again.
+        _ = try await host.advertise(settings) { [gap] set in
+            gap.advertising = set
+            gap.settings.insert(.advertising)
+        }
     }
 
     fileprivate func stopAdvertising() async throws {

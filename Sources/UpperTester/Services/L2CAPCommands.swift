@@ -71,11 +71,15 @@ extension BTPServer {
         _ ids: [UInt8], on link: Connection, _ psm: UInt16, _ settings: CreditBasedChannelSettings, isEnhanced: Bool
     ) async {
         var left = ids[...]
+        let opened = { [unowned self] (channel: CreditBasedChannel) in
+            if let id = left.popFirst() { self.opened(id, channel) }
+        }
         do {
-            let channels =
-                isEnhanced
-                ? try await link.openChannels(psm, count: ids.count, settings) : [try await link.openChannel(psm, settings)]
-            for channel in channels { if let id = left.popFirst() { opened(id, channel) } }
+            if isEnhanced {
+                _ = try await link.openChannels(psm, count: ids.count, settings, opened: opened)
+            } else {
+                _ = try await link.openChannel(psm, settings, opened: opened)
+            }
         } catch {}
         for id in left { closed(id, result: 1) }
     }

@@ -61,11 +61,12 @@ final class BridgeSession {
     /// Accepts the connection of a phone and waits until it disconnects.
     func asAccessory(_ profiles: Set<ClassicProfile>) async throws {
         let left = Promise<ErrorCode>(on: host.loop)
-        try await offer(profiles, named: command.advertise ?? "", left: left)
-        report.tell(BridgeEvent("advertising", peer: host.address.argument), "advertising as '\(command.advertise ?? "")', \(host.address)")
+        // A phone may page before the advertising is confirmed.
         let arrived = Promise<Void>(on: host.loop)
         let token = host.newClassicConnections.add { _ in arrived.fulfil(()) }
         defer { host.newClassicConnections.remove(token) }
+        try await offer(profiles, named: command.advertise ?? "", left: left)
+        report.tell(BridgeEvent("advertising", peer: host.address.argument), "advertising as '\(command.advertise ?? "")', \(host.address)")
         do { try await arrived.value(until: host.loop.now + .seconds(command.wait)) } catch is TimeOut {
             throw CommandFailure(.fail, "no phone came over BR/EDR within \(command.wait) s; --wait sets how long to wait")
         }

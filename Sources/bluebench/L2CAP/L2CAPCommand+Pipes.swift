@@ -118,10 +118,9 @@ extension L2CAPCommand {
         Console.complain("advertising as \(host.address), SPSM \(Hex.number(spsm))")
         return host.loop.start {
             while true {
-                let link = try await host.nextIncomingConnection(within: .seconds(86_400 * 365))
+                let link = try await set.connected(within: .seconds(86_400 * 365))
                 _ = try await link.ended(within: .seconds(86_400 * 365))
                 set = try await host.advertise(AdvertisingSettings(data: data))
-                _ = set
             }
         }
     }

@@ -11,29 +11,32 @@ final class ClassicPairSession {
     private let peer: BDADDR?
     private let user: PairUser
     private var wait: WaitLine { user.wait }
+    /// The pairing or encryption by an initiator, and the LE keys derived from it, or their failures.
+    private let (done, keys): (Promise<PairEvent>, Promise<PairEvent>)
 
     /// - Parameter peer: the peer to page; nil to be discoverable.
     init(_ host: Host, settings: PairingSettings, command: PairCommand, peer: BDADDR?, user: PairUser) {
         (self.host, self.settings, self.command, self.peer, self.user) = (host, settings, command, peer, user)
+        (done, keys) = (Promise(on: host.loop), Promise(on: host.loop))
     }
 
     func run() async throws -> PairEvent {
         let end = host.loop.now + .seconds(command.ends.seconds)
+        // The peer may pair, or leave, in the turn in which it connects.
+        let listener = host.newClassicConnections.add { [self] in watch($0) }
+        defer { host.newClassicConnections.remove(listener) }
         let link = try await connection(until: end)
         defer { wait.end() }
         var connected = PairEvent("connected", link)
         connected.role = link.isInitiator ? "initiator" : "acceptor"
         user.tell(connected, "connected to \(link.peer) over BR/EDR")
         wait.begin("waiting for \(link.peer) to pair", until: end)
-        let keys = Promise<PairEvent>(on: host.loop)
-        let token = link.events.add { [unowned self] change in told(change, keys) }
-        defer { link.events.remove(token) }
         var result = try await link.isInitiator ? asInitiator(link) : asAcceptor(link, until: end)
         result.transport = TransportOption.bredr.rawValue
         result.cipher = link.encryptionKeySize == 0 ? nil : link.usesAESCCM ? "aes_ccm" : "e0"
         result.isDowngraded = link.isDowngraded
         wait.end()
-        await host.loop.cleanUp(within: .seconds(15)) { [self, result] in try await leave(link, after: keys, of: result) }
+        await host.loop.cleanUp(within: .seconds(15)) { [self, result] in try await leave(link, after: result) }
         return result
     }
 
@@ -63,11 +66,11 @@ final class ClassicPairSession {
         return PairEvent("encrypted", link)
     }
 
-    /// Waits until the initiator pairs, or encrypts the link with the stored key.
-    private func asAcceptor(_ link: ClassicConnection, until end: Microseconds) async throws -> PairEvent {
+    /// Follows what happens on a new link.
+    private func watch(_ link: ClassicConnection) {
         let hadKey = link.bond?.linkKey != nil
-        let done = Promise<PairEvent>(on: host.loop)
-        let token = link.events.add { [command] change in
+        link.events.add { [self, unowned link] change in
+            told(change)
             switch change {
             case .paired(let result): done.fulfil(Self.paired(result))
             case .pairingFailed(let error): done.fail(error)
@@ -76,7 +79,10 @@ final class ClassicPairSession {
             case .secured, .derived, .derivationFailed: break
             }
         }
-        defer { link.events.remove(token) }
+    }
+
+    /// Waits until the initiator pairs, or encrypts the link with the stored key.
+    private func asAcceptor(_ link: ClassicConnection, until end: Microseconds) async throws -> PairEvent {
         do { return try await done.value(until: end) } catch is TimeOut {
             throw CommandFailure(.fail, "the peer did not pair within \(command.ends.seconds) s")
         }
@@ -89,7 +95,7 @@ final class ClassicPairSession {
         return event
     }
 
-    private func told(_ change: ClassicConnectionEvent, _ keys: Promise<PairEvent>) {
+    private func told(_ change: ClassicConnectionEvent) {
         switch change {
         case .derived(let result): keys.fulfil(PairEvent(result))
         case .derivationFailed(let error): keys.fail(error)
@@ -99,8 +105,8 @@ final class ClassicPairSession {
     }
 
     /// Ends the link after the LE keys have been derived, if they are.
-    private func leave(_ link: ClassicConnection, after keys: Promise<PairEvent>, of result: PairEvent) async throws {
-        if result.event == "paired", result.secureConnections == true, result.bonded == true { await tellKeys(keys) }
+    private func leave(_ link: ClassicConnection, after result: PairEvent) async throws {
+        if result.event == "paired", result.secureConnections == true, result.bonded == true { await tellKeys() }
         guard link.isInitiator else {
             _ = try await link.ended(within: .seconds(2))
             return
@@ -110,7 +116,7 @@ final class ClassicPairSession {
     }
 
     /// Reports derived keys; it is not an error if there are none.
-    private func tellKeys(_ keys: Promise<PairEvent>) async {
+    private func tellKeys() async {
         do {
             let derived = try await keys.value(until: host.loop.now + .seconds(5))
             var event = PairEvent("le_keys")

@@ -11,7 +11,8 @@ final class PairSession {
     private let peer: DeviceAddress?
     private let user: PairUser
     private var wait: WaitLine { user.wait }
-    private var listener: Listeners<(ConnectionEvent) -> Void>.Token?
+    /// The pairing or encryption by a central, or its failure.
+    private let done: Promise<PairEvent>
 
     /// - Parameter peer: the peer to connect to; nil to advertise.
     init(_ host: Host, settings: PairingSettings, command: PairCommand, peer: DeviceAddress?, user: PairUser) {
@@ -20,6 +21,7 @@ final class PairSession {
         self.command = command
         self.peer = peer
         self.user = user
+        done = Promise(on: host.loop)
     }
 
     /// Pairs, or encrypts with the key of a bond, and disconnects.
@@ -56,12 +58,15 @@ final class PairSession {
         let name = command.ends.advertise ?? ""
         wait.begin("waiting for a peer that connects to '\(name)'", until: end)
         let data = AdvertisingData([.flags([.generalDiscoverable, .brEDRNotSupported]), .completeLocalName(name)])
+        // A central may pair, or leave, in the turn in which it connects.
+        let listener = host.newConnections.add { [self] in watch($0) }
+        defer { host.newConnections.remove(listener) }
         let set = try await host.advertise(AdvertisingSettings(data: data))
         var advertising = PairEvent("advertising")
         let address = host.privateAddress ?? host.address
         advertising.peer = address.argument
         user.tell(advertising, "advertising as '\(name)', \(address)")
-        let link = try await host.nextIncomingConnection(within: end - host.loop.now)
+        let link = try await set.connected(within: end - host.loop.now)
         if set.isRunning { await host.loop.cleanUp(within: Host.commandTimeOut) { try await set.stop() } }
         return link
     }
@@ -72,11 +77,10 @@ final class PairSession {
         return encrypted(link)
     }
 
-    /// Waits until the central pairs, or encrypts the link with the key of the bond.
-    private func asPeripheral(_ link: Connection, until end: Microseconds) async throws -> PairEvent {
+    /// Follows what a central does on a new link.
+    private func watch(_ link: Connection) {
         let hadBond = link.bond != nil
-        let done = Promise<PairEvent>(on: host.loop)
-        listener = link.events.add { [self, unowned link] change in
+        link.events.add { [self, unowned link] change in
             switch change {
             case .paired(let result): done.fulfil(PairEvent(result))
             case .pairingFailed(let error): done.fail(error)
@@ -85,7 +89,10 @@ final class PairSession {
             default: break
             }
         }
-        defer { if let listener { link.events.remove(listener) } }
+    }
+
+    /// Waits until the central pairs, or encrypts the link with the key of the bond.
+    private func asPeripheral(_ link: Connection, until end: Microseconds) async throws -> PairEvent {
         if command.ends.request { return PairEvent(try await link.pair(settings)) }
         do { return try await done.value(until: end) } catch is TimeOut {
             throw CommandFailure(.fail, "the peer did not pair within \(command.ends.seconds) s; --request asks it to")

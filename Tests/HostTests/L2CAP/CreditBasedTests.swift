@@ -90,41 +90,50 @@ import Timing
     }
 
     /// Handling of responses to a local request.
-    static let answers: [(name: String, enhanced: Int?, answer: String, events: [CreditBasedSignaling.Action])] = [
-        (
-            "refused", nil, "15 01 0a00 0000 0000 0000 0000 0500",
-            [.closed(cid: 0x40, .creditBasedRefused(.refusedInsufficientAuthentication))]
-        ),
-        ("rejected", nil, "01 01 0200 0000", [.closed(cid: 0x40, .rejected(.commandNotUnderstood))]),
-        ("an MTU of 22", nil, "15 01 0a00 4000 1600 1e00 0100 0000", [.closed(cid: 0x40, .creditBasedViolated(.illegalResponse))]),
-        (
-            "a destination of the signalling channel", nil, "15 01 0a00 0500 6400 1e00 0100 0000",
-            [.closed(cid: 0x40, .creditBasedViolated(.illegalResponse))]
-        ),
-        ("another identifier", nil, "15 02 0a00 4000 6400 1e00 0100 0000", []),
-        (
-            "two of three", 3, "18 01 0e00 6400 4000 0300 0400 4a00 0000 4b00",
-            [
-                .opened(
-                    CreditBasedTerms(
-                        localCID: 0x40, remoteCID: 0x4A, spsm: 0x80, sendMTU: 100, sendMPS: 64, sendCredits: 3, settings: enhanced)),
-                .closed(cid: 0x41, .creditBasedRefused(.refusedNoResources)),
-                .opened(
-                    CreditBasedTerms(
-                        localCID: 0x42, remoteCID: 0x4B, spsm: 0x80, sendMTU: 100, sendMPS: 64, sendCredits: 3, settings: enhanced)),
-            ]
-        ),
-        (
-            "twice the same destination", 2, "18 01 0c00 6400 4000 0300 0000 4a00 4a00",
-            [
-                .opened(
-                    CreditBasedTerms(
-                        localCID: 0x40, remoteCID: 0x4A, spsm: 0x80, sendMTU: 100, sendMPS: 64, sendCredits: 3, settings: enhanced)),
-                .closed(cid: 0x41, .creditBasedViolated(.illegalResponse)), .closed(cid: 0x40, .creditBasedViolated(.illegalResponse)),
-            ]
-        ),
-        ("pending", 1, "18 01 0a00 0000 0000 0000 0e00 0000", []),
-    ]
+    static let answers: [(name: String, enhanced: Int?, answer: String, events: [CreditBasedSignaling.Action])] =
+        [
+            (
+                "refused", nil, "15 01 0a00 0000 0000 0000 0000 0500",
+                [.closed(cid: 0x40, .creditBasedRefused(.refusedInsufficientAuthentication))]
+            ),
+            ("rejected", nil, "01 01 0200 0000", [.closed(cid: 0x40, .rejected(.commandNotUnderstood))]),
+            ("an MTU of 22", nil, "15 01 0a00 4000 1600 1e00 0100 0000", [.closed(cid: 0x40, .creditBasedViolated(.illegalResponse))]),
+            (
+                "a destination of the signalling channel", nil, "15 01 0a00 0500 6400 1e00 0100 0000",
+                [.closed(cid: 0x40, .creditBasedViolated(.illegalResponse))]
+            ),
+            ("another identifier", nil, "15 02 0a00 4000 6400 1e00 0100 0000", []),
+            (
+                "two of three", 3, "18 01 0e00 6400 4000 0300 0400 4a00 0000 4b00",
+                [
+                    .opened(
+                        CreditBasedTerms(
+                            localCID: 0x40, remoteCID: 0x4A, spsm: 0x80, sendMTU: 100, sendMPS: 64, sendCredits: 3, settings: enhanced)),
+                    .closed(cid: 0x41, .creditBasedRefused(.refusedNoResources)),
+                    .opened(
+                        CreditBasedTerms(
+                            localCID: 0x42, remoteCID: 0x4B, spsm: 0x80, sendMTU: 100, sendMPS: 64, sendCredits: 3, settings: enhanced)),
+                ]
+            ),
+            (
+                "twice the same destination", 2, "18 01 0c00 6400 4000 0300 0000 4a00 4a00",
+                [
+                    .opened(
+                        CreditBasedTerms(
+                            localCID: 0x40, remoteCID: 0x4A, spsm: 0x80, sendMTU: 100, sendMPS: 64, sendCredits: 3, settings: enhanced)),
+                    .closed(cid: 0x41, .creditBasedViolated(.illegalResponse)), .closed(cid: 0x40, .creditBasedViolated(.illegalResponse)),
+                ]
+            ),
+            ("pending", 1, "18 01 0a00 0000 0000 0000 0e00 0000", []),
+        ]
+        + [0x0002, 0x0005, 0x0006, 0x0007, 0x0008, 0x000B, 0x000C, 0x000D, 0x0042].map { result in
+            // With a result that refuses all, a CID opens nothing. Core Vol 3, Part A, 4.26.
+            let low = String(result, radix: 16)
+            return (
+                "all refused with 0x\(low), and a CID", 1, "18 01 0a00 6400 4000 0300 \(result < 16 ? "0" : "")\(low)00 4a00",
+                [.closed(cid: 0x40, .creditBasedRefused(CreditBasedConnectionResult(rawValue: UInt16(result))))]
+            )
+        }
     static let enhanced = CreditBasedChannelSettings(mtu: 100, mps: 64, initialCredits: 3)
 
     @Test(arguments: answers) func answer(name: String, enhanced: Int?, answer: String, events: [CreditBasedSignaling.Action]) {

@@ -27,11 +27,15 @@ final class ClassicConnecting {
             bdADDR: peer, packetType: Self.packetTypes, pageScanRepetitionMode: 1, clockOffset: 0, allowRoleSwitch: 0)
         paging.insert(peer)
         defer { paging.remove(peer) }
-        let event = try await host.commands.procedure(command, ends: HCIEvents.ConnectionComplete.self, on: nil) {
-            $0.bdADDR == peer && $0.linkType == .acl
+        // The connection is found with its event: later ones of the same turn may end it, or be about the next one.
+        let outcome = try await host.commands.outcome(of: command, ends: HCIEvents.ConnectionComplete.self, on: nil) {
+            [self] event -> (status: ErrorCode, connection: ClassicConnection?)? in
+            guard event.bdADDR == peer, event.linkType == .acl else { return nil }
+            paging.remove(peer)
+            return (event.status, host.path.classicConnection(event.connectionHandle))
         }
-        guard event.status == .success, let connection = host.path.classicConnection(event.connectionHandle) else {
-            throw HostError.peer(.rejected(HCICommands.CreateConnection.name, event.status))
+        guard outcome.status == .success, let connection = outcome.connection else {
+            throw HostError.peer(.rejected(HCICommands.CreateConnection.name, outcome.status))
         }
         return connection
     }

@@ -113,14 +113,15 @@ public final class ClassicConnection: ACLLink {
     /// Opens up to five channels in enhanced credit-based flow control mode with one request, after raising the link to the required security
     /// level. Core Vol 3, Part A, 4.25; Part C, 5.2.2.1.
     ///
+    /// - Parameter opened: receives each channel before its first data.
     /// - Returns: the accepted channels; at least one.
     /// - Throws: `HostError.peer(.channel)` with the refusal, or the error of the security procedure or connection.
     public func openChannels(
         _ spsm: UInt16, count: Int = 1, _ settings: CreditBasedChannelSettings = CreditBasedChannelSettings(),
-        level: SecurityMode4Level = .unauthenticated
+        level: SecurityMode4Level = .unauthenticated, opened: @escaping (CreditBasedChannel) -> Void = { _ in }
     ) async throws -> [CreditBasedChannel] {
         if isConnected { try await security.secure(to: level) }
-        return try await creditBased.open(spsm, settings, .enhanced, count: count)
+        return try await creditBased.open(spsm, settings, .enhanced, count: count, opened: opened)
     }
 
     /// Decides on a request for credit-based channels.

@@ -92,8 +92,7 @@ final class ClassicSetup {
 
     func makeOutOfBandData() async throws -> ClassicOutOfBandData {
         try await prepare()
-        let made = try await host.send(HCICommands.ReadLocalOOBExtendedData())
-        hasOutOfBandData = true
+        let made = try await host.send(HCICommands.ReadLocalOOBExtendedData()) { [self] _ in hasOutOfBandData = true }
         return ClassicOutOfBandData(commitment192: made.c192, random192: made.r192, commitment256: made.c256, random256: made.r256)
     }
 

@@ -10,8 +10,8 @@ public final class SerialPort {
     public var onReceive: (([UInt8]) -> Void)? { didSet { drain() } }
     /// Called with the peer's signals.
     public var onSignals: ((RFCOMMSignals) -> Void)?
-    /// Called once when the port is closed.
-    public var onEnd: ((HostError) -> Void)?
+    /// Called once when the port is closed; at once if it is.
+    public var onEnd: ((HostError) -> Void)? { didSet { if let failure, let onEnd { onEnd(failure) } } }
     /// Reason why the port is closed.
     public private(set) var failure: HostError?
 

@@ -19,8 +19,8 @@ final class ClassicDataChannel {
         get { inbox.handler }
         set { inbox.handler = newValue }
     }
-    /// Called once when the channel ends.
-    var onEnd: ((HostError) -> Void)?
+    /// Called once when the channel ends; at once if it has ended.
+    var onEnd: ((HostError) -> Void)? { didSet { if let failure, let onEnd { onEnd(failure) } } }
     /// The reason why the channel ended.
     private(set) var failure: HostError?
 

@@ -35,6 +35,8 @@ public final class ChannelStream {
         channel.onArrival = { [weak self] in self?.onReadable?() }
         channel.writable.add { [weak self] in self?.flush() }
         channel.closed.add { [weak self] error in self?.ended(error) }
+        // A channel that has ended before calls no more listeners; the owner sets its own first.
+        if let failure = channel.failure { loop.schedule(after: .zero) { [weak self] in self?.ended(failure) } }
     }
 
     /// The number of octets that wait for the channel.

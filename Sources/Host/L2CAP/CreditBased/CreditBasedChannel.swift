@@ -14,8 +14,9 @@ public final class CreditBasedChannel {
         get { inbox.handler }
         set { inbox.handler = newValue }
     }
-    /// Receives each SDU on arrival without an array, instead of `onReceive`. The span is valid during the call.
-    public var onSDU: ((RawSpan) -> Void)?
+    /// Receives each SDU on arrival without an array, instead of `onReceive`; the SDUs that are already queued are delivered immediately.
+    /// The span is valid during the call.
+    public var onSDU: ((RawSpan) -> Void)? { didSet { drain() } }
     /// Called when an SDU waits for `take`.
     public var onArrival: (() -> Void)? {
         get { inbox.arrived }
@@ -194,6 +195,9 @@ public final class CreditBasedChannel {
         onSDU(sdu)
         read(1)
     }
+
+    /// Hands the SDUs that came before `onSDU` was set to it; each returns its credits.
+    private func drain() { while let onSDU, let sdu = inbox.take() { onSDU(sdu.span.bytes) } }
 
     private func read(_ frames: Int) {
         flow.read(frames)

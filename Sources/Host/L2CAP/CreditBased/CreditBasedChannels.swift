@@ -26,13 +26,31 @@ final class CreditBasedChannels {
     private let loop: RunLoop
     private var channels: [UInt16: CreditBasedChannel] = [:]
     /// The channels that this side has requested.
-    private var opening: [UInt16: Promise<CreditBasedChannel>] = [:]
-    private var reconfiguration: Promise<ReconfigurationResult>?
+    private var opening: [UInt16: Opening] = [:]
+    private var reconfiguration: Reconfiguration?
     private var failure: HostError?
     /// The number of channels that are open or requested by this side.
     var count: Int { channels.count + opening.count }
+    /// The number of channels to a service of the peer that were requested and not answered.
+    func requested(to spsm: UInt16) -> Int { opening.values.count { $0.spsm == spsm } }
     /// The number of channels that the signalling knows, with those that await the end.
     var endpoints: Int { signaling.channelCount }
+
+    /// A channel that this side has requested.
+    private struct Opening {
+        let spsm: UInt16
+        let promise: Promise<CreditBasedChannel>
+        /// Called with the peer's response: the next packet may already be data.
+        let opened: Arrival
+    }
+
+    /// Other limits of this side, which take effect with the peer's response: the next packet may already use them.
+    private struct Reconfiguration {
+        let channels: [CreditBasedChannel]
+        let mtu: UInt16
+        let mps: UInt16
+        let promise: Promise<ReconfigurationResult>
+    }
 
     init(_ signaling: any CreditBasedLink, _ multiplexer: L2CAPMultiplexer, loop: RunLoop) {
         self.signaling = signaling
@@ -41,8 +59,12 @@ final class CreditBasedChannels {
         signaling.channels = self
     }
 
+    /// Requests channels.
+    ///
+    /// - Parameter opened: receives each channel from within the delivery of the peer's response.
     func open(
-        _ spsm: UInt16, _ settings: CreditBasedChannelSettings, _ kind: CreditBasedKind, count: Int
+        _ spsm: UInt16, _ settings: CreditBasedChannelSettings, _ kind: CreditBasedKind, count: Int,
+        opened: @escaping Arrival = { _ in }
     ) async throws -> [CreditBasedChannel] {
         if let failure { throw failure }
         guard kind.isLegal(mtu: settings.mtu, mps: settings.mps), kind == .lowEnergy || settings.initialCredits > 0 else {
@@ -53,31 +75,37 @@ final class CreditBasedChannels {
             let (cids, actions) = machine.connect(spsm: spsm, settings, kind: kind, count: count, at: loop.now)
             promises = cids.map { cid in
                 let promise = Promise<CreditBasedChannel>(on: loop)
-                opening[cid] = promise
+                opening[cid] = Opening(spsm: spsm, promise: promise, opened: opened)
                 return promise
             }
             return actions
         }
         guard !promises.isEmpty else { throw HostError.misuse(.noChannelLeft) }
-        var opened: [CreditBasedChannel] = []
+        var channels: [CreditBasedChannel] = []
         var refusal: (any Error)?
         for promise in promises {
-            do { opened.append(try await promise.value()) } catch { refusal = error }
+            do { channels.append(try await promise.value()) } catch { refusal = error }
         }
-        if let refusal, opened.isEmpty { throw refusal }
-        return opened
+        if let refusal, channels.isEmpty { throw refusal }
+        return channels
     }
 
     func reconfigure(_ channels: [CreditBasedChannel], mtu: UInt16, mps: UInt16) async throws {
         if let failure { throw failure }
         guard reconfiguration == nil else { throw HostError.misuse(.busy(.reconfiguration)) }
+        guard !channels.isEmpty, channels.allSatisfy({ self.channels[$0.localCID] === $0 }) else { throw HostError.misuse(.illegalChannel) }
         let promise = Promise<ReconfigurationResult>(on: loop)
-        reconfiguration = promise
-        defer { reconfiguration = nil }
+        reconfiguration = Reconfiguration(channels: channels, mtu: mtu, mps: mps, promise: promise)
         signaling.withChannels { $0.reconfigure(channels.map(\.localCID), mtu: mtu, mps: mps, at: loop.now) }
         let result = try await promise.value()
         guard result == .successful else { throw HostError.peer(.notReconfigured(result)) }
-        for channel in channels { channel.tookEffect(mtu: mtu, mps: mps) }
+    }
+
+    private func reconfigured(_ result: ReconfigurationResult) {
+        guard let answered = reconfiguration else { return }
+        reconfiguration = nil
+        if result == .successful { for channel in answered.channels { channel.tookEffect(mtu: answered.mtu, mps: answered.mps) } }
+        answered.promise.fulfil(result)
     }
 
     // MARK: Events
@@ -89,11 +117,11 @@ final class CreditBasedChannels {
         case .send, .requested: break
         case .opened(let terms): opened(terms)
         case .closed(let cid, let end):
-            opening.removeValue(forKey: cid)?.fail(HostError.peer(.channel(end)))
+            opening.removeValue(forKey: cid)?.promise.fail(HostError.peer(.channel(end)))
             channels.removeValue(forKey: cid)?.ended(.peer(.channel(end)))
         case .credited(let cid, let count): channels[cid]?.credited(count)
         case .reconfigured(let cid, let mtu, let mps): channels[cid]?.reconfigured(mtu: mtu, mps: mps)
-        case .reconfigurationAnswered(let result): reconfiguration?.fulfil(result)
+        case .reconfigurationAnswered(let result): reconfigured(result)
         }
     }
 
@@ -101,15 +129,19 @@ final class CreditBasedChannels {
         let below = multiplexer.channel(terms.localCID, to: terms.remoteCID)
         let channel = CreditBasedChannel(terms, on: below, signaling: signaling, loop: loop)
         channels[terms.localCID] = channel
-        if let promise = opening.removeValue(forKey: terms.localCID) { promise.fulfil(channel) } else { arrived(channel) }
+        guard let asked = opening.removeValue(forKey: terms.localCID) else { return arrived(channel) }
+        asked.opened(channel)
+        asked.promise.fulfil(channel)
     }
 
     func ended(_ error: HostError) {
         failure = error
-        for (_, promise) in opening.sorted(by: { $0.key < $1.key }) { promise.fail(error) }
-        for (_, channel) in channels.sorted(by: { $0.key < $1.key }) { channel.ended(error) }
+        let (asked, open, changing) = (opening, channels, reconfiguration)
         opening.removeAll()
         channels.removeAll()
-        reconfiguration?.fail(error)
+        reconfiguration = nil
+        for (_, opening) in asked.sorted(by: { $0.key < $1.key }) { opening.promise.fail(error) }
+        for (_, channel) in open.sorted(by: { $0.key < $1.key }) { channel.ended(error) }
+        changing?.promise.fail(error)
     }
 }

@@ -101,7 +101,9 @@ extension CreditBasedSignaling {
         let cids = waiting.map { endpoints[$0].localCID }
         return cids.enumerated().flatMap { position, cid -> [Action] in
             guard let index = index(of: cid) else { return [] }
-            let destination = response.destinationCID.indices.contains(position) ? response.destinationCID[position] : 0
+            // Only success and "some refused" open channels; with every other result, a CID has no meaning.
+            let opens = response.result == .successful || Self.someRefused.contains(response.result)
+            let destination = opens && response.destinationCID.indices.contains(position) ? response.destinationCID[position] : 0
             guard destination != 0 else {
                 endpoints.remove(at: index)
                 return [.closed(cid: cid, .creditBasedRefused(response.result))]
@@ -110,6 +112,9 @@ extension CreditBasedSignaling {
         }
     }
 
+    private static let someRefused: [CreditBasedConnectionResult] = [
+        .refusedNoResources, .refusedInvalidSourceCID, .refusedSourceCIDAlreadyAllocated,
+    ]
     private static let pending: [CreditBasedConnectionResult] = [
         .pendingNoFurtherInformation, .pendingAuthentication, .pendingAuthorization,
     ]

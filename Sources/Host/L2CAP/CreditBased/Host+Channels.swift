@@ -87,22 +87,27 @@ extension CreditBasedChannelSettings {
 extension Connection {
     /// Opens a credit-based channel to a service of the peer. Core Vol 3, Part A, 4.22.
     ///
+    /// - Parameter opened: receives the channel before its first data.
     /// - Throws: `HostError.peer(.channel)` with the refusal, `.misuse(.illegalChannel)`, or the reason why there is no connection.
-    public func openChannel(_ spsm: UInt16, _ settings: CreditBasedChannelSettings = CreditBasedChannelSettings()) async throws
-        -> CreditBasedChannel
-    {
-        let opened = try await channels.open(spsm, context.quirks.channels.applied(to: settings), .lowEnergy, count: 1)
-        guard let channel = opened.first else { throw HostError.misuse(.noChannelLeft) }
+    public func openChannel(
+        _ spsm: UInt16, _ settings: CreditBasedChannelSettings = CreditBasedChannelSettings(),
+        opened: @escaping (CreditBasedChannel) -> Void = { _ in }
+    ) async throws -> CreditBasedChannel {
+        let channels = try await channels.open(
+            spsm, context.quirks.channels.applied(to: settings), .lowEnergy, count: 1, opened: opened)
+        guard let channel = channels.first else { throw HostError.misuse(.noChannelLeft) }
         return channel
     }
 
     /// Opens up to five channels in enhanced credit-based mode with one request. Core Vol 3, Part A, 4.25.
     ///
+    /// - Parameter opened: receives each channel before its first data.
     /// - Returns: the accepted channels; at least one.
     public func openChannels(
-        _ spsm: UInt16, count: Int, _ settings: CreditBasedChannelSettings = CreditBasedChannelSettings()
+        _ spsm: UInt16, count: Int, _ settings: CreditBasedChannelSettings = CreditBasedChannelSettings(),
+        opened: @escaping (CreditBasedChannel) -> Void = { _ in }
     ) async throws -> [CreditBasedChannel] {
-        try await channels.open(spsm, context.quirks.channels.applied(to: settings), .enhanced, count: count)
+        try await channels.open(spsm, context.quirks.channels.applied(to: settings), .enhanced, count: count, opened: opened)
     }
 
     /// Collects what `body` sends, so that channels take turns from its first K-frame on.
