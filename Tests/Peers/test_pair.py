@@ -82,6 +82,16 @@ def test_private_addresses_are_known_to_bonded_peers(bench):
     assert peripheral[-1]["peer"] == identities[1]
 
 
+def test_packets_that_are_read_together_do_not_break_a_pairing(tmp_path):
+    with dongles(2, "--quirk", "joins-packets=200") as ports:
+        private = ["--accept", "--private"]
+        bench = Bench(tmp_path, ports)
+        _, *sides = bench.pair(private, private)
+        assert [events[-1]["event"] for events in sides] == ["paired", "paired"]
+        _, *sides = bench.pair(private, private, identity=sides[0][-1]["peer"])
+        assert [events[-1]["event"] for events in sides] == ["encrypted", "encrypted"]
+
+
 def test_what_happens_when_a_side_has_lost_the_bond(bench):
     peer, *_ = bench.pair(["--accept"], ["--accept"])
     assert run_bench("bonds", "forget", "--all", "--bonds", bench.files[1]).stdout.startswith("forgot ")

@@ -8,6 +8,8 @@ public struct QuirkSetting: Sendable, Hashable {
     public var value: QuirkValue
     public var position: Position
 
+    package init(name: String, value: QuirkValue, position: Position) { (self.name, self.value, self.position) = (name, value, position) }
+
     /// A chip with all its properties, or only with those that the specification allows.
     package static let chip = "chip"
     package static let legalChip = "legal-chip"

@@ -30,6 +30,22 @@ public enum QuirkCatalogue {
         }
     }
 
+    /// Returns a world whose two controllers have quirks of the form `NAME` or `NAME=VALUE`.
+    ///
+    /// - Throws: a description of the mistake.
+    public static func world(ofControllersWith texts: [String]) throws(DongleConduct.Mistake) -> World {
+        var world = World()
+        for wanted in try DongleConduct(texts).settings {
+            guard DongleQuirk.byName[wanted.quirk]?.declaration.part != .usb else {
+                throw DongleConduct.Mistake(description: "'\(wanted.quirk)' acts on USB requests, and there are none in a simulation")
+            }
+            let setting = QuirkSetting(name: wanted.quirk, value: wanted.value, position: Position(file: "", line: 0, column: 0))
+            world.tester.append(setting)
+            world.subject.append(setting)
+        }
+        return world
+    }
+
     /// Returns the conduct described by the settings.
     static func conduct(_ settings: [QuirkSetting]) throws -> DongleConduct {
         var conduct = DongleConduct()

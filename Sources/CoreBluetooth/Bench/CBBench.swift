@@ -46,7 +46,7 @@ public final class CBBench {
         do { _ = try simulation.addController(configuration, on: pipe.controller) } catch {
             FileHandle.standardError.write(Data("the simulated controller cannot be added: \(error)\n".utf8))
         }
-        return pipe.host
+        return LateReading.asAsked(pipe.host, on: loop)
     }
 
     /// A host on a controller of its own, for accessories that are not written with Core Bluetooth.

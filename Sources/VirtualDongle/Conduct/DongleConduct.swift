@@ -12,6 +12,8 @@ public struct DongleConduct: Sendable, Equatable {
     /// An unknown quirk, or an invalid value.
     public struct Mistake: Error, Equatable, CustomStringConvertible {
         public let description: String
+
+        package init(description: String) { self.description = description }
     }
 
     public private(set) var settings: [Setting] = []

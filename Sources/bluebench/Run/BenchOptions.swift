@@ -22,6 +22,11 @@ struct EndOptions: ParsableArguments {
     var testerAddress: OwnAddress?
     @Option(help: ArgumentHelp("DUT's address, as for --tester-address.", valueName: "address"), transform: Arguments.ownAddress)
     var subjectAddress: OwnAddress?
+    @Option(
+        help: ArgumentHelp(
+            "Quirk of both virtual controllers, such as joins-packets=20; see `bluebench dongle --list-quirks`. Repeatable.",
+            valueName: "name[=value]"))
+    var quirk: [String] = []
 }
 
 /// The accessory under test: a product over the air, or one in the simulation.
@@ -130,7 +135,16 @@ struct BenchOptions: ParsableArguments {
         if product.accessory != .reference, !areVirtual || subjectPort != nil {
             throw CommandFailure(.usage, "--accessory is one in the simulation; a device over the air is named by --peer")
         }
+        if !ends.quirk.isEmpty, !areVirtual || subjectPort != nil {
+            throw CommandFailure(.usage, "--quirk is for two virtual controllers; a virtual dongle for others has its own --quirk")
+        }
+        _ = try world()
         if subjectPort != nil, subject != nil { throw CommandFailure(.usage, "--subject and --subject-port are two subjects") }
+    }
+
+    /// The world of the run: the quirks of the controllers.
+    func world() throws -> World {
+        do { return try QuirkCatalogue.world(ofControllersWith: ends.quirk) } catch { throw CommandFailure(.usage, "--quirk: \(error)") }
     }
 
     func apply(to setup: inout BenchSetup, areVirtual: Bool) throws {

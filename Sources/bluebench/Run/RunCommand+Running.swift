@@ -31,7 +31,7 @@ extension RunCommand {
         let progress = ProgressLine(
             total: plan.cases.count, done: plan.cases.count { plan.known[$0.id] != nil }, isQuiet: terminal.quiet,
             isColoured: terminal.colour.isOn)
-        let runner = Runner(plan, recorder: recorder, observer: progress, port: port, devices: held)
+        let runner = Runner(plan, recorder: recorder, observer: progress, port: port, devices: held, surroundings: try devices.world())
         signals.onStop { [stopping = runner.stopping] in stopping.raise() }
         controls.limit(runner)
         let reports = runner.open()
