@@ -4,14 +4,26 @@ import Packets
 /// Counts the events that complete a command: each comes at most once for a command. Core Vol 4, Part E, 4.4.
 struct Completions: Sendable {
     private var outstanding: [UInt16: Int] = [:]
+    /// Each inquiry of Periodic Inquiry Mode ends with Inquiry_Complete. Core Vol 4, Part E, 7.1.3 and 7.7.1.
+    private var isInquiringPeriodically = false
 
-    mutating func reset() { outstanding.removeAll() }
+    mutating func reset() {
+        outstanding.removeAll()
+        isInquiringPeriodically = false
+    }
 
     mutating func sent(_ command: HCIPacket) {
+        if command.commandOpcode == HCICommands.PeriodicInquiryMode.opcode { isInquiringPeriodically = true }
         if let opcode = command.commandOpcode.map(Self.counted), Self.opcodes.contains(opcode) { outstanding[opcode, default: 0] += 1 }
     }
 
     mutating func answered(_ answer: CommandAnswer) {
+        let isRefused = answer.status != .success && answer.status != .commandDisallowed
+        switch answer.opcode {
+        case HCICommands.PeriodicInquiryMode.opcode where isRefused: isInquiringPeriodically = false
+        case HCICommands.ExitPeriodicInquiryMode.opcode where answer.status == .success: isInquiringPeriodically = false
+        default: break
+        }
         guard answer.kind == .status, answer.status != .success else { return }
         take(Self.counted(answer.opcode))
     }
@@ -19,7 +31,8 @@ struct Completions: Sendable {
     /// Returns the command that an event completes, if all of its kind were completed before; nil for any other event.
     mutating func completed(_ event: HCIPacket) -> PDUDeclaration? {
         guard let code = event.eventCode, let opcode = Self.events[Self.key(code, event.leSubevent)] else { return nil }
-        return take(opcode) ? nil : PDUCatalog.command(opcode: opcode)
+        if take(opcode) || opcode == HCICommands.Inquiry.opcode && isInquiringPeriodically { return nil }
+        return PDUCatalog.command(opcode: opcode)
     }
 
     @discardableResult
