@@ -167,6 +167,48 @@ import Transport
         }
     }
 
+    /// A test is a state of its own: no activity of the link layer begins in it. Core Vol 6, Part B, 1.1.
+    @Test(arguments: [false, true]) func aTestExcludesOtherActivities(isExtended: Bool) throws {
+        try World.run(hosts: 1) { world in
+            let host = world.hosts[0]
+            func begin() async throws -> [ErrorCode] {
+                if isExtended {
+                    return [
+                        try await host.run(HCICommands.LESetExtendedAdvertisingEnable(enable: 1, sets: [.init(advertisingHandle: 0)])),
+                        try await host.run(HCICommands.LESetExtendedScanEnable(enable: 1)),
+                        try await host.run(
+                            HCICommands.LEExtendedCreateConnection(
+                                peerAddress: 5, initiatingPHYs: .le1M,
+                                phyParameters: [
+                                    .init(
+                                        scanInterval: 16, scanWindow: 16, connectionIntervalMin: 24, connectionIntervalMax: 24,
+                                        supervisionTimeout: 100)
+                                ])),
+                    ]
+                }
+                return [
+                    try await host.run(HCICommands.LESetAdvertisingEnable(advertisingEnable: 1)),
+                    try await host.run(HCICommands.LESetScanEnable(leScanEnable: 1)),
+                    try await host.run(
+                        HCICommands.LECreateConnection(
+                            leScanInterval: 16, leScanWindow: 16, peerAddress: 5, connectionIntervalMin: 24, connectionIntervalMax: 24,
+                            supervisionTimeout: 100)),
+                ]
+            }
+            if isExtended { try await host.succeed(ExtendedTests.parameters(properties: 0x13, interval: 0x40)) }
+            for test in [HCICommands.LETransmitterTest().parameters, nil] {
+                if let test {
+                    #expect(try await host.raw(HCICommands.LETransmitterTest.opcode, test).status == .success)
+                } else {
+                    try await host.succeed(HCICommands.LEReceiverTest(rxChannel: 3))
+                }
+                #expect(try await begin() == [.commandDisallowed, .commandDisallowed, .commandDisallowed])
+                _ = try await host.returns(HCICommands.LETestEnd())
+            }
+            #expect(try await begin() == [.success, .success, .success])
+        }
+    }
+
     @Test func randomAddressesAreUsedOnTheAir() throws {
         try World.run(hosts: 2) { world in
             let (advertiser, scanner) = (world.hosts[0], world.hosts[1])

@@ -232,6 +232,7 @@ extension LEController {
     /// Checks that a set can be enabled and returns its own address.
     private func addressForEnabling(_ set: AdvertisingSet, _ duration: UInt16) throws(CommandFailure) -> DeviceAddress {
         let properties = set.parameters.properties
+        try checkNoTest()
         try Check.that(set.advertisingData.isComplete && set.scanResponse.isComplete, else: .disallowed)
         if properties.scannable, !properties.legacy { try Check.that(set.scanResponse.count > 0, else: .disallowed) }
         if properties.highDuty { try Check.that((1...128).contains(duration)) }

@@ -78,6 +78,7 @@ extension LEController {
         isExtended: Bool
     ) throws(CommandFailure) {
         try Check.that(initiator == nil, else: .disallowed)
+        try checkNoTest()
         try Check.that(self.links.count < configuration.maxConnections, else: .connectionLimitExceeded)
         if let peer, self.links.contains(where: { $0.peer == peer }) { throw CommandFailure(status: .connectionAlreadyExists) }
         let address = try address(own, towards: peer, random: settings.randomAddress)

@@ -67,6 +67,7 @@ extension LEController {
     /// High duty cycle directed advertising stops after 1.28 s. Core Vol 6, Part B, 4.4.2.4.2.
     private func enableLegacyAdvertising() throws(CommandFailure) {
         guard advertiser(0xFF) == nil else { return }
+        try checkNoTest()
         let set = settings.legacySet
         try checkRoom(for: set)
         let address = try address(set.parameters.own, towards: set.parameters.peer, random: settings.randomAddress)

@@ -82,6 +82,7 @@ extension LEController {
     private func startScanning(
         duplicates: ScannerSettings.Duplicates, isExtended: Bool, duration: Microseconds = .zero, period: Microseconds = .zero
     ) throws(CommandFailure) {
+        try checkNoTest()
         let scan = settings.scan
         let address = try address(scan.own, towards: nil, random: settings.randomAddress)
         stopScanning()

@@ -40,6 +40,10 @@ extension LEController {
 }
 
 extension LEController {
+    /// Allows an activity of the link layer in the absence of a test: each of them begins in the standby state. Core Vol 6, Part B, 1.1;
+    /// Part F, 2.
+    func checkNoTest() throws(CommandFailure) { try Check.that(test == nil, else: .disallowed) }
+
     private func startTransmitter(_ phy: AirPHY, _ channel: UInt8, _ length: UInt8, _ pattern: UInt8) throws(CommandFailure) {
         try startTest(.transmitter(phy: phy, length: length, pattern: pattern), channel: channel)
     }
