@@ -111,7 +111,8 @@ public struct BasebandFrame: Sendable, Hashable {
         let lap = String(lap, radix: 16, uppercase: true)
         let place = "LAP \(String(repeating: "0", count: max(0, 6 - lap.count)) + lap), RF channel \(rfChannel)"
         guard flags.contains(.hecChecked) else { return "BR/EDR ID, \(place)" }
-        return "BR/EDR \(typeName), \(place), \(payload.count) octets"
+        let (address, arqn, seqn) = (packetHeader & 7, packetHeader >> 8 & 1, packetHeader >> 9 & 1)
+        return "BR/EDR \(typeName), \(place), LT_ADDR \(address), ARQN \(arqn), SEQN \(seqn), \(payload.count) octets"
     }
 
     /// Name of the packet type, which depends on TYPE, logical transport and modulation. Core Vol 2, Part B, 6.5.

@@ -89,4 +89,21 @@ public struct LinkType: RawRepresentable, Sendable, Hashable {
     public static let linuxMonitor = LinkType(rawValue: 254)
     public static let leLinkLayerWithHeader = LinkType(rawValue: 256)
     public static let nordicSniffer = LinkType(rawValue: 272)
+
+    /// The link types with Bluetooth packets.
+    private static let names: [LinkType: String] = [
+        .h4: "Bluetooth H4", .h4WithDirection: "Bluetooth H4 with direction", .leLinkLayer: "Bluetooth LE link layer",
+        .bredrBaseband: "Bluetooth BR/EDR baseband", .linuxMonitor: "Bluetooth Linux monitor",
+        .leLinkLayerWithHeader: "Bluetooth LE link layer with header", .nordicSniffer: "nRF Sniffer",
+    ]
+
+    /// The reason why a packet of this type was not read.
+    public func impediment(to packet: [UInt8]) -> String {
+        guard let name = Self.names[self] else { return "its link type is \(rawValue), which is not Bluetooth's" }
+        let type = packet.dropFirst(self == .h4WithDirection ? 4 : 0).first
+        guard self == .h4 || self == .h4WithDirection, let type, !(1...5).contains(type) else {
+            return "its link type is \(rawValue) (\(name)), and its first packet begins with \(Hex.octets(Array(packet.prefix(8))))"
+        }
+        return "its link type is \(rawValue) (\(name)), and its first packet has the type \(Hex.number(type)), where H4 has 1 to 5"
+    }
 }

@@ -4,6 +4,18 @@ import Testing
 import Timing
 
 @Suite struct FormatTests {
+    /// The reasons why packets of a file were not read.
+    static let unread: [(type: UInt32, packet: [UInt8], says: String)] = [
+        (201, [0, 0, 0, 1, 9, 1, 2, 3], "201 (Bluetooth H4 with direction), and its first packet has the type 0x09, where H4 has 1 to 5"),
+        (187, [7], "187 (Bluetooth H4), and its first packet has the type 0x07"), (187, [4, 0x0E], "begins with 040E"),
+        (272, [1, 2, 3], "272 (nRF Sniffer), and its first packet begins with 010203"),
+        (1, [1], "its link type is 1, which is not Bluetooth's"),
+    ]
+
+    @Test(arguments: unread) func unreadPacketsHaveAReason(type: UInt32, packet: [UInt8], says: String) {
+        #expect(LinkType(rawValue: type).impediment(to: packet).contains(says))
+    }
+
     private static let controllers = ["tester", "subject"].map { CaptureInterface(name: $0, linkType: .h4WithDirection) }
 
     @Test(arguments: ["btsnoop", "pcapng", "pklg"])

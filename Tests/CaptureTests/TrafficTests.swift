@@ -250,6 +250,30 @@ import Timing
         #expect(decoded.description.contains("BR/EDR \(packet.name), LAP 000001"))
     }
 
+    /// Packets of an ACL link by modulation and type, with what they carry.
+    static let linkData: [(modulation: BasebandFrame.Modulation, type: UInt32, payload: [UInt8], says: String, pdu: String?)] = [
+        (.basicRate, 3, [0x17, 0x0E, 0x13, 0, 0], "DM1, LAP 000001, RF channel 29, LT_ADDR 5, ARQN 1, SEQN 0, 5 octets", "LMP_detach"),
+        (.edr3M, 3, [0x17, 0x0E, 0x13, 0, 0], "DM1", "LMP_detach"), (.edr2M, 4, [0x17, 0, 0x0E, 0x13, 0, 0], "2-DH1", "LMP_detach"),
+        (.basicRate, 4, [0x26, 4, 0, 0x40, 0, 0, 0], "L2CAP PDU of 4 octets on CID 0x0040", nil),
+        (.basicRate, 15, [0x26, 0, 4, 0, 0x40, 0, 0, 0], "DH5", nil), (.edr3M, 8, [0x0D, 0, 7, 0, 0], "continuation of L2CAP", nil),
+        (.basicRate, 3, [0xFF, 0x0E], "2 octets", nil), (.edr2M, 4, [0x17], "1 octets", nil), (.basicRate, 1, [], "POLL", nil),
+    ]
+
+    @Test(arguments: linkData)
+    func logicalLinks(modulation: BasebandFrame.Modulation, type: UInt32, payload: [UInt8], says: String, pdu: String?) throws {
+        var frame = BasebandFrame(
+            rfChannel: 29, signalPower: -40, transport: .acl, lap: 1, referenceUAP: 0, packetHeader: type << 3 | 5 | 1 << 8,
+            flags: [.hecChecked, .decrypted, .payloadPresent], payload: payload)
+        frame.modulation = modulation
+        var decoder = PacketDecoder()
+        let decoded = decoder.decode(CaptureRecord(time: .virtualEpoch, content: .baseband(frame)))
+        #expect(decoded.description.contains(says), "\(decoded)")
+        #expect(decoded.pdu?.declaration?.name == pdu)
+        // An encrypted payload is not read.
+        frame.flags.remove(.decrypted)
+        #expect(decoder.decode(CaptureRecord(time: .virtualEpoch, content: .baseband(frame))).pdu?.declaration == nil)
+    }
+
     @Test("Every field says where its octets are") func octets() throws {
         let pdu = ATT.ReadByTypeReq(startingHandle: 1, endingHandle: 0xFFFF, attributeType: 0x2803).bytes
         var decoder = PacketDecoder()

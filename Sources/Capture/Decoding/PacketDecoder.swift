@@ -17,7 +17,7 @@ public struct PacketDecoder {
         switch record.content {
         case .hci(let packet, let direction): decoded = decode(packet, direction, interface: record.interface)
         case .air(let frame): decoded = decode(frame, interface: record.interface)
-        case .baseband(let frame): decoded = .summary(frame.summary, frame.payload)
+        case .baseband(let frame): decoded = DecodedPacket(frame)
         case .note(let note): decoded = .summary("note: " + PlainText.escaped(Self.oneLine(note)))
         case .other(let linkType, let octets): decoded = .summary("link type \(linkType.rawValue): \(Hex.octets(octets))", octets)
         }

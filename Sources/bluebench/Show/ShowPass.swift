@@ -109,14 +109,19 @@ final class ShowPass {
 /// A check that a capture contains the requested packets.
 struct Contents {
     private var isOurs = false
-    private var stranger: UInt32?
+    /// The reason why the first packet was not read.
+    private var impediment: String?
 
     mutating func note(_ content: CaptureRecord.Content) {
-        if case .other(let type, _) = content { stranger = type.rawValue } else { isOurs = true }
+        if case .other(let type, let octets) = content {
+            impediment = impediment ?? type.impediment(to: octets)
+        } else {
+            isOurs = true
+        }
     }
 
     /// A description of missing packets; nil if there are none.
     var lack: String? {
-        isOurs ? nil : stranger.map { "has no Bluetooth packets: its link type is \($0)" } ?? "is a capture without packets"
+        isOurs ? nil : impediment.map { "has no packets that can be read: \($0)" } ?? "is a capture without packets"
     }
 }
