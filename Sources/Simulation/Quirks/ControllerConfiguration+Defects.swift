@@ -49,6 +49,9 @@ extension ControllerConfiguration {
         .flag(
             "controller-resolves-no-address", .linkLayer, \.quirks.resolvesNoAddress, violates: "Core Vol 6, Part B, 6.3",
             "does not resolve private addresses"),
+        .flag(
+            "first-local-key", .linkLayer, \.quirks.usesFirstLocalKey, violates: "Core Vol 6, Part B, 6.2",
+            "uses the local IRK of the first entry of its resolving list towards every peer"),
         Quirk(
             QuirkDeclaration(
                 "reset-keeps", .controller, .names(ResetKeeps.named.keys.sorted()), violates: "Core Vol 4, Part E, 7.3.2",

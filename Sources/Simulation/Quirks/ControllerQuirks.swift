@@ -33,6 +33,8 @@ public struct ControllerQuirks: Sendable {
     public var resetKeeps: ResetKeeps = []
     /// Does not resolve resolvable private addresses.
     public var resolvesNoAddress = false
+    /// Uses the Local_IRK of the first entry of the resolving list towards every peer.
+    public var usesFirstLocalKey = false
     /// Faults where procedures of the link layer meet.
     public var procedures: ProcedureFaults = []
     /// Faults of LE link encryption.

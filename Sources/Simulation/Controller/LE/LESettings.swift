@@ -46,6 +46,7 @@ struct LESettings {
         acceptList = FilterAcceptList(capacity: configuration.acceptListSize)
         resolving = ResolvingList(capacity: configuration.resolvingListSize)
         resolving.isBlind = configuration.quirks.resolvesNoAddress
+        resolving.usesFirstLocalKey = configuration.quirks.usesFirstLocalKey
     }
 
     /// Keeps settings that a faulty reset does not clear.

@@ -45,6 +45,8 @@ struct ResolvingList {
     var lifetime: ClosedRange<Microseconds> = .seconds(900) ... .seconds(900)
     /// True to resolve no address, as an injected fault.
     var isBlind = false
+    /// True to use the Local_IRK of the first entry towards every peer, as an injected fault.
+    var usesFirstLocalKey = false
 
     init(capacity: Int) { self.capacity = capacity }
 
@@ -114,7 +116,7 @@ struct ResolvingList {
     /// Local private address towards a peer, renewed after the timeout; nil if the entry has no local IRK.
     mutating func local(for peer: DeviceAddress, at now: Microseconds, _ secrets: inout SecretSource) -> DeviceAddress? {
         guard let index = entries.firstIndex(where: { $0.peer == peer && $0.localIRK != 0 }) else { return nil }
-        let key = entries[index].localIRK
+        let key = entries[usesFirstLocalKey ? 0 : index].localIRK
         return renewed(&entries[index].local, key, at: now, &secrets)
     }
 
