@@ -252,8 +252,8 @@ import Timing
 
     /// Packets of an ACL link by modulation and type, with what they carry.
     static let linkData: [(modulation: BasebandFrame.Modulation, type: UInt32, payload: [UInt8], says: String, pdu: String?)] = [
-        (.basicRate, 3, [0x17, 0x0E, 0x13, 0, 0], "DM1, LAP 000001, RF channel 29, LT_ADDR 5, ARQN 1, SEQN 0, 5 octets", "LMP_detach"),
-        (.edr3M, 3, [0x17, 0x0E, 0x13, 0, 0], "DM1", "LMP_detach"), (.edr2M, 4, [0x17, 0, 0x0E, 0x13, 0, 0], "2-DH1", "LMP_detach"),
+        (.basicRate, 3, [0x17, 0x0E, 0x13, 0, 0], "DM1, LAP 000001, RF channel 29, LT_ADDR 5, ARQN 1, SEQN 0, 5 octets", "LMP_DETACH"),
+        (.edr3M, 3, [0x17, 0x0E, 0x13, 0, 0], "DM1", "LMP_DETACH"), (.edr2M, 4, [0x17, 0, 0x0E, 0x13, 0, 0], "2-DH1", "LMP_DETACH"),
         (.basicRate, 4, [0x26, 4, 0, 0x40, 0, 0, 0], "L2CAP PDU of 4 octets on CID 0x0040", nil),
         (.basicRate, 15, [0x26, 0, 4, 0, 0x40, 0, 0, 0], "DH5", nil), (.edr3M, 8, [0x0D, 0, 7, 0, 0], "continuation of L2CAP", nil),
         (.basicRate, 3, [0xFF, 0x0E], "2 octets", nil), (.edr2M, 4, [0x17], "1 octets", nil), (.basicRate, 1, [], "POLL", nil),

@@ -229,6 +229,7 @@ import Transport
             for host in [hosts.central, hosts.peripheral] { host.pairingSettings = PairingSettings() }
             let (near, _) = try await hosts.link()
             try await near.pair()
+            try await hosts.loop.sleep(for: .seconds(1))
             try await near.disconnect()
             let (again, _) = try await hosts.link()
             var paired: [ConnectionEvent] = []

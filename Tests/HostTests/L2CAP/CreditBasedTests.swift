@@ -126,7 +126,7 @@ import Timing
             ),
             ("pending", 1, "18 01 0a00 0000 0000 0000 0e00 0000", []),
         ]
-        + [0x0002, 0x0005, 0x0006, 0x0007, 0x0008, 0x000B, 0x000C, 0x000D, 0x0042].map { result in
+        + [0x0002, 0x0005, 0x0006, 0x0007, 0x0008, 0x000B, 0x000C, 0x0042].map { result in
             // With a result that refuses all, a CID opens nothing. Core Vol 3, Part A, 4.26.
             let low = String(result, radix: 16)
             return (
