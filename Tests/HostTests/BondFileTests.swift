@@ -14,7 +14,7 @@ import Timing
 /// The bond file: stored bonds are restored, invalid data is refused with a reason, and the file is kept.
 @Suite struct BondFileTests {
     /// A folder that is deleted after the test.
-    private final class Folder {
+    final class Folder {
         let path: String
         init() throws {
             var name = Array("/tmp/bonds.XXXXXX".utf8CString)
@@ -107,17 +107,31 @@ import Timing
         #expect(throws: isVirtual ? BondFileError.virtualTime : .realTime) { try keys.reserve(forVirtualTime: !isVirtual) }
     }
 
-    @Test func oneProcessChangesAFileAndNobodyReplacesIt() throws {
+    /// Two processes that began with an empty file: the second kind of time adds nothing to the first.
+    @Test(arguments: [true, false]) func anEmptyFileServesTheTimeThatWritesFirst(_ isVirtual: Bool) throws {
+        let folder = try Folder()
+        let first = try BondFile(changing: folder.file)
+        let second = try BondFile(changing: folder.file)
+        try first.keys.reserve(forVirtualTime: isVirtual)
+        try second.keys.reserve(forVirtualTime: !isVirtual)
+        try first.keys.reserve(forVirtualTime: isVirtual)
+        first.keys.identityResolvingKey = [UInt8](1...16)
+        #expect(first.failure == nil)
+        second.keys.refresh()
+        #expect(second.keys.identityResolvingKey == nil)
+        second.keys.add(Bond(Self.peer.address))
+        #expect(second.failure == (isVirtual ? .virtualTime : .realTime))
+        let keys = try BondFile.read(folder.file)
+        #expect(keys.isOfVirtualTime == isVirtual && keys.all.isEmpty)
+    }
+
+    @Test func aRemovedFileIsNotMadeAnew() throws {
         let folder = try Folder()
         let file = try BondFile(changing: folder.file)
-        #expect(throws: BondFileError.inUse) { try BondFile(changing: folder.file) }
         file.keys.add(Bond(Self.peer.address))
-        #expect(throws: BondFileError.inUse) { try BondFile(changing: folder.file) }
-        #expect(try BondFile.read(folder.file).all.count == 1, "reading waits for nobody")
         unlink(folder.file)
         file.keys.remove(Self.peer)
-        #expect(file.failure == .replaced)
-        #expect(folder.mode == nil)
+        #expect(file.failure == .removed && folder.mode == nil)
     }
 
     struct Place: Sendable, CustomTestStringConvertible {

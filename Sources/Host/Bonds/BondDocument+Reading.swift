@@ -21,21 +21,20 @@ extension BondDocument {
         guard head.version >= 1 else { throw .damaged(place: "version", "\(head.version)") }
         let document: BondDocument = try decode(octets)
         guard document.bonds.count <= mostBonds else { throw .damaged(place: "bonds", "more than \(mostBonds)") }
-        var seen: Set<DeviceAddress> = []
-        var entries: [KeyStore.Entry] = []
+        var content = KeyStore.Content()
         for (index, peer) in document.bonds.enumerated() {
             let entry = try entry(peer, Place("bonds[\(index)]"))
-            guard seen.insert(entry.bond.identity).inserted else { throw .damaged(place: "bonds[\(index)].peer", "it is there twice") }
-            entries.append(entry)
+            guard content.entries.updateValue(entry, forKey: PeerIdentity(entry.bond.identity)) == nil else {
+                throw .damaged(place: "bonds[\(index)].peer", "it is there twice")
+            }
         }
         let place = Place("identity")
-        let store = KeyStore(
-            identityAddress: try document.identity?.address.map { text throws(BondFileError) in try address(text, place / "address") },
-            identityResolvingKey: try document.identity?.irk.flatMap { text throws(BondFileError) in try resolvingKey(text, place / "irk")
-            },
-            entries: entries)
-        store.isOfVirtualTime = document.virtualTime ?? false
-        return store
+        content.identityAddress = try document.identity?.address.map { text throws(BondFileError) in try address(text, place / "address") }
+        content.identityResolvingKey = try document.identity?.irk.flatMap { text throws(BondFileError) in
+            try resolvingKey(text, place / "irk")
+        }
+        content.isOfVirtualTime = document.virtualTime ?? false
+        return KeyStore(content)
     }
 
     /// Path of a value in the document, for messages.

@@ -1,3 +1,5 @@
+import Packets
+import Timing
 import Transport
 
 #if canImport(Glibc)
@@ -6,15 +8,18 @@ import Transport
     import Darwin
 #endif
 
-/// A key store in a file: a regular file readable by its owner only, replaced as a whole at each change, and changed by one process at a
-/// time.
+/// A key store in a file: a regular file readable by its owner only, replaced as a whole at each change.
+///
+/// Several processes may use a file at the same time. The file is locked only while a change is merged with those of the others and written;
+/// reading needs no lock.
 public final class BondFile {
     public let path: String
     public let keys: KeyStore
     /// Error of the last change; nil if it was saved.
     public private(set) var failure: BondFileError?
-    /// Descriptor that holds the lock; nil for a read-only file.
-    private var descriptor: Int32?
+    /// Content of the file when this process last read or wrote it.
+    private var known: KeyStore.Content
+    private var version: Version
 
     /// Reads a file without changing it.
     public static func read(_ path: String) throws(BondFileError) -> KeyStore {
@@ -27,60 +32,95 @@ public final class BondFile {
     public init(changing path: String) throws(BondFileError) {
         self.path = path
         let descriptor = try Self.openForChanging(path)
-        do {
-            keys = try BondDocument.read(try Self.octets(of: descriptor))
-        } catch {
-            close(descriptor)
-            throw error
-        }
-        self.descriptor = descriptor
+        defer { close(descriptor) }
+        keys = try BondDocument.read(try Self.octets(of: descriptor))
+        known = keys.content
+        version = Version(of: descriptor)
         keys.onChange = { [unowned self] in save() }
+        keys.onRefresh = { [unowned self] in refresh() }
     }
 
     deinit {
         keys.onChange = nil
-        if let descriptor { close(descriptor) }
+        keys.onRefresh = nil
     }
 
+    /// Merges the changes made here with those of other processes, and writes the result.
     private func save() {
         do throws(BondFileError) {
-            guard let held = descriptor, Self.isSame(held, path) else { throw .replaced }
-            let draft = try Self.makeDraft(of: path, BondDocument.text(of: keys))
-            guard rename(draft.path, path) == 0 else {
-                let code = errno
-                Self.discard(draft)
-                throw .system(Self.text(code))
-            }
-            close(held)
-            descriptor = draft.descriptor
-            Self.synchronizeFolder(of: path)
-            failure = nil
+            let lock = try Self.lock(path)
+            defer { close(lock) }
+            let present = try Self.octets(of: lock)
+            let theirs = try BondDocument.read(present).content
+            try theirs.checkServes(virtualTime: keys.isOfVirtualTime)
+            let merged = KeyStore.Content.merged(base: known, ours: keys.content, theirs: theirs)
+            let text = BondDocument.text(of: KeyStore(merged))
+            let written = try BondDocument.read(text).content
+            version = text == present ? Version(of: lock) : try Self.replace(path, by: text)
+            (known, keys.content, failure) = (written, merged, nil)
         } catch {
-            failure = error
+            failure = error == .missing ? .removed : error
+        }
+    }
+
+    /// Takes over the changes of other processes. If the file cannot be read, nothing changes; the next change reports the reason.
+    private func refresh() {
+        guard let descriptor = try? Self.open(path, O_RDONLY) else { return }
+        defer { close(descriptor) }
+        let present = Version(of: descriptor)
+        guard present != version, let octets = try? Self.octets(of: descriptor), let theirs = try? BondDocument.read(octets).content,
+            (try? theirs.checkServes(virtualTime: keys.isOfVirtualTime)) != nil
+        else { return }
+        keys.content = KeyStore.Content.merged(base: known, ours: keys.content, theirs: theirs)
+        (known, version) = (theirs, present)
+    }
+
+    /// Distinguishes a file from those that replace it.
+    private struct Version: Equatable {
+        private let numbers: [Int]
+
+        init(of descriptor: Int32) {
+            var found = stat()
+            fstat(descriptor, &found)
+            #if canImport(Glibc)
+                let time = found.st_mtim
+            #else
+                let time = found.st_mtimespec
+            #endif
+            numbers = [Int(found.st_ino), Int(found.st_size), Int(time.tv_sec), Int(time.tv_nsec)]
         }
     }
 
     // MARK: Opening
 
     private static func openForChanging(_ path: String) throws(BondFileError) -> Int32 {
-        // Another process may create, replace or remove the file between two of these steps.
+        // Another process may create or remove the file between two of these steps.
         for _ in 0..<8 {
-            var found = stat()
-            if lstat(path, &found) != 0 {
-                guard errno == ENOENT else { throw .system(text(errno)) }
-                if let made = try make(path) { return made }
-                continue
+            do throws(BondFileError) { return try open(path, O_RDWR) } catch {
+                guard error == .missing else { throw error }
+                try make(path)
             }
-            let descriptor = try open(path, O_RDWR)
-            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-                let code = errno
-                close(descriptor)
-                throw code == EWOULDBLOCK ? .inUse : .system(text(code))
-            }
-            if isSame(descriptor, path) { return descriptor }
-            close(descriptor)
         }
-        throw .inUse
+        throw .removed
+    }
+
+    /// Longest wait for another process that is writing, and the time between two attempts.
+    private static let (longestWait, pause): (Microseconds, Int32) = (.seconds(10), 2)
+
+    /// Opens and locks the file. Whoever closes the descriptor releases it.
+    private static func lock(_ path: String) throws(BondFileError) -> Int32 {
+        let limit = MonotonicClock.now() + longestWait
+        while true {
+            let descriptor = try open(path, O_RDWR)
+            let isLocked = flock(descriptor, LOCK_EX | LOCK_NB) == 0
+            let code = errno
+            // The process that had the lock has replaced the file.
+            if isLocked, isSame(descriptor, path) { return descriptor }
+            close(descriptor)
+            guard isLocked || code == EWOULDBLOCK || code == EINTR else { throw .system(text(code)) }
+            guard MonotonicClock.now() < limit else { throw .inUse }
+            if !isLocked { poll(nil, 0, pause) }
+        }
     }
 
     /// Opens a regular file owned by the user, without following links and without blocking.
@@ -143,38 +183,39 @@ public final class BondFile {
         var descriptor: Int32
     }
 
-    /// Creates a file without bonds; nil if another process has created one first.
-    private static func make(_ path: String) throws(BondFileError) -> Int32? {
+    /// Creates a file without bonds, unless another process has created one first.
+    private static func make(_ path: String) throws(BondFileError) {
         let draft = try makeDraft(of: path, BondDocument.text(of: KeyStore()))
-        let isMade = link(draft.path, path) == 0
-        let code = errno
-        unlink(draft.path)
-        if isMade { return draft.descriptor }
-        close(draft.descriptor)
-        guard code == EEXIST else { throw .system(text(code)) }
-        return nil
+        defer { discard(draft) }
+        guard link(draft.path, path) == 0 || errno == EEXIST else { throw .system(text(errno)) }
     }
 
-    /// Creates a locked file, beside the one that it will replace, with all octets synchronized to disk.
+    private static func replace(_ path: String, by octets: [UInt8]) throws(BondFileError) -> Version {
+        let draft = try makeDraft(of: path, octets)
+        guard rename(draft.path, path) == 0 else {
+            let code = errno
+            discard(draft)
+            throw .system(text(code))
+        }
+        defer { close(draft.descriptor) }
+        synchronizeFolder(of: path)
+        return Version(of: draft.descriptor)
+    }
+
+    /// Creates a file beside the one that it will replace, with all octets synchronized to disk.
     private static func makeDraft(of path: String, _ octets: [UInt8]) throws(BondFileError) -> Draft {
-        let draft = "\(folder(of: path))/.\(path.split(separator: "/").last ?? "bonds").\(getpid())"
-        unlink(draft)
-        let descriptor = systemOpen(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        var name = Array("\(folder(of: path))/.\(path.split(separator: "/").last ?? "bonds").XXXXXX".utf8CString)
+        let descriptor = mkstemp(&name)
         guard descriptor >= 0 else { throw .system(text(errno)) }
-        let made = Draft(path: draft, descriptor: descriptor)
-        if let code = fault(ofWriting: octets, to: descriptor) {
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        let made = Draft(path: String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self), descriptor: descriptor)
+        let code = writeAll(octets[...], to: descriptor)
+        guard code == 0, fsync(descriptor) == 0 else {
+            let code = code == 0 ? errno : code
             discard(made)
             throw .system(text(code))
         }
         return made
-    }
-
-    /// Locks a draft and synchronizes its octets to disk; returns the error number if a call fails.
-    private static func fault(ofWriting octets: [UInt8], to descriptor: Int32) -> Int32? {
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return errno }
-        let code = writeAll(octets[...], to: descriptor)
-        guard code == 0 else { return code }
-        return fsync(descriptor) == 0 && lseek(descriptor, 0, SEEK_SET) == 0 ? nil : errno
     }
 
     private static func discard(_ draft: Draft) {

@@ -19,10 +19,10 @@ public enum BondFileError: Error, Sendable, Equatable {
     case virtualTime
     /// Its keys are those of real devices.
     case realTime
-    /// Another process is changing it.
+    /// Another process has been writing it for ten seconds.
     case inUse
-    /// The file was replaced since it was read.
-    case replaced
+    /// The file was removed since it was read.
+    case removed
     /// Error text of the system.
     case system(String)
 }
@@ -44,8 +44,8 @@ extension BondFileError: CustomStringConvertible {
             "it was made in virtual time, where keys follow from the seed and are not secret: use it only with ,virtual-time, or name another file"
         case .realTime:
             "it has keys of real devices, which virtual time would make known: name another file"
-        case .inUse: "another bluebench uses it: wait until that has ended, or name another file"
-        case .replaced: "somebody has put another file in its place meanwhile"
+        case .inUse: "another bluebench has been writing it for 10 s: end that, or name another file"
+        case .removed: "the file was removed while the command ran"
         case .system(let words): words
         }
     }

@@ -58,6 +58,8 @@ extension Host {
     // MARK: Connections
 
     private func connectionChanged(_ change: ConnectionChange) {
+        // The peer may have a bond that another program has made.
+        if case .opened = change { keys.refresh() }
         switch change {
         case .opened(let state) where state.kind == .le: connecting.opened(state)
         case .opened(let state): if state.kind == .classic { classicConnecting.opened(state) }

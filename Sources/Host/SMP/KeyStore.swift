@@ -11,24 +11,63 @@ public final class KeyStore {
         var database: RemoteDatabase?
     }
 
-    private var entries: [PeerIdentity: Entry] = [:]
+    /// Everything that a bond file keeps.
+    struct Content: Equatable {
+        var identityAddress: DeviceAddress?
+        var identityResolvingKey: [UInt8]?
+        var entries: [PeerIdentity: Entry] = [:]
+        var isOfVirtualTime = false
+
+        var isEmpty: Bool { entries.isEmpty && identityAddress == nil && identityResolvingKey == nil }
+
+        /// - Throws: `virtualTime` or `realTime`, the time in which the content was made, if it cannot serve the other one.
+        func checkServes(virtualTime isVirtual: Bool) throws(BondFileError) {
+            guard isOfVirtualTime != isVirtual, !isEmpty else { return }
+            throw isOfVirtualTime ? .virtualTime : .realTime
+        }
+    }
+
+    /// The present content. A bond file replaces it after it has merged the changes of other programs; this is not a change to save.
+    var content: Content
+    private var entries: [PeerIdentity: Entry] {
+        get { content.entries }
+        set { content.entries = newValue }
+    }
     /// The host's IRK, 16 octets, least significant first; nil until pairing needs one. Core Vol 3, Part H, 2.4.2.1.
-    public var identityResolvingKey: [UInt8]? { didSet { changed() } }
-    /// The host's static identity address; nil if the controller's public address is used.
-    public var identityAddress: DeviceAddress? { didSet { changed() } }
+    public var identityResolvingKey: [UInt8]? {
+        get { content.identityResolvingKey }
+        set {
+            content.identityResolvingKey = newValue
+            changed()
+        }
+    }
+    /// The host's static identity address; nil if the controller's public address is used. In a bond file, the first one stays.
+    public var identityAddress: DeviceAddress? {
+        get { content.identityAddress }
+        set {
+            content.identityAddress = newValue
+            changed()
+        }
+    }
     /// True if keys and identity were made in virtual time, where secrets are a function of the seed: nobody may use them in real time.
-    public internal(set) var isOfVirtualTime = false { didSet { changed() } }
+    public internal(set) var isOfVirtualTime: Bool {
+        get { content.isOfVirtualTime }
+        set {
+            content.isOfVirtualTime = newValue
+            changed()
+        }
+    }
     /// Called after each change, to save the store.
     var onChange: (() -> Void)?
+    /// Called by `refresh`, to take over the changes of other programs.
+    var onRefresh: (() -> Void)?
 
-    public init() {}
+    public init() { content = Content() }
 
-    /// Creates a store from a bond file.
-    init(identityAddress: DeviceAddress?, identityResolvingKey: [UInt8]?, entries: [Entry]) {
-        self.identityAddress = identityAddress
-        self.identityResolvingKey = identityResolvingKey
-        for entry in entries { self.entries[PeerIdentity(entry.bond.identity)] = entry }
-    }
+    init(_ content: Content) { self.content = content }
+
+    /// Takes over the changes that other programs have made in the bond file.
+    func refresh() { onRefresh?() }
 
     /// All entries, sorted by identity address.
     var kept: [Entry] {
@@ -130,9 +169,7 @@ public final class KeyStore {
     /// - Throws: `virtualTime` or `realTime`, the time in which the content was made.
     public func reserve(forVirtualTime isVirtual: Bool) throws(BondFileError) {
         guard isOfVirtualTime != isVirtual else { return }
-        guard entries.isEmpty, identityAddress == nil, identityResolvingKey == nil else {
-            throw isOfVirtualTime ? .virtualTime : .realTime
-        }
+        try content.checkServes(virtualTime: isVirtual)
         isOfVirtualTime = isVirtual
     }
 }

@@ -56,10 +56,12 @@ final class PairingAgent {
 
     /// The IRK that the host distributes, created once. Core Vol 3, Part H, 2.4.2.1.
     func identityResolvingKey() -> [UInt8] {
+        context.keys.refresh()
         if let key = context.keys.identityResolvingKey { return key }
         let key = secrets.octets(16)
         context.keys.identityResolvingKey = key
-        return key
+        // Another program may have stored one in the bond file in between.
+        return context.keys.identityResolvingKey ?? key
     }
 
     /// Records a successful pairing.

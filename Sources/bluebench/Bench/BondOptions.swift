@@ -99,6 +99,20 @@ struct BondOptions: ParsableArguments {
     }
 }
 
+extension KeyStore {
+    /// Stores the address of a host, once it has started, as the identity to which its bonds belong.
+    ///
+    /// - Throws: a failure of the bench if another command has stored its own in the same file since this one has read it.
+    func keepIdentity(_ address: DeviceAddress) throws {
+        identityAddress = address
+        guard let kept = identityAddress, kept != address else { return }
+        throw CommandFailure(
+            .bench,
+            "another command has just stored the identity \(kept.argument) with these bonds, and this device uses \(address.argument):"
+                + " start this command again")
+    }
+}
+
 extension BondFile {
     /// - Throws: a failure of the bench if the last change could not be stored.
     func check() throws {

@@ -59,7 +59,7 @@ struct BridgeCommand: ParsableCommand {
         }
         try HostSession.run(on: device, firmware: firmware, named: advertise ?? "bluebench", prepare: prepare) { host in
             try PublicAddress.check(host, chosen: keys.identityAddress)
-            keys.identityAddress = host.address
+            try keys.keepIdentity(host.address)
             let session = BridgeSession(host, command: command, tells: BridgeReport(on: host.loop, json: command.json))
             try await session.conclude {
                 if let address { try await session.asPhone(address, wanted) } else { try await session.asAccessory(Set(wanted)) }

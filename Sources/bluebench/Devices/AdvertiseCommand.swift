@@ -45,7 +45,7 @@ struct AdvertiseCommand: ParsableCommand {
         }
         let database = played?.database ?? kind.database(hasEnhancedBearers: hasEnhancedBearers)
         try HostSession.run(on: device, firmware: firmware, database: database, prepare: prepare) { host in
-            if file != nil { host.keys.identityAddress = host.address }
+            if file != nil { try host.keys.keepIdentity(host.address) }
             if isPrivate { try await host.enablePrivacy() }
             let accessory = try played.map { try ServedAccessory($0, fault: fault, on: host) } ?? ServedAccessory(kind, on: host)
             await accessory.start()

@@ -102,7 +102,7 @@ struct L2CAPCommand: ParsableCommand {
         }
         try HostSession.run(on: device, firmware: firmware, database: database, prepare: prepare) { host in
             if command.transport == .bredr { try PublicAddress.check(host, chosen: bonds?.keys.identityAddress) }
-            if command.protection.pair { host.keys.identityAddress = host.address }
+            if command.protection.pair { try host.keys.keepIdentity(host.address) }
             guard let selector else { return try await command.listen ? command.accept(host, allowed) : command.echo(host) }
             let address = try await selector.found(by: host)
             if sdus.isEmpty {

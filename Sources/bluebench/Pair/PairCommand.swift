@@ -55,7 +55,7 @@ struct PairCommand: ParsableCommand {
         }
         try HostSession.run(on: device, firmware: firmware, named: ends.advertise ?? "bluebench", prepare: prepare) { host in
             if command.security.bredr { try PublicAddress.check(host, chosen: keys.identityAddress) }
-            keys.identityAddress = host.address
+            try keys.keepIdentity(host.address)
             if command.ends.isPrivate { try await host.enablePrivacy() }
             let user = PairUser(command, on: host.loop)
             host.pairingSettings = settings
