@@ -1,4 +1,4 @@
-"""Surroundings of the tests' own, on anybody's machine: a home, folders for data and temporary files, signals that are heard, and a limit of time."""
+"""Surroundings of the tests' own: a home, folders for data and temporary files, signals that are heard, and a limit of time."""
 
 import atexit
 import contextlib

@@ -16,7 +16,7 @@ public final class ConditionVariable {
 
     /// Waits until the condition holds.
     ///
-    /// - Throws: `Unmet` after 30 s.
+    /// - Throws: `Unmet` after five minutes, which protect against hanging and are no requirement.
     public func wait(for what: String, _ condition: @escaping () -> Bool) async throws {
         guard !condition() else { return }
         let promise = Promise<Void>(on: loop)
@@ -24,10 +24,10 @@ public final class ConditionVariable {
         do { try await promise.value(until: loop.now + Self.limit) } catch is TimeOut { throw Unmet(what: what) }
     }
 
-    private static let limit = Microseconds.seconds(30)
+    private static let limit = Microseconds.seconds(300)
 
     public struct Unmet: Error, CustomStringConvertible {
         public var what: String
-        public var description: String { "waited 30 s for \(what)" }
+        public var description: String { "waited 300 s for \(what)" }
     }
 }

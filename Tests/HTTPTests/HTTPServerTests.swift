@@ -36,7 +36,7 @@ import Timing
     private func host(_ server: HTTPServer) -> String { String("\(server.address)".dropFirst(4)) }
 
     private func wait(on loop: RunLoop, _ isTrue: () -> Bool) async throws {
-        let end = loop.now + .seconds(20)
+        let end = loop.now + .seconds(300)
         while !isTrue(), loop.now < end { try await loop.sleep(for: .milliseconds(2)) }
         #expect(isTrue())
     }

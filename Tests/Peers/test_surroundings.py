@@ -1,4 +1,4 @@
-"""The tests run on anybody's machine: pytest with the surroundings of `Tests`, in another process that has been started in unusual ways."""
+"""The tests run on other machines, too: pytest with the surroundings of `Tests`, in another process that has been started in unusual ways."""
 
 import os
 import pathlib

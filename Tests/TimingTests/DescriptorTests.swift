@@ -66,7 +66,7 @@ import Testing
         }
 
         /// Waits for an event that must arrive, and serves it.
-        func turn() -> Int { turn(until: MonotonicClock.now() + .seconds(20)) }
+        func turn() -> Int { turn(until: MonotonicClock.now() + .seconds(300)) }
 
         func turn(until deadline: Microseconds) -> Int { waiting.poll(until: deadline) ? waiting.serve() : -1 }
 

@@ -255,7 +255,7 @@ import Transport
                     _ = write(output, &octet, 1)
                 }
             }
-            try await done.value(until: loop.now + .seconds(5))
+            try await done.value(until: loop.now + .seconds(300))
             loop.unwatch(input)
             var octet: UInt8 = 9
             _ = write(output, &octet, 1)

@@ -50,8 +50,10 @@
             let result = try await TaggedRun.one(
                 ["gap-conn/first-data", "--set", "times=80"], lateBy: "4-11")
             let subject = try #require(result.document.run.devices?.first { $0.side == "subject" }, "\(result.output)")
-            #expect(result.code == 0, "\(result.output)")
-            #expect(subject.held > 0 && subject.dropped == 0 && subject.worstWaitMs > 0 && subject.worstWaitMs < 100, "\(subject)")
+            // What a busy machine delays by a quarter of a second is dropped, and the run says so.
+            #expect((result.code == 0) == (subject.dropped == 0), "\(result.output)")
+            #expect(subject.held > 0 && subject.worstWaitMs > 0, "\(subject)")
+            #expect(subject.dropped == 0 && subject.worstWaitMs < 100 || result.starved > .milliseconds(50), "\(subject)")
             let evidence = result.document.cases.flatMap(\.evidence).filter { $0.side == "subject" && $0.packet == 0 }.map(\.text)
             #expect(evidence.contains { $0.hasPrefix("held \(subject.held) packet") }, "\(evidence)")
             #expect(result.output.contains("subject usb:1-2: held \(subject.held) packet"), "\(result.output)")

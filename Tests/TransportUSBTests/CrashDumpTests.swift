@@ -13,7 +13,7 @@
             let bus = try FakeUsbfsBus(conduct: isTester ? crashing : plain, subject: isTester ? plain : crashing)
             let result = try #require(
                 try bus.run(
-                    ["run", "gap-conn/data-both-ways", "--tester", "usb:1-1", "--subject", "usb:1-2", "--slack", "500"], within: 60))
+                    ["run", "gap-conn/data-both-ways", "--tester", "usb:1-1", "--subject", "usb:1-2", "--slack", "500"]))
             let (side, port) = isTester ? ("tester", "usb:1-1") : ("subject", "usb:1-2")
             #expect(result.code == 3, "\(result.output)")
             #expect(

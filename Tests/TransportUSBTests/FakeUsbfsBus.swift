@@ -71,34 +71,14 @@
         deinit { try? FileManager.default.removeItem(atPath: folder) }
 
         /// Runs the program and returns its exit code and output, or nil if it had to be killed.
-        func run(_ arguments: [String], within seconds: Int, once said: String? = nil, meanwhile: (() -> Void)? = nil) throws
-            -> (code: Int32, output: String)?
-        {
-            let process = Process()
-            process.executableURL = URL(fileURLWithPath: programUnderTest)
-            process.arguments = arguments
-            process.environment = ProcessInfo.processInfo.environment.merging(["UMOCKDEV_DIR": folder, "LD_PRELOAD": preload]) { $1 }
-            let output = folder + ".out"
-            _ = FileManager.default.createFile(atPath: output, contents: nil)
-            defer { try? FileManager.default.removeItem(atPath: output) }
-            process.standardOutput = FileHandle(forWritingAtPath: output)
-            process.standardError = process.standardOutput
-            try process.run()
-            let running = process
-            let text = { (try? String(contentsOfFile: output, encoding: .utf8)) ?? "" }
-            let hasEnded = try loop.run { [loop] in
-                let deadline = loop.now + .seconds(seconds)
-                while let said, running.isRunning, loop.now < deadline, !text().contains(said) { try await loop.sleep(for: 20_000) }
-                meanwhile?()
-                while running.isRunning, loop.now < deadline { try await loop.sleep(for: 2_000) }
-                try await loop.sleep(for: 20_000)
-                return !running.isRunning
-            }
-            guard hasEnded else {
-                kill(process.processIdentifier, SIGKILL)
-                return nil
-            }
-            return (process.terminationStatus, text())
+        func run(_ arguments: [String], once said: String? = nil, meanwhile: (() -> Void)? = nil) throws -> (code: Int32, output: String)? {
+            let program = try SpawnedProgram(arguments, folder: folder)
+            if let said { _ = try program.prints(said, on: loop) }
+            try loop.run { meanwhile?() }
+            guard try program.end(on: loop) else { return nil }
+            // The fake handles closed handles on its loop.
+            try loop.run { [loop] in try await loop.sleep(for: 20_000) }
+            return (program.reap(), program.output)
         }
     }
 #endif

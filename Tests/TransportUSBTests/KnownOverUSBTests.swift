@@ -11,7 +11,7 @@
         private static func bus(_ quirks: [[String]]) throws -> QuirkBus { try QuirkBus(quirks.map { try DongleConduct($0) }) }
 
         private func start(_ bus: QuirkBus) throws -> [StartOutcome] {
-            let outcomes = try #require(try bus.start(timeout: 0.5, within: .seconds(60)))
+            let outcomes = try #require(try bus.start(timeout: 0.5))
             #expect(outcomes.allSatisfy(\.isClean) && bus.server.leftBehind.pending + bus.server.leftBehind.claims == 0)
             return outcomes
         }
@@ -38,7 +38,7 @@
             try "dongles:\n  - \(row)\n".write(toFile: table, atomically: true, encoding: .utf8)
             let program = try SpawnedProgram(
                 ["devices", "usb:1-1", "--probe", "--json", "--listen", "1", "--known-dongles", table], folder: bus.folder)
-            #expect(try program.end(within: .seconds(60), on: bus.loop))
+            #expect(try program.end(on: bus.loop))
             program.reap()
             #expect(
                 program.output.contains("\"needs-zero-length-packets\"") && !program.output.contains("\"waits-for-zlp\""),
@@ -53,7 +53,7 @@
             let row = "{id: x, name: n, match: {usb: \"1209:*\"}, conduct: c, source: s, advice: a, do: [skips-reset-at-close]}"
             try "dongles:\n  - \(row)\n".write(toFile: table, atomically: true, encoding: .utf8)
             let program = try SpawnedProgram(["start", "usb:1-1"] + (isKnownToFail ? ["--known-dongles", table] : []), folder: bus.folder)
-            #expect(try program.end(within: .seconds(60), on: bus.loop))
+            #expect(try program.end(on: bus.loop))
             program.reap()
             let last = try #require(bus.server.traffic(0).lastCommand, "\(program.output)")
             #expect((last == HCICommands.Reset.opcode) != isKnownToFail, "\(last): \(program.output)")
@@ -74,7 +74,7 @@
             let program = try SpawnedProgram(["start", "usb:1-1", "--firmware", "none"], folder: bus.folder)
             let (server, loop, control, status) = (bus.server, bus.loop, power(bus, "control"), power(bus, "runtime_status"))
             let hasEnded = try loop.run {
-                let deadline = loop.now + .seconds(30)
+                let deadline = loop.now + SpawnedProgram.patience
                 while !program.hasEnded, loop.now < deadline {
                     // Emulates the kernel.
                     if (try? String(contentsOfFile: control, encoding: .utf8)) == "auto\n" {

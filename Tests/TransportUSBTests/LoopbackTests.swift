@@ -22,7 +22,7 @@
         private func loop(_ bus: FakeUsbfsBus, _ options: [String]) throws -> (figures: Figures, output: String) {
             let file = bus.folder + ".json"
             defer { try? FileManager.default.removeItem(atPath: file) }
-            let result = try #require(try bus.run(["loopback", "usb:1-1", "--json", file] + options, within: 240))
+            let result = try #require(try bus.run(["loopback", "usb:1-1", "--json", file] + options))
             try #require(result.code == 0, "\(result.output)")
             return (try JSONDecoder().decode(Figures.self, from: Data(contentsOf: URL(fileURLWithPath: file))), result.output)
         }
@@ -72,7 +72,7 @@
 
         @Test func aControllerWithoutVoiceSaysSo() throws {
             let bus = try FakeUsbfsBus()
-            let result = try #require(try bus.run(["loopback", "usb:1-1", "--voice"], within: 30))
+            let result = try #require(try bus.run(["loopback", "usb:1-1", "--voice"]))
             #expect(result.code == 3 && result.output.contains("no buffers for voice"), "\(result.output)")
             expectNothingLeft(bus)
         }

@@ -24,7 +24,7 @@
                 if claims >= 2, case .submit = activity { requests += 1 }
                 if requests == 36 { server.unplug(0) }
             }
-            let result = try #require(try bus.run(arguments, within: 20), "\(arguments[0]) hangs")
+            let result = try #require(try bus.run(arguments), "\(arguments[0]) hangs")
             #expect(result.code == 3, "\(result.output)")
             let complaints = result.output.split(separator: "\n").filter { $0.hasPrefix("bluebench: ") }
             #expect(complaints.count == 1 && complaints.first?.contains("usb:1-1") ?? false, "\(result.output)")

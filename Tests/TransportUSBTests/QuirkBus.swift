@@ -36,11 +36,11 @@
         /// Starts a host on every dongle, in one process; nil if it does not end.
         ///
         /// - Parameter firmware: a firmware folder, or `none`.
-        func start(firmware: String = "none", timeout: Double, within limit: Microseconds) throws -> [StartOutcome]? {
+        func start(firmware: String = "none", timeout: Double) throws -> [StartOutcome]? {
             let devices = (1...server.count).map { "usb:1-\($0)" }
             let program = try SpawnedProgram(
                 ["start"] + devices + ["--firmware", firmware, "--usb-timeout", "\(timeout)"], folder: folder)
-            guard try program.end(within: limit, on: loop) else { return nil }
+            guard try program.end(on: loop) else { return nil }
             program.reap()
             let decoder = JSONDecoder()
             let outcomes = program.output.split(separator: "\n").compactMap {

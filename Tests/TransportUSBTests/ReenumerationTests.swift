@@ -39,7 +39,7 @@
                 loop.schedule(after: .milliseconds(150)) { try? server.plug(0) }
             }
             let arguments = ["run", "hci/encrypt", "--tester", "usb:1-1", "--subject", "usb:1-2", "--report", folder]
-            let result = try #require(try bus.run(arguments, within: 30))
+            let result = try #require(try bus.run(arguments))
             let report = try RunReport(folder: folder)
             #expect(result.code == trial.code, "\(result.output)")
             #expect(report.verdicts == [trial.code == 0 ? "PASS" : "INCONC"], "\(result.output)")

@@ -88,7 +88,7 @@
                 }
             }
             let hasEnded = try loop.run {
-                let deadline = loop.now + .seconds(90)
+                let deadline = loop.now + SpawnedProgram.patience
                 var mustTell = waiting != nil
                 while !program.hasEnded, loop.now < deadline {
                     try await loop.sleep(for: 1_000)
@@ -184,7 +184,7 @@
             server.unplug(1)
             let result = try #require(
                 try bus.run(
-                    ["run", "hci/encrypt", "--tester", "usb:1-1", "--subject", "usb:1-2", "--wait-for-replug", "20"], within: 60,
+                    ["run", "hci/encrypt", "--tester", "usb:1-1", "--subject", "usb:1-2", "--wait-for-replug", "600"],
                     once: "waiting for the subject usb:1-2", meanwhile: { try? server.plug(1) }))
             #expect(result.code == 0, "\(result.output)")
             #expect(result.output.contains("waiting for the subject usb:1-2"), "\(result.output)")

@@ -19,13 +19,25 @@
             defer { posix_spawn_file_actions_destroy(&actions) }
             posix_spawn_file_actions_addopen(&actions, 1, path, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
             posix_spawn_file_actions_adddup2(&actions, 1, 2)
-            let environment = ProcessInfo.processInfo.environment.merging(["UMOCKDEV_DIR": folder, "LD_PRELOAD": preload]) { $1 }
+            let environment = ProcessInfo.processInfo.environment.merging(
+                // The user's bonds and files are not for the tests.
+                ["HOME": folder, "XDG_DATA_HOME": folder, "TMPDIR": folder, "UMOCKDEV_DIR": folder, "LD_PRELOAD": preload]) { $1 }
             let words = wrapper + [programUnderTest] + arguments
             let pointers = words.map { strdup($0) } + [nil]
             let settings = environment.map { strdup("\($0)=\($1)") } + [nil]
             defer { for pointer in pointers + settings { free(pointer) } }
+            // Under nohup, or in a shell's background job, signals are ignored, which a program would inherit.
+            var attributes = posix_spawnattr_t()
+            posix_spawnattr_init(&attributes)
+            defer { posix_spawnattr_destroy(&attributes) }
+            var (none, all) = (sigset_t(), sigset_t())
+            sigemptyset(&none)
+            sigfillset(&all)
+            posix_spawnattr_setsigmask(&attributes, &none)
+            posix_spawnattr_setsigdefault(&attributes, &all)
+            posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
             var child = pid_t()
-            let status = posix_spawnp(&child, words[0], &actions, nil, pointers, settings)
+            let status = posix_spawnp(&child, words[0], &actions, &attributes, pointers, settings)
             guard status == 0 else { throw POSIXError(POSIXErrorCode(rawValue: status) ?? .EIO) }
             pid = child
         }
@@ -60,10 +72,22 @@
 
         func interrupt() { kill(pid, SIGINT) }
 
-        /// Waits on the loop; false if it has not ended in time.
-        func end(within limit: Microseconds, on loop: Timing.RunLoop) throws -> Bool {
+        /// Limit for what must happen. It protects against hanging and is no requirement, so that a busy machine fails no test.
+        static let patience = Microseconds.seconds(1_200)
+
+        /// Waits on the loop until the program has printed a text; false if it has ended without it.
+        func prints(_ text: String, on loop: Timing.RunLoop) throws -> Bool {
             try loop.run { [self] in
-                let deadline = loop.now + limit
+                let deadline = loop.now + Self.patience
+                while !output.contains(text), !hasEnded, loop.now < deadline { try await loop.sleep(for: 10_000) }
+                return output.contains(text)
+            }
+        }
+
+        /// Waits on the loop; false if it has not ended in time.
+        func end(on loop: Timing.RunLoop) throws -> Bool {
+            try loop.run { [self] in
+                let deadline = loop.now + Self.patience
                 while !hasEnded, loop.now < deadline {
                     noteStarvation()
                     try await loop.sleep(for: 1_000)

@@ -76,7 +76,7 @@
             let arguments =
                 ["run"] + trial.cases + ["--tester", "usb:1-1", "--subject", "usb:1-2", "--report", folder, "--usb-timeout", "0.25"]
                 + trial.options
-            let result = try #require(try bus.run(arguments, within: 60))
+            let result = try #require(try bus.run(arguments))
             let report = try RunReport(folder: folder)
             let expected = trial.expected
             #expect(result.code == expected.code, "\(result.output)")

@@ -45,6 +45,8 @@
             var code: Int32
             var output: String
             var document: Document
+            /// Time that the fake waited for a processor meanwhile.
+            var starved = Microseconds.zero
         }
 
         /// The program did not end in time, or left no results.
@@ -58,7 +60,7 @@
         /// Number of concurrent runs, each on its own bus.
         private static let groupCount = 4
 
-        static func inProcess() throws -> [Document.Case] { try outcome(FakeUsbfsBus(), ["--tag", "usb"], within: 120).document.cases }
+        static func inProcess() throws -> [Document.Case] { try outcome(FakeUsbfsBus(), ["--tag", "usb"]).document.cases }
 
         /// Runs cases that were run in process, each group on its own bus and thread.
         ///
@@ -72,14 +74,14 @@
         ) async throws -> [Document.Case] {
             try await beside(groups(cases, count: groupCount)) { group, number in
                 let bus = seed &* UInt64(groupCount) &+ UInt64(number)
-                return try machine.beBusy { try outcome(FakeUsbfsBus(seed: bus, surround: surround), group + devices, within: 400) }
+                return try machine.beBusy { try outcome(FakeUsbfsBus(seed: bus, surround: surround), group + devices) }
             }
         }
 
         static func one(_ arguments: [String], lateBy range: String) async throws -> Outcome {
             let late = try DongleConduct(["data-overtakes-events=\(range)"])
             return try await onThread {
-                try outcome(FakeUsbfsBus(conduct: DongleConduct(), subject: late), arguments + devices, within: 60)
+                try outcome(FakeUsbfsBus(conduct: DongleConduct(), subject: late), arguments + devices)
             }
         }
 
@@ -104,7 +106,7 @@
             _ tester: DongleConduct, _ subject: DongleConduct, _ cases: [Document.Case], firmware: String
         ) async throws -> [Document.Case] {
             try await beside(groups(cases, count: cases.count < 20 ? 1 : 8)) { group, _ in
-                try outcome(FakeUsbfsBus(conduct: tester, subject: subject), group + devices + ["--firmware", firmware], within: 600)
+                try outcome(FakeUsbfsBus(conduct: tester, subject: subject), group + devices + ["--firmware", firmware])
             }
         }
 
@@ -129,16 +131,19 @@
             return groups.map(\.ids)
         }
 
-        private static func outcome(_ bus: FakeUsbfsBus, _ arguments: [String], within seconds: Int) throws -> Outcome {
+        private static func outcome(_ bus: FakeUsbfsBus, _ arguments: [String]) throws -> Outcome {
             let path = bus.folder + ".json"
             defer { try? FileManager.default.removeItem(atPath: path) }
-            guard let result = try bus.run(["run"] + arguments + ["--json", path], within: seconds) else {
-                throw Failure(description: "bluebench run did not end within \(seconds) s")
+            let before = SpawnedProgram.ownStarved
+            guard let result = try bus.run(["run"] + arguments + ["--json", path]) else {
+                throw Failure(description: "bluebench run did not end")
             }
             guard let data = FileManager.default.contents(atPath: path) else { throw Failure(description: result.output) }
             let decoder = JSONDecoder()
             decoder.keyDecodingStrategy = .convertFromSnakeCase
-            return Outcome(code: result.code, output: result.output, document: try decoder.decode(Document.self, from: data))
+            return Outcome(
+                code: result.code, output: result.output, document: try decoder.decode(Document.self, from: data),
+                starved: SpawnedProgram.ownStarved - before)
         }
 
         /// A bus blocks the thread that serves it, so it gets its own.

@@ -19,10 +19,10 @@
             for outcome in outcomes where !outcome.problems.isEmpty {
                 Issue.record("\(outcome.trial): \(outcome.problems.joined(separator: "; "))")
             }
-            let longest = outcomes.sorted { $0.own > $1.own }
-            print("unplugs: \(outcomes.count), from the unplug to the end of the process (without waiting for a processor), the longest:")
+            let longest = outcomes.sorted { $0.wall - $0.starved > $1.wall - $1.starved }
+            print("unplugs: \(outcomes.count), from the unplug to the end of the process (waiting for a processor), the longest:")
             for outcome in longest.prefix(3) {
-                print("    \(outcome.wall.milliseconds) ms (\(outcome.own.milliseconds) ms), \(outcome.trial)\(outcome.slowestCase)")
+                print("    \(outcome.wall.milliseconds) ms (\(outcome.starved.milliseconds) ms), \(outcome.trial)\(outcome.slowestCase)")
             }
         }
 
@@ -42,7 +42,7 @@
             }
             let program = try SpawnedProgram(
                 ["run"] + UnplugTrial.quick + ["--tester", "usb:1-1", "--subject", "usb:1-2", "--report", report], folder: bus.folder)
-            try #require(try program.end(within: .seconds(60), on: loop), "it hangs")
+            try #require(try program.end(on: loop), "it hangs")
             let problems = RunReport.problems(in: report, cases: UnplugTrial.quick.count, code: program.reap())
             #expect(problems.isEmpty && claims == 2, "\(problems) \(program.output)")
         }

@@ -1,5 +1,6 @@
 #if os(Linux)
     import Foundation
+    import Packets
     import Testing
     import Timing
     import VirtualDongle
@@ -32,7 +33,7 @@
         func theSettingFitsTheVoice(_ row: Row) throws {
             let bus = try Self.bus(voicePacketSizes: row.sizes)
             let words = ["run"] + row.cases + ["--tester", "usb:1-1", "--subject", "usb:1-2", "--slack", "500"]
-            let result = try #require(try bus.run(words, within: 60))
+            let result = try #require(try bus.run(words))
             #expect(result.code == 0 && result.output.contains("\(row.cases.count) PASS"), "\(result.output)")
             for dongle in 0..<2 {
                 let traffic = bus.server.traffic(dongle)
@@ -61,60 +62,54 @@
             let words = ["--json", "--profiles", "hfp", "--bonds"]
             let accessory = try SpawnedProgram(
                 ["bridge", "usb:1-2", "--advertise", "car"] + words + [bus.folder + "/far.json"], folder: bus.folder)
-            try wait(for: "advertising", of: accessory, bus)
+            #expect(try accessory.prints("\"advertising\"", on: bus.loop), "\(accessory.output)")
             let peer = ["--peer", "02:BB:00:00:00:02/public", "--seconds", "\(seconds)"]
             return (
                 try SpawnedProgram(["bridge", "usb:1-1"] + peer + words + [bus.folder + "/near.json"], folder: bus.folder), accessory
             )
         }
 
-        private static func wait(for event: String, of program: SpawnedProgram, _ bus: FakeUsbfsBus) throws {
-            let isThere = try bus.loop.run { [loop = bus.loop] in
-                let deadline = loop.now + .seconds(30)
-                while loop.now < deadline, !program.hasEnded, !program.output.contains("\"\(event)\"") {
-                    try await loop.sleep(for: .milliseconds(10))
-                }
-                return program.output.contains("\"\(event)\"")
-            }
-            #expect(isThere, "\(program.output)")
-        }
-
         /// Every twentieth isochronous packet to the phone is lost: it detects the missing frames by their numbers, and the rest of the
-        /// call is intact.
+        /// call is intact. On a busy machine fewer frames are sent in these seconds, and some come too late.
         @Test func framesOfACallAreCountedAtBothEnds() throws {
             let bus = try Self.bus(quirks: ["loses-voice=20"])
+            let before = SpawnedProgram.ownStarved
             let (phone, accessory) = try Self.call(bus, seconds: 2)
-            #expect(try phone.end(within: .seconds(40), on: bus.loop) && accessory.end(within: .seconds(20), on: bus.loop))
+            #expect(try phone.end(on: bus.loop) && accessory.end(on: bus.loop))
             #expect(phone.reap() == 0 && accessory.reap() == 0, "\(phone.output)\(accessory.output)")
             let ends = try [phone, accessory].map { program in
                 try #require(Self.lines(program).first { $0.event == "audio_ended" }, "\(program.output)")
             }
+            let starved = [phone.starved, accessory.starved, SpawnedProgram.ownStarved - before].reduce(.zero, +)
+            let isQuiet = starved < .milliseconds(200)
             for (end, other) in [(ends[0], ends[1]), (ends[1], ends[0])] {
                 let (sent, frames) = (try #require(end.packets), try #require(other.frames))
                 // A frame is sent every 7.5 ms; the last ones depend on when each end learns of the end.
-                #expect(end.codec == "mSBC" && sent > 100 && frames > sent / 2 && frames <= sent && other.malformed == 0, "\(ends)")
+                #expect(end.codec == "mSBC" && frames > 0 && frames <= sent && other.malformed == 0, "\(ends)")
+                if isQuiet { #expect(sent > 100 && frames > sent / 2, "\(ends)") }
             }
             let lost = try ends.map { try #require($0.lost) }
-            #expect(lost[0] >= 8 && lost[1] < lost[0], "\(ends)")
+            #expect(lost[0] > 0, "\(ends)")
+            if isQuiet { #expect(lost[0] >= 8 && lost[1] < lost[0], "\(ends)") }
             #expect((0..<2).allSatisfy { bus.server.traffic($0).voiceAlternates == [6] && bus.server.voiceAlternate($0) == 0 })
         }
 
         /// A dongle that leaves with its voice interface in use ends the program with the environment's exit code.
         @Test func anUnplugDuringACallIsTold() throws {
             let bus = try Self.bus()
-            let (phone, accessory) = try Self.call(bus, seconds: 60)
+            let (phone, accessory) = try Self.call(bus, seconds: 1_200)
             let server = bus.server
             let hasVoice = try bus.loop.run { [loop = bus.loop] in
-                let deadline = loop.now + .seconds(40)
+                let deadline = loop.now + SpawnedProgram.patience
                 while loop.now < deadline, server.traffic(0).voiceIn < 20 { try await loop.sleep(for: .milliseconds(5)) }
                 return server.voiceAlternate(0) != 0
             }
             #expect(hasVoice, "\(phone.output)")
             server.unplug(0)
-            #expect(try phone.end(within: .seconds(20), on: bus.loop), "\(phone.output)")
+            #expect(try phone.end(on: bus.loop), "\(phone.output)")
             #expect(phone.reap() == 3, "\(phone.output)")
             accessory.interrupt()
-            #expect(try accessory.end(within: .seconds(20), on: bus.loop))
+            #expect(try accessory.end(on: bus.loop))
         }
     }
 #endif
