@@ -20,8 +20,6 @@ BESIDE := -Xlinker -rpath -Xlinker '$$ORIGIN/../lib/bluebench'
 # another has not begun yet.
 CORES := $(shell getconf _NPROCESSORS_ONLN)
 WORKERS := $(shell echo $$((3 * $(CORES))))
-# The hosts' tests, which also run over pipes that are read late (docs/design/testing.md).
-OVER_LATE_PIPES := ^(HostTests|CoreBluetoothTests)\.
 # Each worker imports every test, so what Python compiles is kept in .build. labgrid's plugin, which pytest would load, has tests of its own.
 PYTEST := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX="$(CURDIR)/.build/python" \
 	.venv/bin/python -m pytest -p no:labgrid -n $(WORKERS) --dist worksteal
@@ -74,9 +72,8 @@ test-build: release ## that build, with all tests
 	$(OPTIMISED) --product serve-heart-rate
 	$(OPTIMISED) --product bluebenchPackageTests
 
-test-swift: $(if $(BUILT),,test-build) ## the Swift tests alone, those of the hosts also over a pipe that is read late
+test-swift: $(if $(BUILT),,test-build) ## the Swift tests alone
 	$(TESTED)
-	BLUEBENCH_PIPE=joins-packets=0-20,1 $(TESTED) --filter "$(OVER_LATE_PIPES)"
 
 # Builds nothing that they do not stand on. The suites on the fake usbfs run the program.
 test-room: setup ## one room's tests, with no other room's: make test-room ROOM=Host
@@ -126,7 +123,7 @@ soak: test-build ## a hundred orders of the cases, each with another seed; the l
 	SOAK=1 $(TESTED) --filter "MutatedCasesTests|QuirkStartTests|CheckUpOverUSBTests|PagingTests"
 	SOAK=1 $(TESTED) --filter CasesOnChipsTests
 	SOAK=1 $(TESTED) --filter LongRunTests
-	for pipe in 0 1 20 100 1500 $$(seq -f '0-100,%g' 10); do BLUEBENCH_PIPE=joins-packets=$$pipe $(TESTED) --filter "$(OVER_LATE_PIPES)" | tail -1; done
+	BLUEBENCH_TESTING=1 .ci/late-pipes 0 1 20 100 1500 $$(seq -f '0-100,%g' 10)
 	SOAK=1 BLUEBENCH=$(BLUEBENCH) $(PYTEST) -q Tests/Peers/test_products.py Tests/Peers/test_att_server.py Tests/Peers/test_pairing_faults.py Tests/Peers/test_product_flow.py Tests/Peers/test_report.py Tests/Peers/test_killed.py Tests/Peers/test_stops.py Tests/Peers/test_virtual_time.py Tests/Peers/test_wireshark.py Tests/Peers/test_determinism.py Tests/Peers/test_joined_pipe.py Tests/Peers/test_variants.py
 	BLUEBENCH=$(BLUEBENCH) python3 Benchmarks/usb_loopback.py --soak --packets 1000000
 	.ci/anywhere

@@ -27,7 +27,7 @@ final class FakeController: HCITransportSink {
         loop = world.loop
         let (hostEnd, end) = InProcessTransport.pair(on: loop)
         self.end = end
-        host = Host(loop: loop, transport: LateReading.asAsked(hostEnd, on: loop), database: database, seed: seed)
+        host = Host(loop: loop, transport: hostEnd, database: database, seed: seed)
         try? end.open(self)
         world.atEnd { [host] in host.close() }
     }
