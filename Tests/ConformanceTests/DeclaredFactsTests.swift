@@ -60,6 +60,27 @@ struct DeclaredFactsTests {
         #expect(changing["handle"] == .number(11) && changing["command"] == .octets([6, 1]) && changing["undo"] == .octets([6, 0]))
     }
 
+    /// A control point may want its own subscription before it is written; what is judged is subscribed to by the case itself.
+    @Test(
+        arguments: [
+            (0x2A18, .init(characteristic: 0x2A52, value: [1, 1]), 7), (0x2A52, .init(characteristic: 0x2A52, value: [4, 1]), 0),
+            (0x2A18, .init(characteristic: 0x2A00, value: [1]), 0), (0x2A18, nil, 0),
+        ] as [(BluetoothUUID, DeviceDescription.Stimulus?, Int)])
+    func aStimulusIsListedWithItsSubscription(
+        _ judged: BluetoothUUID, _ stimulus: DeviceDescription.Stimulus?, _ handle: Int
+    ) throws {
+        var declares = DeviceDescription.Declares()
+        declares.sends = [.init(characteristic: judged, within: .seconds(1), stimulus: stimulus)]
+        declares.changes = .init(characteristic: 0x2A52, value: [6, 1], undo: [6, 0])
+        let facts = Self.facts(declares)
+        let sender = try #require(facts[judged == 0x2A18 ? "sending" : "sendingIndications"]?.first)
+        #expect(sender["stimulusConfigurations"] == .number(handle == 0 ? 0 : 1))
+        if handle > 0 {
+            #expect(sender["stimulusConfiguration"] == .number(handle) && sender["stimulusSubscription"] == .octets([2, 0]))
+        }
+        #expect(facts["changing"]?.first?["stimulusConfiguration"] == .number(7))
+    }
+
     @Test func aChannelIsListedByWhatItDeclares() {
         var declares = DeviceDescription.Declares()
         declares.channels = [.init(psm: 0x85, echoes: true), .init(psm: 0x86, needs: .authentication), .init(psm: 0x87)]

@@ -94,4 +94,51 @@ import Testing
         for part in row.parts { #expect(result.message.contains(part), "\(part): \(result.message)") }
         for part in row.absent { #expect(!result.message.contains(part), "\(result.message)") }
     }
+
+    @Test func anEmptyTextIsNamed() {
+        #expect(Mismatch(.equals(.literal(.text(""))), .text("disconnected"), Variables()).text == "expected nothing, got disconnected")
+    }
+
+    struct Change: Sendable, CustomTestStringConvertible {
+        var id: String
+        var part: String
+        /// Returns the packets of the subject's controller in place of one.
+        var change: @Sendable (HCIPacket) -> [HCIPacket]
+        var testDescription: String { part }
+    }
+
+    static let changes = [
+        Change(id: "hci/random-numbers", part: "the answer to LE_Rand: expected 9 octets, got 10") { packet in
+            guard packet.completes(HCICommands.LERand.opcode) else { return [packet] }
+            return [HCIPacket.completion(packet.eventParameters + [0])]
+        },
+        Change(id: "gap-adv/connectable-is-found", part: "It was reset before this case") { packet in
+            guard
+                packet.completes(HCICommands.LESetAdvertisingEnable.opcode)
+                    || packet.completes(HCICommands.LESetAdvertisingParameters.opcode)
+            else { return [packet] }
+            return [HCIPacket.completion(packet.eventParameters.prefix(3) + [ErrorCode.commandDisallowed.rawValue])]
+        },
+        Change(id: "gatt/write-long", part: "whose controller has not reported") { packet in
+            packet.bytes.starts(with: [0x13]) && packet.kind == .event ? [] : [packet]
+        },
+    ]
+
+    @Test(arguments: changes) func theCauseIsNamed(_ row: Change) throws {
+        let result = try Trial.run(row.id) { direction, packet in direction == .toHost ? row.change(packet) : [packet] }
+        #expect(result.message.contains(row.part), "\(result.verdict): \(result.message)")
+    }
+}
+
+extension HCIPacket {
+    fileprivate var eventParameters: [UInt8] { kind == .event ? Array(bytes.dropFirst(2)) : [] }
+
+    fileprivate static func completion(_ parameters: [UInt8]) -> HCIPacket {
+        HCIPacket(.event, [0x0E, UInt8(parameters.count)] + parameters)
+    }
+
+    fileprivate func completes(_ opcode: UInt16) -> Bool {
+        kind == .event && bytes.starts(with: [0x0E])
+            && eventParameters.dropFirst().prefix(2).elementsEqual([UInt8(opcode & 0xFF), UInt8(opcode >> 8)])
+    }
 }

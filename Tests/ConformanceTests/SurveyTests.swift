@@ -35,6 +35,34 @@ struct SurveyTests {
         #expect(isProtected == [.reference, .keyboard].contains(kind))
     }
 
+    /// A device that takes connections on another PHY, and one that takes them from devices of its list only.
+    @Test(
+        arguments: [(PHY.le2M, AdvertisingFilterPolicy.all, nil), (.le1M, .connectFromList, "no connection to Aloof")]
+            as [(
+                PHY, AdvertisingFilterPolicy, String?
+            )])
+    func aSurveySaysIfNothingCouldBeConnected(_ secondary: PHY, _ policy: AdvertisingFilterPolicy, _ failure: String?) throws {
+        let loop = RunLoop(mode: .virtual)
+        defer { loop.end() }
+        let world = SimulatedWorld(loop: loop, seed: 1)
+        try loop.run {
+            let tester = Host(loop: loop, transport: try world.addController(.tester, settings: []), database: GATTDatabase(), seed: 1)
+            let device = Host(
+                loop: loop, transport: try world.addController(.subject, settings: []), database: GATTDatabase(deviceName: "Aloof"), seed: 2
+            )
+            for host in [tester, device] { _ = try await host.start() }
+            var settings = AdvertisingSettings(data: AdvertisingData([.flags(.generalDiscoverable), .completeLocalName("Aloof")]))
+            settings.properties = .connectable
+            settings.secondaryPHY = secondary
+            settings.filterPolicy = policy
+            _ = try await device.advertise(settings)
+            let surveyor = Surveyor(tester)
+            let found = try await surveyor.survey(.name("Aloof"))
+            #expect(found.services.isEmpty == (failure != nil))
+            #expect(failure.map { surveyor.failureToConnect?.contains($0) == true } ?? (surveyor.failureToConnect == nil))
+        }
+    }
+
     /// After pairing, protected values are read, and remain marked as protected.
     @Test func aSurveyThatPairsReadsWhatIsProtected() throws {
         var setup = BenchSetup(tester: .virtual, subject: .virtual, seed: 1)

@@ -29,6 +29,11 @@ import Timing
         #expect(data.octets == octets(text))
     }
 
+    @Test(arguments: [("020106", 6), ("03010600", 6), ("040105FF00", 5), ("0101", 0), ("0303180F", nil)] as [(String, UInt8?)])
+    func theFirstOctetOfTheFlagsCounts(hex text: String, _ flags: UInt8?) {
+        #expect(AdvertisingData(octets: octets(text)).flags?.rawValue == flags)
+    }
+
     @Test func zeroLengthEndsTheData() {
         #expect(AdvertisingData(octets: octets("020106 00 0909")).elements == [.flags([.generalDiscoverable, .brEDRNotSupported])])
     }

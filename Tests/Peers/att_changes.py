@@ -26,7 +26,7 @@ def legal(name, section, **methods):
 
 
 def product(name):
-    import product_changes  # noqa: F401 - it adds its rows to CHANGES
+    import legal_changes  # noqa: F401 - it and what it imports add their rows to CHANGES
     return type("Changed", (T,), CHANGES[name].methods if name else {})()
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 from bumble import smp
 from bumble.core import AdvertisingData
-from bumble.hci import OwnAddressType
+from bumble.hci import OwnAddressType, Phy
 from bumble.pairing import PairingConfig, PairingDelegate
 
 import att_server as att
@@ -362,14 +362,14 @@ legal("every-second", "Core Vol 3, Part C, Appendix A", interval=1000)
 legal("back-after-4-s", "Core Vol 3, Part C, 9.3.4", pause_before_advertising=lambda self, connections: 4 if connections else 0)
 
 
-async def extended(self, device):
+async def extended(self, device, secondary=Phy.LE_1M):
     if getattr(self, "set", None):
         return await self.set.start()
     from bumble.device import AdvertisingEventProperties, AdvertisingParameters
     self.set = await device.create_advertising_set(
         advertising_parameters=AdvertisingParameters(
             advertising_event_properties=AdvertisingEventProperties(is_connectable=True), own_address_type=OwnAddressType.RANDOM,
-            primary_advertising_interval_min=20, primary_advertising_interval_max=20),
+            primary_advertising_interval_min=20, primary_advertising_interval_max=20, secondary_advertising_phy=secondary),
         random_address=device.random_address, advertising_data=self.data(), auto_start=True)
     return None
 

@@ -63,6 +63,11 @@ def test_a_legal_product_fails_nothing(name, description, tmp_path):
     assert sum(verdict == "PASS" for verdict, _ in found.values()) >= 12, found
 
 
+def test_a_guarded_channel_is_judged_in_clear_in_a_run_that_pairs(description, tmp_path):
+    found = judge(description, tmp_path, "", "accessory-channel/guarded-in-clear", "accessory-channel/guarded-enhanced-in-clear", "--pair")
+    assert len(found) == 2 and {verdict for verdict, _ in found.values()} == {"PASS"}, found
+
+
 def test_the_corpus_is_large_and_every_defect_has_a_case_that_is_there():
     assert len(DEFECTS) >= 90 and len(LEGAL) >= 18, (len(DEFECTS), len(LEGAL))
     listed = run_bench("run", "accessory-channel", "--list").stdout

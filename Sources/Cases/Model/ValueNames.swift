@@ -49,7 +49,8 @@ package struct ValueNames: Sendable {
             }
         case .list(let list): "[" + list.map { text($0) }.joined(separator: ", ") + "]"
         case .record(let record): record.text { "\($0): \(part($0).text($1))" }
-        case .text, .octets: value.description
+        case .text(let text): text.isEmpty ? "nothing" : text
+        case .octets: value.description
         }
     }
 }

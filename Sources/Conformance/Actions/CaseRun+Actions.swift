@@ -16,7 +16,8 @@ extension CaseRun {
             result = try await within(deadline) { try await action.run(context) }
             if step.result.contains(where: { $0.name == "error" }) { result["error"] = .text("") }
         } catch is TimeOut {
-            throw StepFailure(.subject, place.stating("\(step.name) did not end within its limit"))
+            let held = Side.allCases.compactMap { bench.end($0)?.heldBackData }.map { "; \($0)" }.joined()
+            throw StepFailure(.subject, place.stating("\(step.name) did not end within its limit\(held)"))
         } catch let finding as ActionFinding {
             let pdu = log.observations.dropFirst(scope.searchStart).last { $0.side == place.side && !$0.isAir }
             let origin = (pdu?.place ?? places(of: step.arguments, scope).first).map { " (\($0))" } ?? ""

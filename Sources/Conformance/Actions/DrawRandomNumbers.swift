@@ -10,6 +10,21 @@ enum DrawRandomNumbers: NamedAction {
     static let commands = [HCICommands.LERand.name]
     static let results = ["constantBits", "repeated"]
 
+    /// The octets of a successful answer.
+    private static let length = HCICommands.LERand.Return(status: .success, randomNumber: 0).encodedCount
+
+    private static func number(in reply: Endpoint.Reply) throws(StepFailure) -> UInt64 {
+        let answer = try? HCICommands.LERand.Return(prefixOf: reply.parameters)
+        if let answer, answer.status != .success {
+            throw StepFailure(.subject, "the answer to LE_Rand: expected Status Success, got \(answer.status) (packet \(reply.number))")
+        }
+        guard let answer, reply.parameters.count == length else {
+            throw StepFailure(
+                .subject, "the answer to LE_Rand: expected \(length) octets, got \(reply.parameters.count) (packet \(reply.number))")
+        }
+        return answer.randomNumber
+    }
+
     static func run(_ context: ActionContext) async throws -> CaseRecord {
         let end = try context.end()
         var numbers: [UInt64] = []
@@ -18,10 +33,7 @@ enum DrawRandomNumbers: NamedAction {
             guard let reply = try await end.command(opcode: HCICommands.LERand.opcode, parameters: [], until: limit) else {
                 throw StepFailure(end.side == .subject ? .subject : .environment, "LE_Rand was not answered within 3 s")
             }
-            guard let answer = try? HCICommands.LERand.Return(parameters: reply.parameters), answer.status == .success else {
-                throw StepFailure(.subject, "the answer to LE_Rand brings no number (packet \(reply.number))")
-            }
-            numbers.append(answer.randomNumber)
+            numbers.append(try number(in: reply))
         }
         let ones = numbers.reduce(UInt64.max, &)
         let zeros = ~numbers.reduce(0, |)

@@ -19,25 +19,35 @@ enum MeetDevice: NamedAction {
     static let ofAnyDevice: Set<String> = [name, ListenToDevice.name, TimeAdvertising.name, WatchFastAdvertising.name]
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {
+        if !(try context(pairs)) { try context.driver().host.pairingSettings = nil }
+        let link = try await meet(
+            context, interval: UInt16(clamping: try context(interval)), handlesSMP: try context(handlesSMP), pairs: try context(pairs))
+        let address = link.addresses.peer
+        return CaseRecord([
+            ("handle", .number(Int(link.handle.rawValue))), ("address", .text(address.digits)),
+            ("type", .number(Int(address.kind.rawValue))),
+        ])
+    }
+
+    /// Finds the device under test and connects to it; pairs in a run that pairs on each connection.
+    static func meet(
+        _ context: ActionContext, interval: UInt16 = 12, handlesSMP: Bool = true, pairs: Bool
+    ) async throws -> Connection {
         let driver = try context.driver()
         let deadline = context.deadline - .seconds(1)
         // A Security Request waits until the case pairs.
-        let handles = try context(handlesSMP) && !context.bench.isAboutPairing
-        if !(try context(pairs)) { driver.host.pairingSettings = nil }
+        let handles = handlesSMP && !context.bench.isAboutPairing
         let listener = driver.host.newConnections.add { $0.handlesSMP = handles }
         defer { driver.host.newConnections.remove(listener) }
         do {
             let finder = DeviceFinder(host: driver.host)
-            let (link, _) = try await finder.connect(context.bench.peer, interval: UInt16(clamping: try context(interval)), until: deadline)
+            let (link, _) = try await finder.connect(context.bench.peer, interval: interval, until: deadline)
             driver.links[link.handle.rawValue] = link
-            if handles, context.bench.pairsWhenMet, try context(pairs), let pairing = context.bench.pairing {
-                try await pair(link, pairing.settings)
+            context.bench.mayRestart = false
+            if handles, context.bench.pairsWhenMet, pairs, let pairing = context.bench.pairing {
+                try await pair(link, pairing.settings, context.bench)
             }
-            let address = link.addresses.peer
-            return CaseRecord([
-                ("handle", .number(Int(link.handle.rawValue))), ("address", .text(address.digits)),
-                ("type", .number(Int(address.kind.rawValue))),
-            ])
+            return link
         } catch let error as DeviceFinder.NotFound {
             var failure = StepFailure(.subject, error.description)
             failure.isOfMissingDevice = true
@@ -48,9 +58,13 @@ enum MeetDevice: NamedAction {
     }
 
     /// Pairs; a device that declines stays unencrypted.
-    private static func pair(_ link: Connection, _ settings: PairingSettings) async throws {
+    private static func pair(_ link: Connection, _ settings: PairingSettings, _ bench: CaseBench) async throws {
         guard link.security == .none else { return }
-        do { _ = try await PairWithDevice.pair(link, settings) } catch let failure as StepFailure where failure.blame == .limitation {}
+        do {
+            _ = try await PairWithDevice.pair(link, settings)
+        } catch let failure as StepFailure where failure.blame == .limitation {
+            bench.declinedPairing = failure.message
+        }
     }
 }
 

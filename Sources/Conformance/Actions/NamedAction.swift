@@ -52,8 +52,10 @@ enum NamedActions {
         TellFeatures.self, SendLMP.self,
         ConnectClassic.self, SecureClassic.self, PairClassic.self, PowerCycle.self, LookAtKeys.self, ClaimKeys.self,
         TakeNewIdentity.self, TakeFirstIdentity.self, RememberDatabase.self, JudgeServiceChange.self,
+        ChangeServices.self, ChangeServicesBack.self,
         ReleaseChannels.self,
-        LosePacket.self, OfferSerialEcho.self, OfferAttributes.self, AcceptBridging.self, BridgeOver.self, LookAtStream.self,
+        LosePacket.self, OfferSerialEcho.self, OfferAttributes.self, OfferValue.self, AcceptBridging.self, BridgeOver.self,
+        LookAtStream.self,
         MakeSDU.self, SendSDU.self, ReceiveSDU.self,
     ]
 

@@ -11,7 +11,13 @@ final class PairingRecord {
     /// The first random value of the device.
     private(set) var random: [UInt8]?
     private(set) var hasEnded = false
-    private var names: Set<String> = []
+    /// The names of the device's PDUs, in order.
+    private var received: [String] = []
+    private var identity: SMP.IdentityAddressInformation?
+    private var names: Set<String> { Set(received) }
+
+    /// A passkey of 20 bits takes 20 rounds of two PDUs.
+    private static let mostNames = 256
 
     func add(_ direction: PacketDirection, _ octets: [UInt8]) {
         guard let message = try? SMP.Message(bytes: octets) else { return }
@@ -21,17 +27,18 @@ final class PairingRecord {
         case (.received, .pairingResponse(let pdu)): response = pdu
         case (.received, .pairingPublicKey(let pdu)): publicKey = pdu
         case (.received, .pairingRandom(let pdu)): random = random ?? pdu.randomValue
+        case (.received, .identityAddressInformation(let pdu)): identity = pdu
         case (.received, .pairingFailed): hasEnded = true
         default: break
         }
-        if direction == .received { names.insert(PDUCodec.name(of: octets, in: .smp)) }
+        if direction == .received, received.count < Self.mostNames { received.append(PDUCodec.name(of: octets, in: .smp)) }
     }
 
     /// True if the device has a display or a keyboard, and thus a user whose answer a pairing may await.
     private var hasUser: Bool { response.map { $0.ioCapability != .noInputNoOutput } ?? false }
 
-    /// The keys that the device must send on the encrypted link. Core Vol 3, Part H, 3.6.1.
-    private var missingKeys: [String] {
+    /// The PDUs of the keys that the device must send on the encrypted link, in their order. Core Vol 3, Part H, 3.6.1.
+    private var owedKeys: [String] {
         guard let request, let response else { return [] }
         let isSecure = request.authReq.intersection(response.authReq).contains(.sc)
         let keys = response.responderKeyDistribution
@@ -39,8 +46,10 @@ final class PairingRecord {
             (keys.contains(.encKey) && !isSecure ? [SMP.EncryptionInformation.name, SMP.CentralIdentification.name] : [])
             + (keys.contains(.idKey) ? [SMP.IdentityInformation.name, SMP.IdentityAddressInformation.name] : [])
             + (keys.contains(.signKey) ? [SMP.SigningInformation.name] : [])
-        return owed.filter { !names.contains($0) }
+        return owed
     }
+
+    private var missingKeys: [String] { owedKeys.filter { !names.contains($0) } }
 
     /// The error of a pairing as a failure of the step; nil for an error that does not concern pairing.
     func failure(_ fault: HostError.PeerFault) -> any Error {
@@ -89,9 +98,16 @@ final class PairingRecord {
             return StepFailure(.environment, "the device declines to pair and gives no reason: \(reason)")
         }
         if hasUser, Self.answers.contains(reason) {
-            return StepFailure(.environment, "the device ended the pairing, \(reason): its user may have declined, or was not there")
+            return StepFailure(.environment, "the device ended the pairing, \(reason)\(roundsBefore(reason))")
         }
         return ActionFinding(text: "the device ended the pairing with \(reason), although nothing was wrong with it")
+    }
+
+    /// The passkey was entered before its rounds: an end between them is more likely the device's own. Core Vol 3, Part H, 2.3.5.6.3.
+    private func roundsBefore(_ reason: PairingFailedReason) -> String {
+        let rounds = received.count { $0 == SMP.PairingRandom.name }
+        guard reason == .unspecifiedReason, publicKey != nil, rounds > 1 else { return ": its user may have declined, or was not there" }
+        return ", after \(rounds) of the 20 rounds of the passkey: unless its user has cancelled the pairing, this is its own fault"
     }
 
     private func refused(_ reason: PairingFailedReason) -> any Error {
@@ -126,15 +142,39 @@ final class PairingRecord {
                 return "its Pairing_Response agrees to keys of the \(role) that Pairing_Request does not name"
             }
         }
-        guard let publicKey else { return nil }
-        if let x = UInt256(littleEndianOctets: publicKey.publicKeyX), let y = UInt256(littleEndianOctets: publicKey.publicKeyY),
-            P256PublicKey(x: x, y: y).isDebugKey
-        {
-            return "its public key is the debug key, whose private key is published"
-        }
-        if publicKey.publicKeyX == ownKey?.publicKeyX { return "its public key is that of the tester" }
-        return "its public key is not on the curve P-256"
+        return wrongDistribution ?? publicKey.flatMap(wrongKey) ?? received.last.map { "its \($0) is invalid, or out of its order" }
     }
+
+    private func wrongKey(_ publicKey: SMP.PairingPublicKey) -> String? {
+        guard let x = UInt256(littleEndianOctets: publicKey.publicKeyX), let y = UInt256(littleEndianOctets: publicKey.publicKeyY) else {
+            return nil
+        }
+        let key = P256PublicKey(x: x, y: y)
+        if key.isDebugKey { return "its public key is the debug key, whose private key is published" }
+        if publicKey.publicKeyX == ownKey?.publicKeyX { return "its public key is that of the tester" }
+        return key.isOnCurve ? nil : "its public key is not on the curve P-256"
+    }
+
+    /// The fault of the last PDU, if it distributes a key: the wrong one, at the wrong time, or with an impossible value. Core Vol 3, Part
+    /// H, 2.4.3 and 3.6.
+    private var wrongDistribution: String? {
+        guard let last = received.last, Self.keyNames.contains(last) else { return nil }
+        let owed = owedKeys
+        let sent = received.dropLast().count { Self.keyNames.contains($0) }
+        guard owed.contains(last) else { return "it sends \(last), which its Pairing_Response does not promise" }
+        guard sent < owed.count, owed[sent] == last else {
+            return "it sends \(last)" + (sent < owed.count ? " where \(owed[sent]) is due" : " a second time")
+        }
+        if last == SMP.IdentityAddressInformation.name, let identity, !identity.isPossible {
+            return "its identity address \(identity.bdADDR), type \(identity.addrType), is neither public nor static random"
+        }
+        return "it sends \(last) before the link is encrypted"
+    }
+
+    private static let keyNames: Set<String> = [
+        SMP.EncryptionInformation.name, SMP.CentralIdentification.name, SMP.IdentityInformation.name, SMP.IdentityAddressInformation.name,
+        SMP.SigningInformation.name,
+    ]
 
     private var silent: any Error {
         guard let response else { return ActionFinding(text: "the device did not answer Pairing_Request within 30 s") }
@@ -149,4 +189,9 @@ final class PairingRecord {
         }
         return ActionFinding(text: "the device fell silent for 30 s in the pairing that it had begun")
     }
+}
+
+extension SMP.IdentityAddressInformation {
+    /// True for a public or static random address. Core Vol 3, Part H, 3.6.5.
+    fileprivate var isPossible: Bool { addrType == 0 || addrType == 1 && bdADDR.rawValue >> 46 == 0b11 }
 }

@@ -192,6 +192,9 @@ final class ProtectedService {
     }
 
     private func changeDatabase(isLarger: Bool) {
+        defer {
+            if conduct.restartsAtChanges { for link in host.connections { tasks.append(loop.start { _ = try? await link.disconnect() }) } }
+        }
         if let service = extra { host.database.remove(service) }
         extra = nil
         guard isLarger else { return }

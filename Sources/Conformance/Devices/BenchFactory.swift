@@ -101,7 +101,7 @@ struct BenchFactory {
         bench.known = setup.known
         bench.pairing = setup.pairing
         bench.isAboutPairing = testCase.pairsItself(catalogue)
-        bench.isStranger = isAccessoryOnly && testCase.subject == .accessory && testCase.needs?.names.contains("tester.BR_EDR") != true
+        bench.isStranger = isAccessoryOnly && testCase.subject != .controller && testCase.needs?.names.contains("tester.BR_EDR") != true
         bench.rule = testCase.rule.flatMap { catalogue.rule($0, of: setup.profile) }
         bench.bearsOn = setup.profile.flatMap { catalogue.profiles[$0] }.map { $0.rules(with: testCase.id) } ?? []
         return bench

@@ -47,6 +47,13 @@ final class CaseBench {
     /// The attributes of the device under test that a case remembers, and the position in the log since then.
     var remembered: [ShownAttribute] = []
     var rememberedSince = 0
+    /// The change of the device's services that `changes:` declares.
+    enum ServiceChange { case none, made }
+    var serviceChange = ServiceChange.none
+    /// True on a connection on which the services have changed: the device may end it to restart.
+    var mayRestart = false
+    /// The reason why the device declined to pair in a run that pairs on each connection; nil if it did not.
+    var declinedPairing: String?
     /// The address and the keys of a side before it took another identity.
     private var firstIdentity: [Side: (DeviceAddress, KeyStore)] = [:]
     /// The connection to the upper tester of a subject that is a host.
@@ -54,13 +61,14 @@ final class CaseBench {
     /// The host's end of the pipe to the bench's own upper tester.
     private var ownUpperTesterPipe: BTPLoopback?
     /// The pipe to an upper tester outside; nil for that of the bench's own host.
-    var upperTesterPipe: (any BTPPipe)?
+    var upperTesterPipe: HeldBTPPipe?
     private let hostSides: Set<Side>
     private let kind: SubjectKind
     private let accessory: AccessoryConduct
     private let fault: Fault
     private let ownAddresses: [Side: OwnAddress]
-    /// True if the tester must be unknown to the device over the air: bonds of earlier cases must not affect this one.
+    /// True if the tester must be unknown to the device over the air or to the host under test: bonds and failed pairings of earlier cases
+    /// must not affect this one.
     var isStranger = false
     /// The public addresses of the devices.
     private var publicAddresses: Set<BDADDR> = []
@@ -137,7 +145,7 @@ final class CaseBench {
 
     /// Connects to the upper tester, and takes the host's address from it.
     private func startUpperTester() async throws {
-        var pipe = upperTesterPipe
+        var pipe: (any BTPPipe)? = upperTesterPipe
         var server: BTPServer?
         if pipe == nil, let host = hosts[.subject]?.host {
             let (near, far) = BTPLoopback.pair(on: loop)
@@ -150,7 +158,10 @@ final class CaseBench {
         let link = UpperTesterLink(pipe, server: server, log: log, loop: loop)
         upperTester = link
         let own = try await link.start()
-        if server == nil, let tester = ends[.tester]?.address { try await link.restore(tester) }
+        if server == nil, let tester = ends[.tester]?.address {
+            try await link.restore(upperTesterPipe?.lastPeer ?? tester)
+            upperTesterPipe?.lastPeer = tester
+        }
         addresses[.subject] = .record(
             CaseRecord([("address", .text(own.address.description)), ("type", .number(own.isRandom ? 1 : 0))]))
     }

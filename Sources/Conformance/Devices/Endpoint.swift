@@ -54,6 +54,13 @@ final class Endpoint: HCITransport, HCITransportSink {
     private(set) var maskedReports = 0
     /// The number of completed packets that were reported but never sent.
     var strayCredits: Int { scheduler.strayCredits }
+    /// The data that cannot be sent, since its controller has not reported completed packets; nil if nothing waits.
+    var heldBackData: String? {
+        let (waiting, inFlight) = scheduler.totals
+        guard waiting > 0, inFlight > 0 else { return nil }
+        return "\(waiting) packets wait at the \(side.rawValue), whose controller has not reported \(inFlight) others in "
+            + "Number_Of_Completed_Packets"
+    }
 
     /// A command without an answer.
     private struct Pending {

@@ -61,6 +61,8 @@ final class UpperTesterLink {
     }
 
     /// Restores the initial state of a host that has run other cases. Commands that it lacks are left out.
+    ///
+    /// - Parameter tester: the device of the case before, whose bond is deleted.
     func restore(_ tester: DeviceAddress) async throws {
         let peer = (type: tester.kind.rawValue, address: tester.bdADDR)
         try await tryAll([

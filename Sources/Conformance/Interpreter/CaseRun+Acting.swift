@@ -99,10 +99,18 @@ extension CaseRun {
                 throw StepFailure(.limitation, "the \(step.side.rawValue) has no \(command.name) (packet \(reply.number))", evidence: proof)
             }
             let worded = PDUCodec.worded(mismatch, in: DecodedLayer(hci: reply.event))
-            throw StepFailure(blame, step.stating(text), evidence: proof)
+            throw StepFailure(blame, step.stating(text + afterReset(answer, step, scope)), evidence: proof)
                 .comparing(ExpectationDiff(worded, of: command.name, packet: reply.number))
         }
         return reply
+    }
+
+    /// The possible cause of a command that is disallowed at the start of a case, when the controller has just been reset.
+    private func afterReset(_ answer: CaseRecord, _ step: Step, _ scope: Scope) -> String {
+        guard scope.isSetup, step.side == .subject, answer["Status"]?.asNumber == Int(ErrorCode.commandDisallowed.rawValue) else {
+            return ""
+        }
+        return ". It was reset before this case, after which nothing of an earlier one may go on: Core Vol 4, Part E, 7.3.2"
     }
 
     /// True if a side does not report a command in Supported_Commands. Core Vol 4, Part E, 6.27.

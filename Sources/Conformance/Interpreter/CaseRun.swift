@@ -180,7 +180,9 @@ final class CaseRun {
         case .bench: result.verdict = .error
         }
         let cited = bench.rule.map { [$0.citation] } ?? bench.bearsOn.map(\.shortCitation)
-        result.message = failure.message + (failure.blame == .subject && !cited.isEmpty ? " [\(cited.joined(separator: "; "))]" : "")
+        let declined = failure.blame == .subject ? bench.declinedPairing.map { "; before that, \($0)" } ?? "" : ""
+        result.message =
+            failure.message + declined + (failure.blame == .subject && !cited.isEmpty ? " [\(cited.joined(separator: "; "))]" : "")
         result.evidence = failure.evidence
         result.overlooked = failure.overlooked
         result.lostLink = failure.lostLink

@@ -58,7 +58,10 @@ extension CaseRun {
     func lost(_ link: LostLink, _ what: String, _ step: Step, told packet: Observation?, evidence: [Evidence]) -> StepFailure {
         let place = packet.map { " (\($0.place))" } ?? ""
         var failure: StepFailure
-        if link.isOfTheAir {
+        if bench.mayRestart {
+            let text = "the device ended the connection on which its services have changed, \(link.reason)\(place), in place of \(what)"
+            failure = StepFailure(.limitation, step.stating(text), evidence: evidence)
+        } else if link.isOfTheAir {
             failure = StepFailure(
                 .environment, "the connection was lost, \(link.reason)\(place), where \(what) was awaited", evidence: evidence)
             failure.lostLink = link

@@ -12,6 +12,7 @@ struct DeclaredFacts {
     static let fields: [String: ValueShape] = [
         "needs": .any, "offered": .octets, "other": .octets, "seconds": .number(1...60), "stimuli": .number(0...1),
         "stimulus": .number(0...0xFFFF), "command": .octets, "undo": .octets,
+        "stimulusConfigurations": .number(0...1), "stimulusConfiguration": .number(0...0xFFFF), "stimulusSubscription": .octets,
     ]
 
     private typealias Found = (service: DeviceDescription.Service, found: DeviceDescription.Characteristic)
@@ -67,6 +68,7 @@ struct DeclaredFacts {
             var record = DeviceFacts.record(found, in: service)
             record["command"] = .octets(change.value)
             record["undo"] = .octets(change.undo)
+            addConfiguration(of: found, in: service, to: &record)
             return .record(record)
         }
     }
@@ -78,11 +80,25 @@ struct DeclaredFacts {
         var record = DeviceFacts.record(row.found, in: row.service)
         record["seconds"] = .number(max(1, Int((entry.within.rawValue + 999_999) / 1_000_000)))
         record["stimuli"] = .number(entry.stimulus == nil ? 0 : 1)
+        record["stimulus"] = .number(0)
+        record["stimulusConfigurations"] = .number(0)
         if let stimulus = entry.stimulus {
             guard let target = all.first(where: { $1.uuid == stimulus.characteristic }) else { return nil }
             record["stimulus"] = .number(Int(target.1.handle))
             record["command"] = .octets(stimulus.value)
+            if target.1.handle != row.found.handle { addConfiguration(of: target.1, in: target.0, to: &record) }
         }
         return .record(record)
+    }
+
+    /// Adds the subscription that a control point may want before it is written: otherwise it refuses with CCCD Improperly Configured. Core
+    /// Supplement, Part B, 1.2.
+    private static func addConfiguration(
+        of control: DeviceDescription.Characteristic, in service: DeviceDescription.Service, to record: inout CaseRecord
+    ) {
+        let handle = control.configuration?.handle ?? 0
+        record["stimulusConfigurations"] = .number(handle == 0 ? 0 : 1)
+        record["stimulusConfiguration"] = .number(Int(handle))
+        record["stimulusSubscription"] = DeviceFacts.record(control, in: service)["subscription"]
     }
 }

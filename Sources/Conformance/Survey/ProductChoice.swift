@@ -32,7 +32,7 @@ extension RunPlan {
         if references > 0 { parts.append("\(references) about the reference accessory") }
         let rows = needs.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.key) \($0.value)" }
         if !rows.isEmpty {
-            parts.append("\(needs.values.reduce(0, +)) about what the device does not have (\(rows.joined(separator: ", ")))")
+            parts.append("\(needs.values.reduce(0, +)) about what the survey did not find (\(rows.joined(separator: ", ")))")
         }
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
     }

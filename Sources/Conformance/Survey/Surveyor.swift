@@ -20,6 +20,8 @@ public final class Surveyor {
     private let choice: PairingChoice?
     private var isStrict = false
     private var firstError: (any Error)?
+    /// The reason why a device that takes connections could not be connected to; nil if it could.
+    public private(set) var failureToConnect: String?
 
     /// - Parameters:
     ///   - lingers: true to wait on the connection for requests of the device.
@@ -49,11 +51,13 @@ public final class Surveyor {
             return description
         }
         let asked = Asked()
+        var isMet = false
         do {
             // Monitors the connection from its start: some devices send requests immediately.
             let listener = host.newConnections.add { [self] link in watch(link, asked) }
             defer { host.newConnections.remove(listener) }
             let (link, _) = try await finder.connect(peer, until: loop.now + Self.timeout)
+            isMet = true
             let connected = loop.now
             // A device that asks for security at once may end an unencrypted connection.
             if asked.names.contains(Self.security) { await pair(link) }
@@ -74,10 +78,12 @@ public final class Surveyor {
             try await waitForAdvertising(peer)
         } catch let error as DeviceFinder.NotFound {
             description.remarks.append("it does not advertise any more: \(error.brief)")
+            if !isMet { failureToConnect = error.brief }
         } catch HostError.peer(let fault) {
             let why =
                 choice == nil && asked.names.contains(Self.security) ? Self.refusedSecurity : "no connection: \(HostError.peer(fault))"
             description.remarks.append(why)
+            if !isMet { failureToConnect = "no connection to \(peer): \(HostError.peer(fault))" }
         }
         return description
     }

@@ -79,6 +79,12 @@ extension AccessoryConduct {
             "ends the link of a bonded central that does not encrypt it"),
         time("user-takes", 0...20_000, \.userTakes, "Core Vol 3, Part H, 3.4: the SMP timeout is 30 s", "its user answers after this time"),
         .flag(
+            "distributes-no-keys", .accessory, \.keepsKeysToItself, allowedBy: "Core Vol 3, Part H, 3.6.1: the device chooses its keys",
+            "distributes no keys"),
+        .flag(
+            "restarts-at-changes", .accessory, \.restartsAtChanges, allowedBy: "Core Vol 3, Part C, 9.3.10: at any time",
+            "ends the link when its services change"),
+        .flag(
             "no-irk", .accessory, \.hasNoIRK, allowedBy: "Core Vol 3, Part H, 3.6.4: an IRK of zeros means that there is none",
             "has no private addresses"),
     ]

@@ -37,6 +37,10 @@ struct AccessoryConduct: Sendable {
     var hasSpareDeclarations = false
     /// The delay of the user's answer.
     var userTakes = Microseconds.zero
+    /// True if it distributes no keys: LE legacy pairing then leaves no bond.
+    var keepsKeysToItself = false
+    /// True if it ends all links when its services change, as a device that restarts.
+    var restartsAtChanges = false
     /// True if it has no private addresses, which an IRK of zeros indicates.
     var hasNoIRK = false
     /// Its behaviour on BR/EDR, which also applies to a case's own host.
@@ -72,6 +76,7 @@ struct AccessoryConduct: Sendable {
         settings.supportsSecureConnections = hasSecureConnections
         settings.minimumKeySize = leastKeySize
         settings.maximumKeySize = max(leastKeySize, mostKeySize)
+        if keepsKeysToItself { settings.localKeys = [] }
         return settings
     }
 

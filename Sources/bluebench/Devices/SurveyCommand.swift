@@ -40,7 +40,10 @@ struct SurveyCommand: ParsableCommand {
         }
         try HostSession.run(on: device, firmware: firmware, prepare: prepare) { host in
             do {
-                Console.write(try await Surveyor(host, lingers: true, pairing: choice).survey(peer).yaml(hiding: hide))
+                let surveyor = Surveyor(host, lingers: true, pairing: choice)
+                let description = try await surveyor.survey(peer)
+                if let failure = surveyor.failureToConnect { throw CommandFailure(.bench, failure) }
+                Console.write(description.yaml(hiding: hide))
             } catch let failure as SurveyFailure {
                 throw CommandFailure(.bench, hide ? failure.brief : failure.description)
             }

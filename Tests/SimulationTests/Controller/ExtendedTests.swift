@@ -171,6 +171,24 @@ import Timing
         }
     }
 
+    /// An initiator listens on LE 1M, and has parameters for that PHY only. Core Vol 4, Part E, 7.8.66.
+    @Test(arguments: [PHY.le2M, .leCoded])
+    func aConnectionBeginsOnAPHYWithoutParametersOfItsOwn(_ secondary: PHY) throws {
+        try World.run(hosts: 2) { world in
+            let (peripheral, central) = (world.hosts[0], world.hosts[1])
+            try await peripheral.succeed(Self.parameters(1, properties: 1, secondary: secondary, interval: 0x40))
+            try await peripheral.enable([1])
+            var create = Self.create(World.address(0))
+            create.initiatingPHYs = .le1M
+            create.phyParameters = [create.phyParameters[0]]
+            try await central.succeed(create)
+            let connected: HCIEvents.LEEnhancedConnectionComplete = try await central.next(within: .seconds(5))
+            #expect(connected.status == .success && connected.connectionInterval == 24)
+            let phy = try await central.returns(HCICommands.LEReadPHY(connectionHandle: connected.connectionHandle))
+            #expect(phy.txPHY == secondary.rawValue)
+        }
+    }
+
     static func create(_ peer: DeviceAddress?) -> HCICommands.LEExtendedCreateConnection {
         let row = HCICommands.LEExtendedCreateConnection.PHYParameter(
             scanInterval: 0x40, scanWindow: 0x40, connectionIntervalMin: 24, connectionIntervalMax: 24, supervisionTimeout: 100)

@@ -59,6 +59,27 @@ import Timing
         }
     }
 
+    /// Only LL_CONNECTION_UPDATE_IND must end the link; another change may be applied at once. Core Vol 6, Part B, 5.5.1.
+    @Test(arguments: [0x00, 0x01, 0x18] as [UInt8], [1, 2_000, 32_769])
+    func aPeripheralMayKeepTheLinkPastAnInstant(opcode: UInt8, back: Int) throws {
+        let bench = LinkBench { $0.peripheral.choices.keepsLinksPastInstants = true }
+        try bench.run(100_000)
+        let counter = UInt16(truncatingIfNeeded: bench.central.link.state.timing.eventCounter + 1 - back)
+        let instant = [UInt8(truncatingIfNeeded: counter), UInt8(truncatingIfNeeded: counter >> 8)]
+        let bodies: [UInt8: [UInt8]] = [0x00: [1, 0, 0, 6, 0, 0, 0, 100, 0], 0x01: [0xFF, 0xFF, 0, 0, 0]]
+        if opcode == 0x18 {
+            bench.central.link.send(control: LLControl.PHYReq(txPHYs: .le2M, rxPHYs: .le2M).bytes)
+            try bench.run(5_000)
+        }
+        bench.central.link.send(control: [opcode] + (bodies[opcode] ?? [2, 0]) + instant)
+        try bench.run(40_000)
+        let peripheral = bench.peripheral.link!
+        #expect(peripheral.isClosed == (opcode == 0))
+        if opcode == 0x01 { #expect(peripheral.channelMap.used.count == 16) }
+        if opcode == 0x18 { #expect(peripheral.receivePHY == .le2M) }
+        bench.abandon()
+    }
+
     @Test(arguments: [
         ("LL_VERSION_IND", 0), ("LL_FEATURE_RSP", 1), ("LL_LENGTH_RSP", 2), ("LL_PHY_RSP", 3), ("LL_CONNECTION_PARAM_RSP", 4),
     ])
