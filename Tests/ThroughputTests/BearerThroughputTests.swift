@@ -104,7 +104,7 @@ import Timing
             plan.rows.map(\.bearers) == [nil, 1, 3, nil, 1, 3] && plan.rows.map(\.isEncrypted) == [false, true, true, false, true, true])
         let json = try JSONEncoder().encode(ThroughputRow(plan.rows[2]))
         let fields = try #require(try JSONSerialization.jsonObject(with: json) as? [String: Any])
-        #expect(fields["bearers"] as? Int == 3 && fields["channels"] == nil && fields["mps"] as? Int == 249)
+        #expect(fields["bearers"] as? Int == 3 && fields["channels"] == nil && fields["mps"] as? Int == 247)
         let wrong: [(SweepPlan) -> SweepPlan] = [
             {
                 var plan = $0
