@@ -96,7 +96,7 @@ import Transport
             }
             for index in 0..<200 {
                 let number = withUnsafeBytes(of: UInt32(index).littleEndian) { [UInt8]($0) }
-                try await peripheral.notify(characteristics[1].value, number + [UInt8](repeating: 0, count: mtu - 7))
+                try await peripheral.notify(characteristics[1].value, number + [UInt8](repeating: 0, count: min(mtu - 3, 512) - 4))
             }
             try await world.loop.sleep(for: .seconds(4))
             #expect(received.value == 200 && next.value == 200)
