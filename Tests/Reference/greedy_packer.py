@@ -30,6 +30,8 @@ T_IFS_US = 150
 L2CAP_HEADER = 4
 ATT_HEADER = 3
 ATT_RESPONSE = 1
+ACL_OCTETS = 251
+"""Octets in a packet of the host for the simulated controllers (Vol 4, Part E, 5.4.2)."""
 LONGEST_VALUE = 512
 """Octets of an attribute value at most, whatever the MTU (Vol 3, Part F, 3.2.9)."""
 SDU_LENGTH = 2
@@ -89,9 +91,11 @@ def att_packet(mtu):
     return min(mtu, ATT_HEADER + LONGEST_VALUE)
 
 
-def fragments(att_packet_octets, octets):
-    whole = att_packet_octets + L2CAP_HEADER
-    return [min(octets, whole - at) for at in range(0, whole, octets)]
+def fragments(payload, octets):
+    """Link layer payloads of an L2CAP PDU, which the host cuts into packets of the controller's buffers first."""
+    whole = payload + L2CAP_HEADER
+    pieces = [min(ACL_OCTETS, whole - at) for at in range(0, whole, ACL_OCTETS)]
+    return [min(octets, piece - at) for piece in pieces for at in range(0, piece, octets)]
 
 
 def pack_both(phy, data_length, mtu, interval_ms):
@@ -172,8 +176,7 @@ def pack_channels(phy, data_length, mps, sdu, interval_ms, channels=1, encrypted
     train = []
     for payload in k_frames(sdu, mps):
         for _ in range(channels):
-            pdu = payload + L2CAP_HEADER
-            train += [min(octets, pdu - at) for at in range(0, pdu, octets)]
+            train += fragments(payload, octets)
     answers = train[meeting:] + train[:meeting] if both else [0] * len(train)
     exchange_us = [
         air_time_us(phy, n, mic) + T_IFS_US + air_time_us(phy, answer, mic if answer else 0) + T_IFS_US for n, answer in zip(train, answers)

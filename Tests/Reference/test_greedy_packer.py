@@ -98,7 +98,7 @@ def test_channels_with_the_same_frames_share_the_rate_of_one():
 
 def test_table_is_complete_and_below_the_limit():
     rows = table()
-    assert len(rows) == 4 * 2 * 2 * 5
+    assert len(rows) == 4 * 2 * 3 * 5
     assert all(0 < row.goodput_kbps <= row.back_to_back_kbps + 0.001 for row in rows)
 
 
