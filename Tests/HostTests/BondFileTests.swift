@@ -125,6 +125,21 @@ import Timing
         #expect(keys.isOfVirtualTime == isVirtual && keys.all.isEmpty)
     }
 
+    @Test func whatAKilledProcessHasLeftIsRemoved() throws {
+        let folder = try Folder()
+        let file = try BondFile(changing: folder.file)
+        let name = folder.file.split(separator: "/").last ?? ""
+        let place = folder.file.dropLast(name.count)
+        for (path, isKept) in [
+            ("\(place).\(name).draft-Ab3dE9", false), ("\(place).\(name).backup", true), ("\(place)\(name).Ab3dE9", true),
+        ] {
+            close(open(path, O_CREAT | O_WRONLY, 0o600))
+            file.keys.add(Bond(Self.peer.address))
+            #expect(file.failure == nil && (access(path, F_OK) == 0) == isKept, "\(path)")
+            unlink(path)
+        }
+    }
+
     @Test func aRemovedFileIsNotMadeAnew() throws {
         let folder = try Folder()
         let file = try BondFile(changing: folder.file)

@@ -50,6 +50,7 @@ public final class BondFile {
         do throws(BondFileError) {
             let lock = try Self.lock(path)
             defer { close(lock) }
+            Self.removeDrafts(of: path)
             let present = try Self.octets(of: lock)
             let theirs = try BondDocument.read(present).content
             try theirs.checkServes(virtualTime: keys.isOfVirtualTime)
@@ -187,7 +188,8 @@ public final class BondFile {
     private static func make(_ path: String) throws(BondFileError) {
         let draft = try makeDraft(of: path, BondDocument.text(of: KeyStore()))
         defer { discard(draft) }
-        guard link(draft.path, path) == 0 || errno == EEXIST else { throw .system(text(errno)) }
+        // A process that has just made the file may have removed the draft.
+        guard link(draft.path, path) == 0 || errno == EEXIST || errno == ENOENT else { throw .system(text(errno)) }
     }
 
     private static func replace(_ path: String, by octets: [UInt8]) throws(BondFileError) -> Version {
@@ -204,7 +206,7 @@ public final class BondFile {
 
     /// Creates a file beside the one that it will replace, with all octets synchronized to disk.
     private static func makeDraft(of path: String, _ octets: [UInt8]) throws(BondFileError) -> Draft {
-        var name = Array("\(folder(of: path))/.\(path.split(separator: "/").last ?? "bonds").XXXXXX".utf8CString)
+        var name = Array("\(folder(of: path))/\(draftPrefix(of: path))XXXXXX".utf8CString)
         let descriptor = mkstemp(&name)
         guard descriptor >= 0 else { throw .system(text(errno)) }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
@@ -216,6 +218,19 @@ public final class BondFile {
             throw .system(text(code))
         }
         return made
+    }
+
+    private static func draftPrefix(of path: String) -> String { ".\(path.split(separator: "/").last ?? "bonds").draft-" }
+
+    /// Removes what processes have left that were killed while they wrote: it has keys, too. Only the process with the lock writes keys.
+    private static func removeDrafts(of path: String) {
+        guard let entries = opendir(folder(of: path)) else { return }
+        defer { closedir(entries) }
+        let prefix = draftPrefix(of: path)
+        while let entry = readdir(entries) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+            if name.hasPrefix(prefix), name.utf8.count == prefix.utf8.count + 6 { unlink("\(folder(of: path))/\(name)") }
+        }
     }
 
     private static func discard(_ draft: Draft) {
