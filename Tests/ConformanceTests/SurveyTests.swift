@@ -37,7 +37,7 @@ struct SurveyTests {
 
     /// A device that takes connections on another PHY, and one that takes them from devices of its list only.
     @Test(
-        arguments: [(PHY.le2M, AdvertisingFilterPolicy.all, nil), (.le1M, .connectFromList, "no connection to Aloof")]
+        arguments: [(PHY.le2M, AdvertisingFilterPolicy.all, nil), (.le1M, .connectFromList, "no connection to 'Aloof'")]
             as [(
                 PHY, AdvertisingFilterPolicy, String?
             )])
@@ -59,7 +59,9 @@ struct SurveyTests {
             let surveyor = Surveyor(tester)
             let found = try await surveyor.survey(.name("Aloof"))
             #expect(found.services.isEmpty == (failure != nil))
-            #expect(failure.map { surveyor.failureToConnect?.contains($0) == true } ?? (surveyor.failureToConnect == nil))
+            #expect(
+                failure.map { surveyor.failureToConnect?.contains($0) == true } ?? (surveyor.failureToConnect == nil),
+                "\(surveyor.failureToConnect ?? "no failure")")
         }
     }
 

@@ -51,13 +51,14 @@ public final class Surveyor {
             return description
         }
         let asked = Asked()
-        var isMet = false
         do {
             // Monitors the connection from its start: some devices send requests immediately.
-            let listener = host.newConnections.add { [self] link in watch(link, asked) }
+            let listener = host.newConnections.add { [self] link in
+                asked.isConnected = true
+                watch(link, asked)
+            }
             defer { host.newConnections.remove(listener) }
             let (link, _) = try await finder.connect(peer, until: loop.now + Self.timeout)
-            isMet = true
             let connected = loop.now
             // A device that asks for security at once may end an unencrypted connection.
             if asked.names.contains(Self.security) { await pair(link) }
@@ -78,12 +79,12 @@ public final class Surveyor {
             try await waitForAdvertising(peer)
         } catch let error as DeviceFinder.NotFound {
             description.remarks.append("it does not advertise any more: \(error.brief)")
-            if !isMet { failureToConnect = error.brief }
+            if !asked.isConnected { failureToConnect = error.brief }
         } catch HostError.peer(let fault) {
             let why =
                 choice == nil && asked.names.contains(Self.security) ? Self.refusedSecurity : "no connection: \(HostError.peer(fault))"
             description.remarks.append(why)
-            if !isMet { failureToConnect = "no connection to \(peer): \(HostError.peer(fault))" }
+            if !asked.isConnected { failureToConnect = "no connection to \(peer): \(HostError.peer(fault))" }
         }
         return description
     }
@@ -117,6 +118,8 @@ public final class Surveyor {
     /// The procedures that the device has started.
     private final class Asked {
         var names: [String] = []
+        /// True if there was a connection, even if it has ended since.
+        var isConnected = false
         /// The handles of values that it sent on the unencrypted link, on which nothing was subscribed to.
         var unsubscribed: Set<UInt16> = []
         func add(_ name: String) { if !names.contains(name), names.count < 16 { names.append(name) } }
