@@ -291,7 +291,8 @@ class TestAir:
         await asyncio.wait([running, failure], timeout=self.timeout, return_when=asyncio.FIRST_COMPLETED)
         if running.done() and not failure.done():
             self._failure = None
-            return await running
+            await running
+            return
         running.cancel()
         await asyncio.wait([running])
         self._failure = None
