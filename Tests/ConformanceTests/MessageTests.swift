@@ -102,7 +102,8 @@ import Testing
     struct Change: Sendable, CustomTestStringConvertible {
         var id: String
         var part: String
-        /// Returns the packets of the subject's controller in place of one.
+        var side = Side.subject
+        /// Returns the packets of that side's controller in place of one.
         var change: @Sendable (HCIPacket) -> [HCIPacket]
         var testDescription: String { part }
     }
@@ -112,20 +113,20 @@ import Testing
             guard packet.completes(HCICommands.LERand.opcode) else { return [packet] }
             return [HCIPacket.completion(packet.eventParameters + [0])]
         },
-        Change(id: "gap-adv/connectable-is-found", part: "It was reset before this case") { packet in
+        Change(id: "gap-adv/all-channels", part: "It was reset before this case") { packet in
             guard
                 packet.completes(HCICommands.LESetAdvertisingEnable.opcode)
                     || packet.completes(HCICommands.LESetAdvertisingParameters.opcode)
             else { return [packet] }
             return [HCIPacket.completion(packet.eventParameters.prefix(3) + [ErrorCode.commandDisallowed.rawValue])]
         },
-        Change(id: "gatt/write-long", part: "whose controller has not reported") { packet in
+        Change(id: "gatt/write-long", part: "whose controller has not reported", side: .tester) { packet in
             packet.bytes.starts(with: [0x13]) && packet.kind == .event ? [] : [packet]
         },
     ]
 
     @Test(arguments: changes) func theCauseIsNamed(_ row: Change) throws {
-        let result = try Trial.run(row.id) { direction, packet in direction == .toHost ? row.change(packet) : [packet] }
+        let result = try Trial.run(row.id, at: row.side) { direction, packet in direction == .toHost ? row.change(packet) : [packet] }
         #expect(result.message.contains(row.part), "\(result.verdict): \(result.message)")
     }
 }

@@ -322,10 +322,9 @@ def test_mistakes_are_told(options, reason):
 @pytest.mark.parametrize("width", [1280, 400])
 def test_two_devices_have_short_names_with_a_legend(browser, width):
     with captured(count=2) as (_, page, addresses):
-        for address in addresses:
-            host = Host(address)
+        hosts = [Host(address) for address in addresses]
+        for host in hosts:
             host.command(RESET)
-            host.close()
         with opened(browser, page.url, width=width) as tab:
             until(tab, "document.querySelectorAll('#rows li').length === 4")
             assert [line[:2] for line in texts(tab)] == ["A ", "A ", "B ", "B "]
@@ -333,3 +332,5 @@ def test_two_devices_have_short_names_with_a_legend(browser, width):
             assert re.match(r"A tcp:127\.0\.0\.1:\d+, B tcp:127\.0\.0\.1:\d+ ", legend), legend
             # At least thirty letters of the packet remain.
             assert tab.evaluate("document.querySelector('#rows .x').clientWidth") > (225 if width == 400 else 500)
+        for host in hosts:
+            host.close()

@@ -27,7 +27,8 @@ def open_to_all(tree):
 @pytest.fixture(scope="module")
 def as_a_user():
     """Runs the program as a user without permission to open the only dongle."""
-    with fake_usb(1) as bus, tempfile.TemporaryDirectory() as folder:
+    # Other users cannot reach the folders of the tests.
+    with fake_usb(1) as bus, tempfile.TemporaryDirectory(dir="/tmp") as folder:
         tree = bus.environment["UMOCKDEV_DIR"]
         open_to_all(tree)
         for node in pathlib.Path(tree, "dev/bus/usb/001").iterdir():
@@ -35,7 +36,7 @@ def as_a_user():
         os.chmod(folder, 0o755)
         program = shutil.copy(bluebench(), folder)
         change_user = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"] if os.geteuid() == 0 else []
-        environment = bus.environment | {"HOME": folder}
+        environment = {name: value for name, value in bus.environment.items() if not name.startswith("XDG_")} | {"HOME": folder, "TMPDIR": folder}
         yield lambda *arguments: subprocess.run(
             [*change_user, program, *arguments], env=environment, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT)
 

@@ -175,7 +175,7 @@ def test_no_socket_stays_behind_after_ctrl_c(tmp_path, command, sign, code):
 
 
 @pytest.mark.parametrize(
-    ("packets", "words"), [([], ["without packets"]), ([b"\xFF" * 60], ["no Bluetooth packets", "link type is 1"])], ids=["none", "Ethernet"])
+    ("packets", "words"), [([], ["without packets"]), ([b"\xFF" * 60], ["no packets that can be read", "link type is 1"])], ids=["none", "Ethernet"])
 def test_a_capture_without_bluetooth(tmp_path, packets, words):
     """A classic pcap of link type 1."""
     path = tmp_path / "c.pcap"
