@@ -156,7 +156,7 @@ def test_shards_of_differently_divided_runs_are_refused(tmp_path, cases, shards)
 
 
 def test_a_journal_replaces_damaged_results(tmp_path, shards):
-    """U21: the results of a run whose last file was cut short are still complete line by line."""
+    """The results of a run whose last file was cut short are still complete line by line."""
     for shard in shards:
         (tmp_path / shard.name).mkdir()
         (tmp_path / shard.name / "results.jsonl").write_text((shard / "results.jsonl").read_text())

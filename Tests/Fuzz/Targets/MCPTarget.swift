@@ -11,7 +11,7 @@ extension FuzzTarget {
         run: { input in
             let tools = MCPTools(
                 tester: "virtual", subject: "virtual", cases: nil, reports: URL(fileURLWithPath: "/nowhere"), timeout: 1,
-                showsSecrets: false)
+                redaction: MCPRedaction(isOn: true), stop: MCPStop())
             var answers: [[UInt8]] = []
             let server = MCPServer(tools: tools)
             server.output = { answers.append($0) }
@@ -34,7 +34,7 @@ extension FuzzTarget {
         guard let arguments = try? tool.read(parameters["arguments"] as? [String: Any] ?? [:]) else { return false }
         for (name, values) in arguments {
             try promise(tool.arguments.contains { $0.name == name }, "'\(name)' is no argument")
-            for value in values { _ = SecretFilter.hide(value) }
+            for value in values { _ = SecretFilter.hide(value, quotes: true, except: []) }
         }
         return true
     }

@@ -31,7 +31,7 @@ extension FuzzTarget {
         })
 
     private static func merge(_ result: RunResult, _ facts: RunFacts) throws {
-        var merged = MergedRun()
+        var merged = MergedRun(allowsMissingShards: false)
         let part = ResultsFile(path: "/nowhere/results.json", result: result, facts: facts)
         try? merged.add(part, at: 0, isNewer: true)
         try merged.add(part, at: 1, isNewer: true)

@@ -146,6 +146,9 @@ private struct ClockTrial {
                 try promise(isAttached[port], "port \(port) is detached twice")
                 isAttached[port] = false
             case .hangUp(let port): hangUp(port)
+            case .refuse(let port, _):
+                try promise(!isAttached[port], "port \(port) is refused, and has a controller")
+                hangUp(port)
             case .fail: for port in 0...1 { hangUp(port) }
             }
         }
