@@ -9,6 +9,8 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -42,6 +44,13 @@ def bluebench():
         if path.is_file():
             return str(path)
     raise AssertionError(f"no program to test: build it with `make release` (looked for {', '.join(map(str, candidates))})")
+
+
+def wait_until(condition):
+    end, pause = time.monotonic() + TIMEOUT, threading.Event()
+    while not condition():
+        assert time.monotonic() < end, "it did not come"
+        pause.wait(0.02)
 
 
 def run_bench(*arguments, expected=0, timeout=TIMEOUT * 5, cwd=ROOT):

@@ -8,12 +8,10 @@ import shutil
 import signal
 import socket
 import subprocess
-import threading
-import time
 
 import pytest
 
-from support import ROOT, TIMEOUT, Process, bluebench, dongles, run_bench
+from support import ROOT, TIMEOUT, Process, bluebench, dongles, run_bench, wait_until
 from test_wireshark import tshark
 
 pytestmark = pytest.mark.wall_time
@@ -209,7 +207,4 @@ def test_the_profile_has_columns_and_filters_that_tshark_knows(tmp_path, monkeyp
 
 def wait_for(port):
     """Waits until something listens on a port, without connecting to it."""
-    end, pause = time.monotonic() + TIMEOUT, threading.Event()
-    while f":{port:04X} 00000000:0000 0A" not in open("/proc/net/tcp").read():
-        assert time.monotonic() < end, "nothing listens"
-        pause.wait(0.05)
+    wait_until(lambda: f":{port:04X} 00000000:0000 0A" in open("/proc/net/tcp").read())

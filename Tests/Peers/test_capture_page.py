@@ -5,14 +5,12 @@ import json
 import os
 import re
 import signal
-import threading
-import time
 
 import pytest
 
 from browsing import chromium, serious
 from live_page import READ_BD_ADDR, RESET, UNKNOWN, Host, captured
-from support import TIMEOUT, Process, bluebench, dongles, run_bench
+from support import Process, bluebench, dongles, run_bench, wait_until
 
 pytestmark = pytest.mark.wall_time
 
@@ -51,13 +49,6 @@ def until(tab, expression, argument=None):
 
 def texts(tab):
     return tab.locator("#rows .x").all_text_contents()
-
-
-def wait_until(condition):
-    end, pause = time.monotonic() + TIMEOUT, threading.Event()
-    while not condition():
-        assert time.monotonic() < end, "it did not come"
-        pause.wait(0.02)
 
 
 @contextlib.contextmanager

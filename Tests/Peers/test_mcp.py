@@ -8,11 +8,10 @@ import re
 import signal
 import stat
 import subprocess
-import time
 
 import pytest
 
-from support import ROOT, TIMEOUT, Process, bluebench, dongles, run_bench
+from support import ROOT, TIMEOUT, Process, bluebench, dongles, run_bench, wait_until
 
 SESSION = ROOT / "Fixtures/h4/gatt-session--bumble-over-usb.pcapng"
 ADDRESS = re.compile(r"([0-9A-F]{2}:){5}[0-9A-F]{2}")
@@ -211,10 +210,8 @@ def test_a_signal_ends_the_server_its_run_and_its_folder(tmp_path, number, momen
         if moment == "in a run":
             call = {"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": "run_cases", "arguments": {"cases": ["gatt", "host-att"]}}}
             server.send(json.dumps(call))
-            end = time.monotonic() + TIMEOUT
-            while not (runs := children(server.process.pid)) and time.monotonic() < end:
-                time.sleep(0)
-            assert runs
+            wait_until(lambda: children(server.process.pid))
+            runs = children(server.process.pid)
         elif moment != "idle":
             with contextlib.suppress(BlockingIOError):
                 os.set_blocking(server.process.stdin.fileno(), False)

@@ -74,7 +74,7 @@
             let program = try SpawnedProgram(["start", "usb:1-1", "--firmware", "none"], folder: bus.folder)
             let (server, loop, control, status) = (bus.server, bus.loop, power(bus, "control"), power(bus, "runtime_status"))
             let hasEnded = try loop.run {
-                let deadline = loop.now + SpawnedProgram.patience
+                let deadline = loop.now + SpawnedProgram.timeout
                 while !program.hasEnded, loop.now < deadline {
                     // Emulates the kernel.
                     if (try? String(contentsOfFile: control, encoding: .utf8)) == "auto\n" {

@@ -88,7 +88,7 @@
                 }
             }
             let hasEnded = try loop.run {
-                let deadline = loop.now + SpawnedProgram.patience
+                let deadline = loop.now + SpawnedProgram.timeout
                 var mustTell = waiting != nil
                 while !program.hasEnded, loop.now < deadline {
                     try await loop.sleep(for: 1_000)

@@ -73,12 +73,12 @@
         func interrupt() { kill(pid, SIGINT) }
 
         /// Limit for what must happen. It protects against hanging and is no requirement, so that a busy machine fails no test.
-        static let patience = Microseconds.seconds(1_200)
+        static let timeout = Microseconds.seconds(1_200)
 
         /// Waits on the loop until the program has printed a text; false if it has ended without it.
         func prints(_ text: String, on loop: Timing.RunLoop) throws -> Bool {
             try loop.run { [self] in
-                let deadline = loop.now + Self.patience
+                let deadline = loop.now + Self.timeout
                 while !output.contains(text), !hasEnded, loop.now < deadline { try await loop.sleep(for: 10_000) }
                 return output.contains(text)
             }
@@ -87,7 +87,7 @@
         /// Waits on the loop; false if it has not ended in time.
         func end(on loop: Timing.RunLoop) throws -> Bool {
             try loop.run { [self] in
-                let deadline = loop.now + Self.patience
+                let deadline = loop.now + Self.timeout
                 while !hasEnded, loop.now < deadline {
                     noteStarvation()
                     try await loop.sleep(for: 1_000)

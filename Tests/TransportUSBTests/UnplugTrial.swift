@@ -129,7 +129,7 @@
             let code = program.reap()
             // The fake handles closed handles on its loop.
             try loop.run {
-                while server.counters(1 - victim).openHandles > 0, MonotonicClock.now() < end + SpawnedProgram.patience {
+                while server.counters(1 - victim).openHandles > 0, MonotonicClock.now() < end + SpawnedProgram.timeout {
                     try await loop.sleep(for: 500)
                 }
             }

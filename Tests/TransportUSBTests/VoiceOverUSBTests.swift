@@ -100,7 +100,7 @@
             let (phone, accessory) = try Self.call(bus, seconds: 1_200)
             let server = bus.server
             let hasVoice = try bus.loop.run { [loop = bus.loop] in
-                let deadline = loop.now + SpawnedProgram.patience
+                let deadline = loop.now + SpawnedProgram.timeout
                 while loop.now < deadline, server.traffic(0).voiceIn < 20 { try await loop.sleep(for: .milliseconds(5)) }
                 return server.voiceAlternate(0) != 0
             }
