@@ -51,7 +51,7 @@ struct MCPCommand: ParsableCommand {
     /// The folder of the reports. A temporary one is made by the system, so that no other user can own or foresee it.
     private func reportFolder() throws -> URL {
         guard let reports else {
-            var path = (NSTemporaryDirectory() + "/bluebench-mcp-XXXXXX").utf8CString.map { $0 }
+            var path = Array("\(NSTemporaryDirectory())/bluebench-mcp-XXXXXX".utf8CString)
             guard let made = mkdtemp(&path) else { throw CommandFailure(.bench, "no temporary folder: \(systemText(errno))") }
             return URL(fileURLWithPath: String(cString: made))
         }
