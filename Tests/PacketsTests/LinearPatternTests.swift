@@ -28,6 +28,9 @@ import Testing
         Row("^a{,2}$", ["", "aa"], not: ["aaa"]),
         Row("a{x", ["a{x"]),
         Row("{}", ["{}"]),
+        // Neither nesting nor repetitions of nothing cost time.
+        Row("^" + String(repeating: "(", count: 45) + "a" + String(repeating: ")?", count: 45) + "$", ["", "a"], not: ["aa"]),
+        Row("^((((){200}){1000}){1000}){1000}(a{0}){1000}$", [""], not: ["a"]),
         Row("[a-c]+[^a-c]", ["abcd"], not: ["abc"]),
         Row("[]x]", ["]", "x"], not: ["["]),
         Row("[^]x]", ["a"], not: ["]", "x"]),

@@ -40,7 +40,9 @@ struct PatternParser {
         let part = try single()
         guard let (least, most) = try count() else { return part }
         if try count() != nil { throw Self.mistake("two repetitions stand side by side") }
-        return .repetition(part, least: least, most: most)
+        // Any number of nothing is nothing, which would take time and no room.
+        let tree = PatternTree.repetition(part, least: least, most: most)
+        return part.size == 0 || tree.size == 0 ? .empty : tree
     }
 
     /// A repetition; nil if there is none. A brace without numbers is a character.

@@ -19,10 +19,13 @@ indirect enum PatternTree {
             case .set, .check: 1
             case .sequence(let parts): parts.reduce(0) { min(Self.large, $0 + $1.size) }
             case .choice(let parts): parts.reduce(0) { min(Self.large, $0 + $1.size + 2) }
-            case .repetition(let part, let least, let most):
-                most.map { part.size * least + (part.size + 1) * ($0 - least) } ?? (part.size * (least + 1) + 2)
+            case .repetition(let part, let least, let most): Self.size(of: part.size, least, most)
             }
         return min(Self.large, size)
+    }
+
+    private static func size(of part: Int, _ least: Int, _ most: Int?) -> Int {
+        most.map { part * least + (part + 1) * ($0 - least) } ?? (part * (least + 1) + 2)
     }
 
     func emit(into program: inout [LinearPattern.Instruction]) {
