@@ -30,9 +30,9 @@ extension SigningKey {
 extension GATTServerSession {
     /// Security level proven by a signed PDU; nil if the signature is invalid.
     func verify(_ pdu: [UInt8], _ quirks: HostQuirks) -> LinkSecurity? {
-        (link as? Connection)?.context.keys.refresh()
-        guard let connection = link as? Connection, var bond = connection.bond, var key = bond.peerSigningKey, key.verify(pdu, quirks)
-        else { return nil }
+        guard let connection = link as? Connection else { return nil }
+        connection.context.keys.refresh()
+        guard var bond = connection.bond, var key = bond.peerSigningKey, key.verify(pdu, quirks) else { return nil }
         bond.peerSigningKey = key
         connection.context.keys.update(bond)
         return bond.isAuthenticated ? .authenticated : .encrypted
@@ -47,7 +47,8 @@ extension GATTClient {
         guard let connection = bearer.client.link as? Connection, connection.isConnected else { throw HostError.misuse(.notConnected) }
         if connection.security > .none { return try await writeCommand(handle, value) }
         try await bearer.waitForRoom()
-        // Read after the wait: another write may have used the counter, or another program with the same bond file.
+        // Read after the wait: another write may have used the counter, or another program with the same bond file, unless both sign at
+        // the same moment.
         connection.context.keys.refresh()
         guard var bond = connection.bond, var key = bond.localSigningKey else { throw HostError.misuse(.noKey) }
         let message = [ATT.SignedWriteCmd.opcode, UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)] + value

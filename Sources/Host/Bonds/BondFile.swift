@@ -20,6 +20,8 @@ public final class BondFile {
     /// Content of the file when this process last read or wrote it.
     private var known: KeyStore.Content
     private var version: Version
+    /// The drafts of killed processes are gone.
+    private var hasTidied = false
 
     /// Reads a file without changing it.
     public static func read(_ path: String) throws(BondFileError) -> KeyStore {
@@ -50,7 +52,8 @@ public final class BondFile {
         do throws(BondFileError) {
             let lock = try Self.lock(path)
             defer { close(lock) }
-            Self.removeDrafts(of: path)
+            if !hasTidied { Self.removeDrafts(of: path) }
+            hasTidied = true
             let present = try Self.octets(of: lock)
             let theirs = try BondDocument.read(present).content
             try theirs.checkServes(virtualTime: keys.isOfVirtualTime)

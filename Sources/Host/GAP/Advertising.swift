@@ -235,8 +235,10 @@ final class Advertising {
         let parts = Self.fragments(data)
         // An enabled set takes its data in one command only. Core Vol 4, Part E, 7.8.54.
         guard parts.count > 1, set.isRunning, sets[set.handle] === set else { return try await send(parts, of: set) }
-        try await enable(set, false)
-        do { try await send(parts, of: set) } catch {
+        do {
+            try await enable(set, false)
+            try await send(parts, of: set)
+        } catch {
             if set.isRunning { try await enable(set, true) }
             throw error
         }

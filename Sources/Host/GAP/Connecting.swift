@@ -86,23 +86,42 @@ final class Connecting {
 
     private func outcome(of promise: Promise<Connection>, within limit: Microseconds) async throws -> Connection {
         do {
-            return try await promise.value(until: host.loop.now + limit)
-        } catch is TimeOut {
-            host.commands.post(HCICommands.LECreateConnectionCancel())
             do {
-                // The connection may have been reported first.
-                return try await promise.value(until: host.loop.now + Host.commandTimeOut)
-            } catch HostError.peer(.rejected(_, .unknownConnectionIdentifier)) {
-                throw HostError.peer(.timedOut(.connection))
+                return try await promise.value(until: host.loop.now + limit)
             } catch is TimeOut {
-                attempt = nil
-                throw HostError.environment(.timedOut(.endOfInitiating))
+                host.commands.post(HCICommands.LECreateConnectionCancel())
+                return try await lastOutcome(of: promise)
             }
         } catch is CancellationError {
-            isAbandoned = attempt === promise
-            host.commands.post(HCICommands.LECreateConnectionCancel())
+            abandon(promise)
             throw CancellationError()
         }
+    }
+
+    /// The connection may have been reported before the end of the initiating.
+    private func lastOutcome(of promise: Promise<Connection>) async throws -> Connection {
+        do {
+            return try await promise.value(until: host.loop.now + Host.commandTimeOut)
+        } catch HostError.peer(.rejected(_, .unknownConnectionIdentifier)) {
+            throw HostError.peer(.timedOut(.connection))
+        } catch is TimeOut {
+            attempt = nil
+            throw HostError.environment(.timedOut(.endOfInitiating))
+        }
+    }
+
+    /// Ends an attempt whose caller was cancelled, and its connection, which may have come already or may still come.
+    private func abandon(_ promise: Promise<Connection>) {
+        if attempt === promise {
+            isAbandoned = true
+            host.commands.post(HCICommands.LECreateConnectionCancel())
+        } else if case .success(let connection)? = promise.result, connection.isConnected {
+            end(connection)
+        }
+    }
+
+    private func end(_ connection: Connection) {
+        host.commands.post(HCICommands.Disconnect(connectionHandle: connection.handle, reason: .remoteUserTerminatedConnection))
     }
 
     /// Peer address type: an identity address that the controller resolves has its own type, except in the extended command.
@@ -171,9 +190,7 @@ final class Connecting {
         host.path.add(.le(connection), slot: slot)
         host.peers.opened(connection)
         guard connection.isCentral else { return arrived(connection) }
-        if isAbandoned {
-            host.commands.post(HCICommands.Disconnect(connectionHandle: connection.handle, reason: .remoteUserTerminatedConnection))
-        }
+        if isAbandoned { end(connection) }
         take()?.fulfil(connection)
     }
 
