@@ -30,7 +30,7 @@ public final class CBAccessory {
 
     /// Seconds before each response to a read or write; 0 for an answer at once.
     public var responseDelay: Double = 0 {
-        didSet { served.responseDelay = Microseconds(Int64(saturating: max(0, responseDelay) * 1_000_000)) }
+        didSet { served.responseDelay = .seconds(min(max(0, responseDelay), 86_400)) }
     }
 
     /// Removes the keys of all centrals, as a factory reset does.

@@ -67,6 +67,24 @@ import Testing
         #expect(app.manager.isScanning)
     }
 
+    /// Code on a queue that waits for the peer, as in a stream, does not stop time for ever; its calls come later, in order.
+    @Test func aQueueThatWaitsIsCalledLater() {
+        let (queues, queue, gate, notes) = (
+            ProgramQueues(limit: .milliseconds(20)), DispatchQueue(label: "late"), DispatchSemaphore(value: 0), Notes()
+        )
+        queue.async {
+            gate.wait()
+            notes.add("waited")
+        }
+        for line in ["first", "second"] { queues.call({ notes.add(line) }, on: queue) }
+        queues.serve()
+        #expect(notes.all == [])
+        gate.signal()
+        queue.sync {}
+        queues.call({ notes.add("third") }, on: queue)
+        #expect(notes.all == ["waited", "first", "second", "third"])
+    }
+
     /// A block that the test itself has added is run when time passes.
     @Test func whatTheTestAddsIsRun() {
         let (bench, notes) = (CBBench(), Notes())

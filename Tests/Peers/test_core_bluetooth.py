@@ -111,9 +111,13 @@ async def lose_the_dongle(program, server, mine, other):
         await device.start_advertising(advertising_data=bytes(data))
         process = await asyncio.create_subprocess_exec(
             program, env=OWN | {"BLUEBENCH_DEVICE": f"tcp:127.0.0.1:{mine}"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        await asyncio.wait_for(connected.next(), TIMEOUT)
-        server.stop()
-        out, _ = await asyncio.wait_for(process.communicate(), TIMEOUT)
+        try:
+            await asyncio.wait_for(connected.next(), TIMEOUT)
+            server.stop()
+            out, _ = await asyncio.wait_for(process.communicate(), TIMEOUT)
+        finally:
+            if process.returncode is None:
+                process.kill()
     return out.decode(), process.returncode
 
 

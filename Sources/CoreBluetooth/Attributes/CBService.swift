@@ -1,4 +1,5 @@
 import Foundation
+import Packets
 
 /// An attribute of a local or remote database.
 open class CBAttribute: NSObject {
@@ -7,11 +8,8 @@ open class CBAttribute: NSObject {
 
     init(uuid: CBUUID) { self.uuid = uuid }
 
-    /// The most octets of a value. Core Vol 3, Part F, 3.2.9.
-    static let longestValue = 512
-
     static func checkLength(_ value: [UInt8]) throws {
-        guard value.count <= longestValue else { throw CBATTError(.invalidAttributeValueLength) }
+        guard value.count <= AttributeValueLength.longest else { throw CBATTError(.invalidAttributeValueLength) }
     }
 }
 

@@ -66,11 +66,11 @@ public final class CBBench {
 
     /// Calls a function of the program when a time has passed, in seconds: the clock of a program that lets its tests choose one.
     public func after(_ delay: TimeInterval, _ body: @escaping () -> Void) {
-        loop.schedule(after: Microseconds(Int64(saturating: min(max(0, delay), Self.longest) * 1_000_000)), body)
+        loop.schedule(after: .seconds(min(max(0, delay), Self.longest)), body)
     }
 
     /// A year, in seconds.
-    private static let longest: TimeInterval = 31_536_000
+    static let longest: TimeInterval = 31_536_000
 
     /// Lets a time pass, in seconds.
     public func run(for duration: TimeInterval) { _ = run(within: duration) { false } }
@@ -81,7 +81,7 @@ public final class CBBench {
     @discardableResult
     public func run(within limit: TimeInterval = 30, until condition: @escaping () -> Bool) -> Bool {
         let (loop, program) = (loop, program)
-        let deadline = loop.now + Microseconds(Int64(saturating: min(max(0, limit), Self.longest) * 1_000_000))
+        let deadline = loop.now + .seconds(min(max(0, limit), Self.longest))
         do {
             return try loop.run {
                 program.serveAll()

@@ -29,7 +29,7 @@ public struct CBPhoneTraits: Sendable {
     func apply(to host: PhoneHost) async throws {
         guard let privateAddressLifetime else { return }
         var settings = PrivacySettings()
-        settings.lifetime = Microseconds(Int64(saturating: min(max(privateAddressLifetime, 1), 3_600) * 1_000_000))
+        settings.lifetime = .seconds(min(max(privateAddressLifetime, 1), 3_600))
         try await host.enablePrivacy(settings)
     }
 }

@@ -8,13 +8,15 @@ final class ProgramQueues {
     /// Queues with calls since they were last served.
     private var called: [DispatchQueue] = []
     private var isCalled = false
-    /// Signalled once the main queue has done what was waited for in vain; nil if there is no such thing.
-    private var lateMain: DispatchSemaphore?
+    /// Queues that were waited for in vain; the semaphore is signalled once a queue has done what was waited for.
+    private var late: [(queue: DispatchQueue, done: DispatchSemaphore)] = []
     private var hasComplained = false
 
-    /// Wall time for what a queue has to do before virtual time goes on without it.
-    private static let limit = DispatchTimeInterval.seconds(10)
+    private let limit: DispatchTimeInterval
     private static let pause = DispatchTimeInterval.milliseconds(1)
+
+    /// - Parameter limit: wall time for what a queue has to do before virtual time goes on without it.
+    init(limit: DispatchTimeInterval = .seconds(10)) { self.limit = limit }
 
     /// Marks the main queue, whichever thread runs it.
     private static let mainKey: DispatchSpecificKey<Bool> = {
@@ -28,34 +30,44 @@ final class ProgramQueues {
     func call(_ body: @escaping () -> Void, on queue: DispatchQueue?) {
         isCalled = true
         guard let queue else { return body() }
-        if queue.getSpecific(key: Self.mainKey) != nil {
-            if Self.isOnMainQueue || isMainLate() { return body() }
-            lateMain = wait(for: queue, body)
+        if Self.isMain(queue) {
+            if Self.isOnMainQueue || isLate(queue) { return body() }
+            wait(for: queue, body)
             return
         }
         if !called.contains(where: { $0 === queue }) { called.append(queue) }
         // The program may wait for the main queue, which this thread then has to serve.
-        if Self.isOnMainQueue { wait(for: queue, body) } else { queue.sync(execute: body) }
+        if Self.isOnMainQueue { return wait(for: queue, body) }
+        // Code on the queue may wait for what only the passing of time brings.
+        if !isLate(queue) { wait(for: queue) {} }
+        if isLate(queue) { enqueue(body, on: queue) } else { queue.sync(execute: body) }
     }
 
     /// Runs what the program has added to the queues, if it was called since the last time.
     func serve() {
         guard isCalled else { return }
         isCalled = false
-        for queue in called { wait(for: queue, flags: .barrier) {} }
+        for queue in called where !isLate(queue) { wait(for: queue, flags: .barrier) {} }
         called.removeAll()
         if Self.isOnMainQueue {
             if Thread.isMainThread { serveMain() }
-        } else if !isMainLate() {
-            lateMain = wait(for: .main) {}
+        } else if !isLate(.main) {
+            wait(for: .main) {}
         }
     }
 
-    /// True while the main queue is not waited for.
-    private func isMainLate() -> Bool {
-        if lateMain?.wait(timeout: .now()) == .success { lateMain = nil }
-        return lateMain != nil
+    /// True while a queue is not waited for.
+    private func isLate(_ queue: DispatchQueue) -> Bool {
+        guard let index = late.firstIndex(where: { $0.queue === queue || Self.isMain($0.queue) && Self.isMain(queue) }) else {
+            return false
+        }
+        guard late[index].done.wait(timeout: .now()) == .success else { return true }
+        late.remove(at: index)
+        return false
     }
+
+    /// An explicit main queue is another object than `DispatchQueue.main` on Linux.
+    private static func isMain(_ queue: DispatchQueue) -> Bool { queue.getSpecific(key: mainKey) != nil }
 
     /// Runs what the program has added to the queues, also by code of the test.
     func serveAll() {
@@ -74,32 +86,34 @@ final class ProgramQueues {
         }
     }
 
-    /// Runs a body on another queue and waits for it.
-    ///
-    /// - Returns: nil, or after the limit what will be signalled when the body has run.
-    @discardableResult
-    private func wait(for queue: DispatchQueue, flags: DispatchWorkItemFlags = [], _ body: @escaping () -> Void) -> DispatchSemaphore? {
+    private func enqueue(_ body: @escaping () -> Void, on queue: DispatchQueue) {
+        let carried = Carried(body)
+        queue.async { carried.value() }
+    }
+
+    /// Runs a body on another queue and waits for it; after the limit the queue is late.
+    private func wait(for queue: DispatchQueue, flags: DispatchWorkItemFlags = [], _ body: @escaping () -> Void) {
         let (done, carried) = (DispatchSemaphore(value: 0), Carried(body))
         queue.async(flags: flags) {
             carried.value()
             done.signal()
         }
-        let end = DispatchTime.now() + Self.limit
+        let end = DispatchTime.now() + limit
         while done.wait(timeout: Self.isOnMainQueue ? .now() + Self.pause : end) == .timedOut {
             guard DispatchTime.now() < end else {
                 complain(queue)
-                return done
+                late.append((queue, done))
+                return
             }
             if Thread.isMainThread { _ = Foundation.RunLoop.current.run(mode: .default, before: .distantPast) }
         }
-        return nil
     }
 
     private func complain(_ queue: DispatchQueue) {
         guard !hasComplained else { return }
         hasComplained = true
         let text =
-            "the queue \(queue.label) did not run for 10 s: time goes on without it. A test on the main actor occupies the main queue."
+            "the queue \(queue.label) did not run in time: virtual time goes on without it. A test on the main actor occupies the main queue."
         FileHandle.standardError.write(Data("[CoreBluetooth] \(text)\n".utf8))
     }
 }

@@ -109,7 +109,8 @@ open class CBCentralManager: CBManager {
         }
         guard peripheral.isValid else {
             phone.misuse(
-                "CBCentralManager: the peripheral \(peripheral.identifier) is from before a state below powered off: retrieve it again")
+                "CBCentralManager: the peripheral \(peripheral.identifier) became invalid when the state fell below poweredOff: "
+                    + "retrieve it again")
             return false
         }
         return true

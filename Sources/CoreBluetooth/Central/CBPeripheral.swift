@@ -1,5 +1,6 @@
 import Foundation
 import Host
+import Packets
 
 public enum CBPeripheralState: Int, Sendable, Hashable {
     case disconnected = 0
@@ -121,7 +122,7 @@ open class CBPeripheral: CBPeer {
     /// Longest value of one write: 512 octets, without response at most ATT_MTU - 3; 0 if not connected. Core Vol 3, Part F, 3.2.9.
     open func maximumWriteValueLength(for type: CBCharacteristicWriteType) -> Int {
         guard state == .connected else { return 0 }
-        return type == .withResponse ? CBAttribute.longestValue : min(CBAttribute.longestValue, mtu - 3)
+        return type == .withResponse ? AttributeValueLength.longest : AttributeValueLength.longest(inMTU: mtu)
     }
 
     open func readRSSI() {

@@ -25,6 +25,15 @@ final class ChannelPipe {
         /// The next call of the delegate of the input.
         mutating func inputEvent() -> Stream.Event? { input.event(received.isEmpty ? nil : .hasBytesAvailable, isAtEnd: isAtEnd) }
         mutating func outputEvent() -> Stream.Event? { output.event(hasRoom ? .hasSpaceAvailable : nil, isAtEnd: isClosed) }
+
+        var hasInputEvent: Bool {
+            var state = self
+            return state.inputEvent() != nil
+        }
+        var hasOutputEvent: Bool {
+            var state = self
+            return state.outputEvent() != nil
+        }
     }
 
     /// The calls of the delegate of one stream.
@@ -127,6 +136,7 @@ final class ChannelPipe {
     /// Calls the delegate of the input, if there is one and something to report, and wakes the threads that wait for octets.
     private func tellInput() {
         for _ in 0..<state.withLock({ $0.received.isEmpty && !$0.isAtEnd ? 0 : $0.input.waiting }) { arrival.signal() }
+        guard state.withLock({ $0.hasInputEvent }) else { return }
         courier.deliver { [self] in
             while let input, let delegate = input.delegate, let event = state.withLock({ $0.inputEvent() }) {
                 delegate.stream(input, handle: event)
@@ -136,6 +146,7 @@ final class ChannelPipe {
 
     private func tellOutput() {
         for _ in 0..<state.withLock({ $0.hasRoom || $0.isClosed ? $0.output.waiting : 0 }) { departure.signal() }
+        guard state.withLock({ $0.hasOutputEvent }) else { return }
         courier.deliver { [self] in
             while let output, let delegate = output.delegate, let event = state.withLock({ $0.outputEvent() }) {
                 delegate.stream(output, handle: event)
@@ -222,7 +233,9 @@ final class ChannelPipe {
     /// The error of a call that has returned -1: EPIPE after the end of the channel, otherwise EAGAIN.
     func refused(_ misuse: String) -> any Error {
         let isClosed = state.withLock(\.isClosed)
-        if !isClosed { phone.misuse("\(misuse): it would wait for the peer, and on the thread of a bench no time passes") }
+        if !isClosed, phone.loop.isOnLoop {
+            phone.misuse("\(misuse): it would wait for the peer, and on the thread of a bench no time passes")
+        }
         return POSIXError(isClosed ? .EPIPE : .EAGAIN)
     }
 

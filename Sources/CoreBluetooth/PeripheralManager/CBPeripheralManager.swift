@@ -246,7 +246,7 @@ open class CBPeripheralManager: CBManager {
     func central(_ identifier: UUID, mtu: Int) -> CBCentral {
         let central = centrals[identifier] ?? CBCentral(identifier: identifier)
         centrals[identifier] = central
-        central.maximumUpdateValueLength = min(CBAttribute.longestValue, mtu - 3)
+        central.maximumUpdateValueLength = AttributeValueLength.longest(inMTU: mtu)
         return central
     }
 

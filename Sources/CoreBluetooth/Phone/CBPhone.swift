@@ -79,8 +79,8 @@ public final class CBPhone {
         settings.withLock(\.onLine)?(text)
     }
 
-    /// Called on any thread with each line that a phone prints about a call without effect, such as `API MISUSE: ...`. Callable from
-    /// anywhere.
+    /// Called on any thread with each line that a phone prints, such as `API MISUSE: ...` for a call without effect, without its prefix
+    /// `[CoreBluetooth]`. Callable from anywhere.
     public var onLine: (@Sendable (String) -> Void)? {
         get { settings.withLock { $0.onLine } }
         set { settings.withLock { $0.onLine = newValue } }
@@ -222,7 +222,7 @@ public final class CBPhone {
             guard device == .works else { return }
             device = .isResetting
             tellState()
-            loop.schedule(after: Microseconds(Int64(saturating: min(max(0, duration), 86_400) * 1_000_000))) { [self] in
+            loop.schedule(after: .seconds(min(max(0, duration), 86_400))) { [self] in
                 guard device == .isResetting else { return }
                 device = .works
                 tellState()

@@ -39,7 +39,7 @@ final class PhoneConnecting {
             return peer.pairForNotifications()
         }
         guard wish.delay > 0 else { return want(peer) }
-        let delay = Microseconds(Int64(saturating: min(wish.delay, Self.longestDelay) * 1_000_000))
+        let delay = Microseconds.seconds(min(wish.delay, Self.longestDelay))
         phone.loop.schedule(after: delay) { [self] in
             if peers[identifier] === peer { want(peer) }
         }

@@ -88,7 +88,7 @@ final class PhoneRequests {
         let code = UInt8(exactly: result.rawValue).map { ATTErrorCode(rawValue: $0) } ?? .unlikelyError
         pending[key]?.tokens[token] = nil
         pending[key]?.decision = result == .success ? .proceed : .refuse(handle: handle, code)
-        let possible = [UInt8](value.prefix(max(0, CBAttribute.longestValue - offset)))
+        let possible = [UInt8](value.prefix(max(0, AttributeValueLength.longest - offset)))
         pending[key]?.values[handle] = result == .success ? .value(possible) : .error(code)
         state.link.values.answer()
     }

@@ -94,7 +94,7 @@ extension CBPhone {
         programs.isLaunched = true
         let (identifiers, ends) = (programs.restoreIdentifiers, programs.ends)
         loop.schedule(after: .zero) { [self] in onLaunch?(identifiers) }
-        loop.schedule(after: Microseconds(Int64(saturating: launchTime * 1_000_000))) { [self] in
+        loop.schedule(after: .seconds(min(launchTime, CBBench.longest))) { [self] in
             guard programs.ends == ends else { return }
             for identifier in identifiers { dropPreserved(identifier) }
         }
