@@ -7,7 +7,7 @@ final class HTTPConnection: ByteStream.Sink {
     /// Time for a whole request, and for a client to read some of a response.
     static let timeout = Microseconds.seconds(10)
     /// The same time for a connection without a trusted request.
-    static let strangersTimeout = Microseconds.seconds(3)
+    static let untrustedTimeout = Microseconds.seconds(3)
     /// Time without a request on an open connection.
     static let idleTime = Microseconds.seconds(60)
     /// Interval of comments on an event stream, which show that a client is still there.
@@ -53,7 +53,7 @@ final class HTTPConnection: ByteStream.Sink {
     }
 
     /// Time for a whole request.
-    private var requestTime: Microseconds { isTrusted ? Self.timeout : Self.strangersTimeout }
+    private var requestTime: Microseconds { isTrusted ? Self.timeout : Self.untrustedTimeout }
 
     func end() {
         if case .ended = state { return }

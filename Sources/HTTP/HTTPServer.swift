@@ -62,10 +62,10 @@ public final class HTTPServer {
     /// The connection to close for a new one: the oldest without a trusted request, of the address that has the most of them; otherwise one
     /// between requests, which its client opens again when it needs it.
     private var leastUseful: HTTPConnection? {
-        let strangers = connections.values.filter { !$0.isTrusted }
-        let counts = Dictionary(strangers.map { ($0.peer, 1) }, uniquingKeysWith: +)
+        let untrusted = connections.values.filter { !$0.isTrusted }
+        let counts = Dictionary(untrusted.map { ($0.peer, 1) }, uniquingKeysWith: +)
         let most = counts.values.max()
-        return strangers.filter { counts[$0.peer] == most }.min { $0.lastUse < $1.lastUse }
+        return untrusted.filter { counts[$0.peer] == most }.min { $0.lastUse < $1.lastUse }
             ?? connections.values.filter(\.isIdle).min { $0.lastUse < $1.lastUse }
     }
 

@@ -320,8 +320,8 @@ let hostileClockStories = [
         "it counts another world",
         """
         0 hello a 2 -> 0 welcome 0.0
-        1 hello b 3 -> fail: the client at port 1 says in HELLO that the world has 3 clients, and another said 2; \
-        a device of bluebench says 1, and its ',virtual-time=N' is EXPECT
+        1 hello b 3 -> fail: HELLO of the client at port 1 is for a world of 3 clients, an earlier one for 2; \
+        a device of bluebench sends 1, and for ',virtual-time=N' also EXPECT
         """),
     Story(
         "its world is empty",

@@ -36,9 +36,9 @@ extension DecodedPacket {
         switch data?.llid {
         case 1: line += ", continuation of L2CAP"
         case 2:
-            let pdu = octets[data?.range ?? 0..<0]
-            if let length: UInt16 = pdu.number(at: 0, big: false), let cid: UInt16 = pdu.number(at: 2, big: false) {
-                line += ", L2CAP PDU of \(length) octets on CID \(Hex.number(cid))"
+            let pdu = Array(octets[data?.range ?? 0..<0])
+            if let header = L2CAPHeader(pdu.span.bytes) {
+                line += ", L2CAP PDU of \(header.length) octets on CID \(Hex.number(header.channel))"
             } else {
                 line += ", start of L2CAP"
             }

@@ -127,12 +127,12 @@ public final class ACLScheduler {
     public func waiting(_ slot: Int, lane: Int) -> Int {
         queues[slot].lanes.indices.contains(lane) ? queues[slot].lanes[lane].fragments.count : 0
     }
-    /// Fragments of a link not yet reported as completed.
     /// Fragments of all connections that wait for a buffer, and packets that no event has reported as completed.
     public var totals: (waiting: Int, inFlight: Int) {
         queues.filter(\.isUsed).reduce((0, 0)) { ($0.0 + $1.waiting, $0.1 + $1.inFlight) }
     }
 
+    /// Fragments of a link not yet reported as completed.
     public func inFlight(_ slot: Int) -> Int { queues[slot].inFlight }
 
     /// True if a lane accepts another PDU; otherwise `onWritable` is called later.

@@ -64,7 +64,9 @@ extension LateReading {
         let parts = String(cString: value).split(separator: ",", maxSplits: 1).map(String.init)
         let words = (parts.first ?? "").split(separator: "=", maxSplits: 1).map(String.init)
         let limits = (words.last ?? "").split(separator: "-").compactMap { Int($0) }
-        guard words.count == 2, let first = limits.first, let last = limits.last, 0 <= first, first <= last else { return nil }
+        guard words.count == 2, ["joins-packets", "late-packets"].contains(words[0]), let first = limits.first, let last = limits.last,
+            0 <= first, first <= last
+        else { return nil }
         let seed = parts.count > 1 ? UInt64(parts[1]) ?? 1 : 1
         return (LateReading(first...last, isJoined: words[0] == "joins-packets"), seed)
     }()

@@ -101,8 +101,8 @@ struct SharedClock {
         let name = hello.name.isEmpty ? ports[port].name : hello.name
         if let clientsOfWorld, clientsOfWorld != hello.clients {
             return fail(
-                "the client at \(ports[port].name) says in HELLO that the world has \(hello.clients) clients, and another said \(clientsOfWorld); "
-                    + "a device of bluebench says 1, and its ',virtual-time=N' is EXPECT")
+                "HELLO of the client at \(ports[port].name) is for a world of \(hello.clients) clients, an earlier one for \(clientsOfWorld); "
+                    + "a device of bluebench sends 1, and for ',virtual-time=N' also EXPECT")
         }
         clientsOfWorld = hello.clients
         ports[port].client = name

@@ -71,8 +71,8 @@ extension BTPServer {
         _ ids: [UInt8], on link: Connection, _ psm: UInt16, _ settings: CreditBasedChannelSettings, isEnhanced: Bool
     ) async {
         var left = ids[...]
-        let opened = { [unowned self] (channel: CreditBasedChannel) in
-            if let id = left.popFirst() { self.opened(id, channel) }
+        let opened = { [weak self] (channel: CreditBasedChannel) in
+            if let id = left.popFirst() { self?.opened(id, channel) }
         }
         do {
             if isEnhanced {
@@ -82,6 +82,7 @@ extension BTPServer {
             }
         } catch {}
         for id in left { closed(id, result: 1) }
+        left = []
     }
 
     fileprivate func listen(_ command: BTPCommands.L2CAPListen) throws {

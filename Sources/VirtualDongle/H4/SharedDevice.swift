@@ -36,11 +36,14 @@ public final class SharedDevice: DongleBackend {
         try await done.value()
     }
 
-    /// Waits for the end of a reset under way, one second at most, when no further client will come.
+    /// Waits for the end of a reset under way, one second at most. A client that waits for the device is turned away.
     public func leave() async {
+        let end = loop.now + .seconds(1)
+        next?.close()
+        next = nil
         resetTime = Self.lastResetTime
         cleaning?.wait(for: resetTime)
-        while isBusy {
+        while isBusy, loop.now < end {
             do { try await loop.sleep(for: .milliseconds(5)) } catch { return }
         }
     }
