@@ -16,9 +16,10 @@ enum ChangeServices: NamedAction {
     static func run(_ context: ActionContext) async throws -> CaseRecord {
         let (bench, driver, link, isBack) = (context.bench, try context.driver(), try context.link(), try context(back))
         let change = try DeclaredChange(context)
-        bench.serviceChange = isBack ? .none : .made
+        if !isBack { bench.hasChangedServices = true }
         bench.mayRestart = true
         try await change.write(isBack ? change.undo : change.command, on: link)
+        if isBack { bench.hasChangedServices = false }
         if link.isConnected {
             return CaseRecord([("handle", .number(Int(link.handle.rawValue))), ("restarted", .number(0))])
         }
@@ -37,12 +38,12 @@ enum ChangeServicesBack: NamedAction {
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {
         let (bench, driver) = (context.bench, try context.driver())
-        guard bench.serviceChange == .made else { return CaseRecord() }
+        guard bench.hasChangedServices else { return CaseRecord() }
         let change = try DeclaredChange(context)
         let open = driver.links.values.first { $0.isConnected && $0.isCentral }
         let link = if let open { open } else { try await MeetDevice.meet(context, pairs: true) }
-        bench.serviceChange = .none
         try await change.write(change.undo, on: link)
+        bench.hasChangedServices = false
         return CaseRecord()
     }
 }

@@ -48,8 +48,7 @@ final class CaseBench {
     var remembered: [ShownAttribute] = []
     var rememberedSince = 0
     /// The change of the device's services that `changes:` declares.
-    enum ServiceChange { case none, made }
-    var serviceChange = ServiceChange.none
+    var hasChangedServices = false
     /// True on a connection on which the services have changed: the device may end it to restart.
     var mayRestart = false
     /// The reason why the device declined to pair in a run that pairs on each connection; nil if it did not.

@@ -16,6 +16,8 @@ public final class ResultStore {
     private var descriptor: Int32
     /// The number of octets in complete lines.
     private var size = 0
+    /// The shard of the last header in the file.
+    private var shard: String?
 
     /// The first line of the file: the settings that affect the results.
     public struct Header: Codable, Equatable, Sendable {
@@ -24,7 +26,7 @@ public final class ResultStore {
         fileprivate var subject: String
         /// The selector of the product over the air; nil without one.
         fileprivate var peer: String?
-        /// The shard of the cases, such as 2/4; nil for all. A run may continue with another one.
+        /// The shard of the cases, such as 2/4; nil for all. A run may continue with another one, whose header then follows.
         fileprivate var shard: String?
 
         public init(seed: UInt64, tester: String, subject: String, peer: String? = nil, shard: String? = nil) {
@@ -55,7 +57,7 @@ public final class ResultStore {
     /// Replaces the file, or continues after the last result. The file is not changed before this call.
     public func begin() throws(StoreError) {
         cut()
-        if size == 0 { try append(header) }
+        if size == 0 || shard != header.shard { try append(header) }
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }
@@ -97,6 +99,7 @@ public final class ResultStore {
         run.shard = header.shard
         var places: [String: Int] = [:]
         for line in lines.dropFirst() {
+            if let next = try? JSONDecoder().decode(Header.self, from: Data(line)) { run.shard = joined(run.shard, next.shard) }
             guard let result = try? JSONDecoder().decode(CaseResult.self, from: Data(line)) else { continue }
             if let place = places[result.id] {
                 run.cases[place] = result
@@ -106,6 +109,14 @@ public final class ResultStore {
             }
         }
         return run
+    }
+
+    /// The shards of a run and of its continuation; nil if one of them had all cases.
+    private static func joined(_ one: String?, _ other: String?) -> String? {
+        guard var shards = one.flatMap(ShardSet.init), let others = other.flatMap(ShardSet.init) else { return nil }
+        guard shards.count == others.count else { return other }
+        shards.formUnion(others)
+        return shards.description
     }
 
     /// Reads the lines. An incomplete last line belongs to a killed run and is ignored; any other unreadable line is an error.
@@ -121,7 +132,12 @@ public final class ResultStore {
             throw StoreError(
                 .otherRun, "\(path) is from a run with another seed or another device; remove it or run without --resume")
         }
+        shard = found.shard
         for (index, line) in lines.enumerated().dropFirst() {
+            if let next = try? JSONDecoder().decode(Header.self, from: Data(line)), next == header {
+                shard = next.shard
+                continue
+            }
             guard let result = try? JSONDecoder().decode(CaseResult.self, from: Data(line)) else {
                 throw unreadable("line \(index + 1) is damaged")
             }

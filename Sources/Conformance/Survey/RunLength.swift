@@ -91,14 +91,14 @@ struct RunLength {
 }
 
 extension Runner {
-    /// Returns the approximate durations of the cases for the device over the air, by id; nil in virtual time.
+    /// Returns the approximate durations of the cases that are still to be run for the device over the air, by id; nil in virtual time.
     public func expectedLengths() -> [String: Microseconds]? {
         guard !factory.isVirtual, case .success(let description)? = survey, let device = factory.device
         else { return nil }
         let connection = (description.link.readvertises ?? .milliseconds(500)) + .milliseconds(400)
         let reckoner = RunLength(catalogue: plan.catalogue, device: device, connection: connection)
         let cases = plan.cases.filter { testCase in
-            guard testCase.subject == .accessory, testCase.needsDevice(plan.catalogue) else {
+            guard testCase.subject == .accessory, testCase.needsDevice(plan.catalogue), plan.known[testCase.id] == nil else {
                 return false
             }
             guard description.reason(toLeaveOut: testCase.file) == nil else { return false }

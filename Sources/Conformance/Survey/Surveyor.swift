@@ -145,7 +145,7 @@ public final class Surveyor {
             let name = PDUCodec.name(of: payload.octets, in: ChannelContent(channel: channel))
             if let word = words[name] { asked.add(word) }
             // With a bond, the device may remember a subscription.
-            guard Self.values.contains(name), link.security == .none, asked.unsubscribed.count < Self.mostCharacteristics else { return }
+            guard Self.values.contains(name), link.bond == nil, asked.unsubscribed.count < Self.mostCharacteristics else { return }
             let handle = payload.octets.dropFirst().prefix(2).reversed().reduce(UInt16(0)) { $0 << 8 | UInt16($1) }
             asked.unsubscribed.insert(handle)
         }

@@ -180,7 +180,7 @@ extension PacketCondition {
         var secretField: String? { node == nil ? nil : fields.first(where: Self.secrets.contains) }
 
         private static let secrets = Set(
-            Vocabulary.packets.pdus.values.filter { $0.layer != .unknown }.flatMap { pdu in
+            Vocabulary.packets.pdus.values.flatMap { pdu in
                 (pdu.fields + (pdu.returns ?? [])).filter(isSecret).map(\.name)
             })
 

@@ -16,6 +16,7 @@ extension Diagnosis {
         var devices: [String]
         var cause: String?
         var findings: [Match]
+        var provoked: Int?
         var connections: [Connection]
 
         init(_ diagnosis: Diagnosis) {
@@ -24,6 +25,7 @@ extension Diagnosis {
             devices = diagnosis.devices
             cause = diagnosis.causes.first?.rule.id
             findings = diagnosis.findings.map(Match.init)
+            provoked = diagnosis.provoked > 0 ? diagnosis.provoked : nil
             connections = diagnosis.links.map(Connection.init)
         }
     }
