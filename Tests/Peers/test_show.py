@@ -332,4 +332,4 @@ def test_two_captures_are_compared_by_their_pdus(tmp_path, capture):
     changed = run_bench("show", capture, "--diff", other, "--layer", "att", expected=1).stdout.splitlines()
     assert changed[:2] == [f"--- {capture}", f"+++ {other}"]
     assert any(line.startswith("+ ") and "ATT_READ_BLOB_REQ (packet " in line for line in changed)
-    assert "no packet of the two captures matches" in run_bench("show", capture, "--diff", other, "--layer", "sdp").stderr
+    assert "no packet of the two captures matches" in run_bench("show", capture, "--diff", other, "--layer", "sdp", expected=USAGE).stderr

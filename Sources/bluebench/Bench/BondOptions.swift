@@ -90,7 +90,7 @@ struct BondOptions: ParsableArguments {
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw CommandFailure(.usage, "no folder for bonds, \(folder): \(error.localizedDescription); name a file with --bonds")
+            throw CommandFailure(.usage, "no folder for bonds, \(folder): \(systemReason(error)); name a file with --bonds")
         }
     }
 

@@ -2,9 +2,12 @@ import ArgumentParser
 import Foundation
 import Transport
 
-/// The passkey of a pairing, from an option, a file or the environment. Arguments are visible to all users of the machine; a file and the environment are not.
+/// The passkey of a pairing, from an option, a file or the environment. Arguments are visible to all users of the machine; a file and the
+/// environment are not.
 struct PasskeyOptions: ParsableArguments {
-    @Option(help: "Passkey of the pairing, 0 to 999999. Other users see it; so rather a file.", transform: Arguments.whole(0...999_999))
+    @Option(
+        help: "Passkey of the pairing, 0 to 999999. Visible to other users of the machine: prefer --passkey-file.",
+        transform: Arguments.whole(0...999_999))
     var passkey: UInt32?
     @Option(
         help: ArgumentHelp(

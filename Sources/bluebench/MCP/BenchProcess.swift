@@ -34,9 +34,9 @@ enum BenchProcess {
 
     static func run(_ words: [String], _ limits: Limits) throws(MCPMistake) -> Outcome {
         let (output, errors) = (try OutputPipe(longest: longestOutput), try OutputPipe(longest: longestErrors))
-        let group = try start(words, output.writer, errors.writer)
         var readers = [output.reader(), errors.reader()]
         defer { for reader in readers { reader.close() } }
+        let group = try start(words, output.writer, errors.writer)
         var end = ContinuousClock.now + .seconds(limits.timeout)
         var reason: MCPMistake?
         var left: ContinuousClock.Instant?

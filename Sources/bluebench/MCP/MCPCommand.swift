@@ -59,7 +59,7 @@ struct MCPCommand: ParsableCommand {
         do {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw CommandFailure(.usage, "cannot make the folder \(folder.path): \(error.localizedDescription)")
+            throw CommandFailure(.usage, "cannot make the folder \(folder.path): \(systemReason(error))")
         }
         return folder
     }

@@ -68,7 +68,7 @@ enum SecretFilter {
 
     // MARK: Octets
 
-    /// Replaces more than `mostOctets` octets in a row, with spaces, colons or dashes between them or without, as in addresses and keys.
+    /// Replaces more than `mostOctets` octets in a row, with spaces, colons, dashes or commas between them or without, as in addresses and keys.
     private static func hideOctets(_ tokens: inout [[UInt8]]) {
         var kept: [[UInt8]] = []
         var index = 0

@@ -25,7 +25,8 @@ struct PairCommand: ParsableCommand {
 
     func run() throws {
         var command = self
-        command.user.key.passkey = try user.key.value()
+        // BR/EDR asks no such passkey, and the variable may be set for others.
+        if ends.transport == .le || user.key.isGiven { command.user.key.passkey = try user.key.value() }
         command.security.pin = try security.givenPIN()
         try command.execute()
     }

@@ -79,7 +79,8 @@ struct CaseOptions: ParsableArguments {
             let wanted = Set(before.cases.filter { $0.verdict != .pass && $0.verdict != .notApplicable }.map(\.id))
             guard !wanted.isEmpty else {
                 guard !before.isInterrupted, !before.cases.isEmpty else {
-                    throw CommandFailure(.bench, "no case in \(path) failed, but its run did not reach its end: --resume continues it")
+                    throw CommandFailure(
+                        .bench, "no case in \(path) failed, but its run did not reach its end: \(before.ending ?? "--resume continues it")")
                 }
                 Console.line("everything in \(path) has passed")
                 return false

@@ -9,7 +9,7 @@ struct CaptureDifference {
     }
 
     /// Number of packets between which differences are searched; the time grows with its square.
-    private static let most = 20_000
+    private static let most = 5_000
     /// Number of equal packets around a difference.
     private static let context = 3
 
@@ -23,7 +23,9 @@ struct CaptureDifference {
     /// - Returns: true if there is none.
     func tell(_ paths: (first: String, second: String)) throws -> Bool {
         let (first, second) = (try entries(paths.first), try entries(paths.second))
-        if first.isEmpty, second.isEmpty { Console.complain("no packet of the two captures matches: nothing was compared") }
+        guard !first.isEmpty || !second.isEmpty else {
+            throw CommandFailure(.usage, "no packet of the two captures matches: nothing was compared")
+        }
         let start = zip(first, second).prefix { $0.text == $1.text }.count
         let room = min(first.count, second.count) - start
         let end = zip(first.reversed(), second.reversed()).prefix(room).prefix { $0.text == $1.text }.count

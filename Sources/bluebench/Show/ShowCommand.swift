@@ -45,12 +45,14 @@ struct ShowCommand: ParsableCommand {
         try form.validate()
         try noted.validate()
         if follow, form.marks != nil { throw ValidationError("--follow excludes --mark and --only-marked, which need the end of the file") }
-        if diff != nil,
-            follow || form.export != nil || form.marks != nil || noted.packets != nil || decrypted != nil || limit != nil || form.lines.hide
-        {
-            throw ValidationError("--diff goes with the options of the selection, and with no other output")
-        }
+        if diff != nil, hasOtherOutput { throw ValidationError("--diff goes with the options of the selection, and with no other output") }
         if follow, noted.packets != nil { throw ValidationError("--follow shows notes, and does not change them") }
+    }
+
+    /// True with an option that `--diff` would ignore.
+    private var hasOtherOutput: Bool {
+        follow || limit != nil || form.tree || form.export != nil || form.marks != nil || form.lines.hide || form.lines.form != .lines
+            || noted.packets != nil || noted.flagged || keylog != nil || bonds != nil || decrypted != nil
     }
 
     func run() throws {
