@@ -245,13 +245,14 @@ class TestAir:
     async def _run(self, *words: object) -> tuple[int | None, str]:
         """Exit code and output of a command of Bluebench that shares the air."""
         self._commands += 1
-        self._expect()
-        process = await asyncio.create_subprocess_exec(
-            find_program(), *map(str, words), stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT)
+        process = None
         try:
+            self._expect()
+            process = await asyncio.create_subprocess_exec(
+                find_program(), *map(str, words), stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT)
             output = (await process.communicate())[0].decode()
         finally:
-            if process.returncode is None:
+            if process is not None and process.returncode is None:
                 process.kill()
             self._commands -= 1
         self._expect()

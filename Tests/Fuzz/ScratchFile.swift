@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// A file in memory, for readers that take a path.
 struct ScratchFile {
@@ -7,7 +8,13 @@ struct ScratchFile {
     init(_ ending: String) {
         let folder = FileManager.default.fileExists(atPath: "/dev/shm") ? "/dev/shm" : FileManager.default.temporaryDirectory.path
         path = "\(folder)/bluebench-fuzz-\(ProcessInfo.processInfo.processIdentifier)\(ending)"
+        Self.atEnd.withLock { _ = $0.insert(path) }
+        _ = Self.registered
     }
+
+    /// Removed when the process ends.
+    private static let atEnd = Mutex<Set<String>>([])
+    private static let registered = atexit { ScratchFile.atEnd.withLock { for path in $0 { unlink(path) } } }
 
     func write(_ octets: [UInt8]) throws { try Data(octets).write(to: URL(fileURLWithPath: path)) }
     func remove() { unlink(path) }

@@ -1,4 +1,4 @@
-"""A signal that comes while `run` still reads its cases: the run ends before its first case, with its report."""
+"""A signal that comes while `run` still reads its cases: the run ends before it has run them all, with its report."""
 
 import json
 import os

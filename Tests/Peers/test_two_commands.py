@@ -41,10 +41,13 @@ def workplace(tmp_path, monkeypatch):
 
 
 def finished(*commands):
-    """The texts of commands that end without an error."""
-    for command in commands:
-        assert command.wait() == 0, command.text
-    return [command.text for command in commands]
+    """The texts of commands that end without an error. None of them is left."""
+    with contextlib.ExitStack() as left:
+        for command in commands:
+            left.enter_context(command)
+        for command in commands:
+            assert command.wait() == 0, command.text
+        return [command.text for command in commands]
 
 
 def bonds():
