@@ -12,29 +12,42 @@ let fuzzing = Context.environment["BLUEBENCH_FUZZ"]
 let sanitizers = [fuzzing == "guided" ? "-sanitize=fuzzer,address" : "-sanitize=fuzzer"]
 let isCounted = fuzzing == "guided" || fuzzing == "covered"
 let house = plain + (isCounted ? [.unsafeFlags(sanitizers + ["-O"])] : [])
+// Flags, tests and examples are for this package alone. Packages that depend on it do not get them: their copy lies in a folder of SwiftPM.
+let isRoot = !Context.packageDirectory.contains("/checkouts/")
 // One optimised build serves `make run` and `make test`: testability is enabled for the tests and the fuzzer; debug builds enable it by
 // default.
 let testing = Context.environment["BLUEBENCH_TESTING"] != nil
 let opened: [SwiftSetting] = testing || fuzzing == "released" || fuzzing == "covered" ? [.unsafeFlags(["-enable-testing"])] : []
 // That build checks for overlapping accesses, which costs a quarter of the simulation's speed; `make dist` and `make bench` disable the
 // check.
-let quick: [SwiftSetting] = testing ? [] : [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
+let quick: [SwiftSetting] = testing || !isRoot ? [] : [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
 // In it, only the rooms in which a simulation spends its time are optimised: Packets, Timing, BluetoothCrypto, Transport, HCI, L2CAP, Capture
 // and Simulation. The others compile in a quarter to a third of the time without optimisation, and their module is written by the same pass.
 // The program as it is distributed is optimised everywhere.
 let asWritten: [SwiftSetting] = testing ? [.unsafeFlags(["-Onone", "-no-emit-module-separately-wmo"])] : []
+
+// SwiftPM wants names of targets to be unique in everything that an app is built from, so a target has the prefix BB before the name of
+// its folder; only the executables and what has Apple's names on purpose have none.
+func folder(of target: String) -> Substring { target.hasPrefix("BB") ? target.dropFirst(2) : target[...] }
 
 func room(
     _ name: String, _ below: [Target.Dependency] = [], settings: [SwiftSetting] = [], embedding files: [String] = [],
     plugins: [Target.PluginUsage] = []
 ) -> Target {
     .target(
-        name: name, dependencies: below, resources: files.map { .embedInCode($0) }, swiftSettings: house + opened + settings,
+        name: name, dependencies: below, path: "Sources/\(folder(of: name))", resources: files.map { .embedInCode($0) },
+        swiftSettings: house + opened + settings,
         plugins: plugins)
 }
 
+func library(_ name: String, pkgConfig: String? = nil, providers: [SystemPackageProvider]? = nil) -> Target {
+    .systemLibrary(name: name, path: "Sources/\(folder(of: name))", pkgConfig: pkgConfig, providers: providers)
+}
+
 func tests(_ room: String, _ others: [Target.Dependency] = []) -> Target {
-    .testTarget(name: "\(room)Tests", dependencies: [.byName(name: room)] + others, swiftSettings: house + asWritten)
+    .testTarget(
+        name: "\(room)Tests", dependencies: [.byName(name: room)] + others, path: "Tests/\(folder(of: room))Tests",
+        swiftSettings: house + asWritten)
 }
 
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
@@ -45,9 +58,11 @@ let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swif
 
 // The fuzzer takes the program as a library, whose entry point gets another name.
 let programRooms: [Target.Dependency] = [
-    "Report", "History", "Diagnosis", "Conformance", "UpperTester", "Exploration", "Cases", "Throughput", "VirtualDongle", "Host",
-    "Simulation", "Capture", "BluetoothCrypto", "HTTP", "HCI", "Dongles", "TransportUSB", "Transport", "Timing", "Misbehaviour",
-    "Packets", arguments,
+    "BBReport", "BBHistory", "BBDiagnosis", "BBConformance", "BBUpperTester", "BBExploration", "BBCases", "BBThroughput", "BBVirtualDongle",
+    "BBHost",
+    "BBSimulation", "BBCapture", "BBBluetoothCrypto", "BBHTTP", "BBHCI", "BBDongles", "BBTransportUSB", "BBTransport", "BBTiming",
+    "BBMisbehaviour",
+    "BBPackets", arguments,
 ]
 let renamed = ["-Xfrontend", "-entry-point-function-name", "-Xfrontend", "bluebench_main"]
 let program: Target =
@@ -59,7 +74,7 @@ let package = Package(
     name: "bluebench",
     platforms: [.macOS(.v26)],
     products: (fuzzing == nil ? [.executable(name: "bluebench", targets: ["bluebench"])] : []) + [
-        .library(name: "Packets", targets: ["Packets"]),
+        .library(name: "BBPackets", targets: ["BBPackets"]),
         .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
         .library(name: "CoreBluetoothAccessories", targets: ["CoreBluetoothAccessories"]),
     ],
@@ -73,79 +88,90 @@ let package = Package(
     targets: [
         program,
         room(
-            "Diagnosis", ["Conformance", "Cases", "Throughput", "Capture", "HCI", "Packets", yams], settings: asWritten,
+            "BBDiagnosis", ["BBConformance", "BBCases", "BBThroughput", "BBCapture", "BBHCI", "BBPackets", yams], settings: asWritten,
             embedding: ["Rules/Rules.yaml"]),
         room(
-            "Report", ["Conformance", "Cases", "Throughput", "Dongles", "Transport", "Packets", mustache], settings: asWritten,
+            "BBReport", ["BBConformance", "BBCases", "BBThroughput", "BBDongles", "BBTransport", "BBPackets", mustache],
+            settings: asWritten,
             embedding: ["Page/Files"]),
-        room("History", ["CSQLite", "Throughput", "Packets", mustache], settings: asWritten, embedding: ["Pages/Files"]),
-        room("CoreBluetoothAccessories", ["CoreBluetooth", "Conformance", "Host", "Packets"], settings: asWritten),
+        room("BBHistory", ["BBCSQLite", "BBThroughput", "BBPackets", mustache], settings: asWritten, embedding: ["Pages/Files"]),
+        room("CoreBluetoothAccessories", ["CoreBluetooth", "BBConformance", "BBHost", "BBPackets"], settings: asWritten),
         room(
-            "Conformance",
+            "BBConformance",
             [
-                "Cases", "UpperTester", "BTP", "Host", "VirtualDongle", "Simulation", "Capture", "BluetoothCrypto", "L2CAP", "HCI",
-                "Transport", "Dongles",
-                "TransportUSB",
-                "Timing", "Misbehaviour", "Packets", yams,
+                "BBCases", "BBUpperTester", "BBBTP", "BBHost", "BBVirtualDongle", "BBSimulation", "BBCapture", "BBBluetoothCrypto",
+                "BBL2CAP", "BBHCI",
+                "BBTransport", "BBDongles",
+                "BBTransportUSB",
+                "BBTiming", "BBMisbehaviour", "BBPackets", yams,
             ], settings: asWritten),
-        room("UpperTester", ["BTP", "Host", "Transport", "Timing", "Misbehaviour", "Packets"], settings: asWritten),
-        room("Exploration", ["Simulation", "Capture", "Transport", "Timing", "Packets"], settings: asWritten),
-        room("CoreBluetooth", ["Host", "Simulation", "Dongles", "TransportUSB", "Transport", "Timing", "Packets"], settings: asWritten),
-        room("Cases", ["Misbehaviour", "Packets", yams], settings: asWritten),
+        room("BBUpperTester", ["BBBTP", "BBHost", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets"], settings: asWritten),
+        room("BBExploration", ["BBSimulation", "BBCapture", "BBTransport", "BBTiming", "BBPackets"], settings: asWritten),
         room(
-            "Throughput", ["Host", "Simulation", "Capture", "HCI", "Transport", "Timing", "Packets", histogram], settings: asWritten),
+            "CoreBluetooth", ["BBHost", "BBSimulation", "BBDongles", "BBTransportUSB", "BBTransport", "BBTiming", "BBPackets"],
+            settings: asWritten),
+        room("BBCases", ["BBMisbehaviour", "BBPackets", yams], settings: asWritten),
         room(
-            "VirtualDongle", ["Simulation", "Capture", "Transport", "Timing", "Misbehaviour", "Packets", deque, yams],
+            "BBThroughput", ["BBHost", "BBSimulation", "BBCapture", "BBHCI", "BBTransport", "BBTiming", "BBPackets", histogram],
+            settings: asWritten),
+        room(
+            "BBVirtualDongle", ["BBSimulation", "BBCapture", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets", deque, yams],
             settings: asWritten, embedding: ["Chips/Chips.yaml"]),
         room(
-            "Host", ["BluetoothCrypto", "L2CAP", "HCI", "Transport", "Timing", "Misbehaviour", "Packets", deque],
+            "BBHost", ["BBBluetoothCrypto", "BBL2CAP", "BBHCI", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets", deque],
             settings: quick + asWritten),
         room(
-            "Simulation", ["BluetoothCrypto", "Capture", "Transport", "Timing", "Misbehaviour", "Packets", deque], settings: quick),
-        room("Capture", ["BluetoothCrypto", "L2CAP", "HCI", "Transport", "Timing", "Packets"], settings: quick),
+            "BBSimulation", ["BBBluetoothCrypto", "BBCapture", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets", deque],
+            settings: quick),
+        room("BBCapture", ["BBBluetoothCrypto", "BBL2CAP", "BBHCI", "BBTransport", "BBTiming", "BBPackets"], settings: quick),
         room(
-            "Dongles", ["TransportUSB", "HCI", "Transport", "Timing", "Packets", yams], settings: asWritten,
+            "BBDongles", ["BBTransportUSB", "BBHCI", "BBTransport", "BBTiming", "BBPackets", yams], settings: asWritten,
             embedding: ["KnownDongles.yaml"]),
-        room("TransportUSB", ["CLibUSB", "HCI", "Transport", "Timing", "Packets"], settings: asWritten),
-        room("BTP", ["Packets"], settings: asWritten),
-        room("L2CAP", ["Packets"], settings: quick),
-        room("HTTP", ["Transport", "Timing", "Packets"], settings: asWritten),
-        room("HCI", ["Transport", "Timing", "Packets", deque], settings: quick),
-        room("Transport", ["CSystemCalls", "Timing", "Packets", deque], settings: quick),
-        room("BluetoothCrypto", ["CLibCrypto", "Timing", "Packets"]),
-        room("Timing", ["CSystemCalls", "Packets", deque], settings: quick),
-        room("Misbehaviour", ["Packets"], settings: quick + asWritten),
-        room("Packets", settings: [.enableExperimentalFeature("Lifetimes")], plugins: ["GeneratePDUs"]),
-        .systemLibrary(name: "CSystemCalls"),
-        .systemLibrary(name: "CLibCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
-        .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
-        .systemLibrary(name: "CLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"]), .brew(["libusb"])]),
+        room("BBTransportUSB", ["BBCLibUSB", "BBHCI", "BBTransport", "BBTiming", "BBPackets"], settings: asWritten),
+        room("BBBTP", ["BBPackets"], settings: asWritten),
+        room("BBL2CAP", ["BBPackets"], settings: quick),
+        room("BBHTTP", ["BBTransport", "BBTiming", "BBPackets"], settings: asWritten),
+        room("BBHCI", ["BBTransport", "BBTiming", "BBPackets", deque], settings: quick),
+        room("BBTransport", ["BBCSystemCalls", "BBTiming", "BBPackets", deque], settings: quick),
+        room("BBBluetoothCrypto", ["BBCLibCrypto", "BBTiming", "BBPackets"]),
+        room("BBTiming", ["BBCSystemCalls", "BBPackets", deque], settings: quick),
+        room("BBMisbehaviour", ["BBPackets"], settings: quick + asWritten),
+        room("BBPackets", settings: [.enableExperimentalFeature("Lifetimes")], plugins: ["GeneratePDUs"]),
+        library("BBCSystemCalls"),
+        library("BBCLibCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+        library("BBCSQLite", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+        library("BBCLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"]), .brew(["libusb"])]),
         .plugin(name: "GeneratePDUs", capability: .buildTool(), dependencies: ["PDUGenerator"]),
         .executableTarget(name: "PDUGenerator", swiftSettings: plain + opened + asWritten),
         .executableTarget(
-            name: "PDUTool", dependencies: ["BluetoothCrypto", "Host", "Simulation", "Packets"], path: "Tests/Support/PDUTool",
+            name: "PDUTool", dependencies: ["BBBluetoothCrypto", "BBHost", "BBSimulation", "BBPackets"], path: "Tests/Support/PDUTool",
             swiftSettings: house + asWritten),
         .target(
-            name: "BenchTesting", dependencies: ["Simulation", "Transport", "Timing", "Misbehaviour", "Packets"],
+            name: "BBBenchTesting", dependencies: ["BBSimulation", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets"],
             path: "Tests/BenchTesting",
             swiftSettings: house + asWritten),
-        tests("BluetoothCrypto", ["BenchTesting", "Packets"]),
-        tests("BTP", ["Packets"]),
-        tests("L2CAP", ["Packets"]),
-        tests("Misbehaviour", ["Packets"]),
+        tests("BBBluetoothCrypto", ["BBBenchTesting", "BBPackets"]),
+        tests("BBBTP", ["BBPackets"]),
+        tests("BBL2CAP", ["BBPackets"]),
+        tests("BBMisbehaviour", ["BBPackets"]),
         tests(
-            "Host", ["BenchTesting", "BluetoothCrypto", "L2CAP", "HCI", "Simulation", "Transport", "Timing", "Misbehaviour", "Packets"]),
-        tests("HTTP", ["Transport", "Timing", "Packets"]),
-        tests("HCI", ["Timing", "Packets"]),
-        tests("VirtualDongle", ["BenchTesting", "Transport", "Timing", "Misbehaviour", "Packets"]),
-        tests("Packets", ["PDUGenerator", yams]),
-        tests("Timing", ["Transport", "Packets"]),
-        tests("Transport", ["BenchTesting", "Capture", "Timing", "Packets"]),
-        tests("Dongles", ["BenchTesting", "VirtualDongle", "TransportUSB", "Simulation", "Transport", "Timing", "Packets"]),
+            "BBHost",
+            [
+                "BBBenchTesting", "BBBluetoothCrypto", "BBL2CAP", "BBHCI", "BBSimulation", "BBTransport", "BBTiming", "BBMisbehaviour",
+                "BBPackets",
+            ]),
+        tests("BBHTTP", ["BBTransport", "BBTiming", "BBPackets"]),
+        tests("BBHCI", ["BBTiming", "BBPackets"]),
+        tests("BBVirtualDongle", ["BBBenchTesting", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets"]),
+        tests("BBPackets", ["PDUGenerator", yams]),
+        tests("BBTiming", ["BBTransport", "BBPackets"]),
+        tests("BBTransport", ["BBBenchTesting", "BBCapture", "BBTiming", "BBPackets"]),
         tests(
-            "TransportUSB",
-            ["BenchTesting", "Misbehaviour", "Dongles", "VirtualDongle", "Simulation", "Transport", "Timing", "Packets"]),
-        tests("CoreBluetooth", ["Host", "Packets"]),
+            "BBDongles", ["BBBenchTesting", "BBVirtualDongle", "BBTransportUSB", "BBSimulation", "BBTransport", "BBTiming", "BBPackets"]),
+        tests(
+            "BBTransportUSB",
+            ["BBBenchTesting", "BBMisbehaviour", "BBDongles", "BBVirtualDongle", "BBSimulation", "BBTransport", "BBTiming", "BBPackets"]),
+        tests("CoreBluetooth", ["BBHost", "BBPackets"]),
         // The app and the tests of Examples/core-bluetooth.
         .target(name: "Monitor", dependencies: ["CoreBluetooth"], path: "Examples/core-bluetooth/Sources/Monitor", swiftSettings: plain),
         .executableTarget(
@@ -158,33 +184,39 @@ let package = Package(
         .testTarget(
             name: "MonitorTests", dependencies: ["Monitor", "Sensor", "CoreBluetooth", "CoreBluetoothAccessories"],
             path: "Examples/core-bluetooth/Tests/MonitorTests", swiftSettings: plain),
-        tests("Exploration", ["Conformance", "Cases", "Simulation", "Timing", "Packets"]),
-        tests("Simulation", ["BenchTesting", "BluetoothCrypto", "Capture", "Transport", "Timing", "Misbehaviour", "Packets"]),
-        tests("Capture", ["Transport", "Timing", "Packets"]),
-        tests("Cases", ["Timing", "Misbehaviour", "Packets"]),
+        tests("BBExploration", ["BBConformance", "BBCases", "BBSimulation", "BBTiming", "BBPackets"]),
         tests(
-            "Conformance",
+            "BBSimulation", ["BBBenchTesting", "BBBluetoothCrypto", "BBCapture", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets"]),
+        tests("BBCapture", ["BBTransport", "BBTiming", "BBPackets"]),
+        tests("BBCases", ["BBTiming", "BBMisbehaviour", "BBPackets"]),
+        tests(
+            "BBConformance",
             [
-                "BenchTesting", "Cases", "UpperTester", "BTP", "VirtualDongle", "HCI", "Host", "Transport", "Timing", "Misbehaviour",
-                "Packets",
+                "BBBenchTesting", "BBCases", "BBUpperTester", "BBBTP", "BBVirtualDongle", "BBHCI", "BBHost", "BBTransport", "BBTiming",
+                "BBMisbehaviour",
+                "BBPackets",
             ]),
-        tests("Diagnosis", ["BenchTesting", "Conformance", "Cases", "Capture", "Transport", "Timing", "Packets"]),
-        tests("Report", ["Conformance", "Cases", "Capture", "Packets"]),
-        tests("History", ["Throughput", "Timing"]),
-        tests("Throughput", ["BenchTesting", "Host", "Simulation", "Transport", "Timing", "Packets"]),
+        tests("BBDiagnosis", ["BBBenchTesting", "BBConformance", "BBCases", "BBCapture", "BBTransport", "BBTiming", "BBPackets"]),
+        tests("BBReport", ["BBConformance", "BBCases", "BBCapture", "BBPackets"]),
+        tests("BBHistory", ["BBThroughput", "BBTiming"]),
+        tests("BBThroughput", ["BBBenchTesting", "BBHost", "BBSimulation", "BBTransport", "BBTiming", "BBPackets"]),
     ]
 )
 
 // `make test-room ROOM=Host` builds only one room's tests and their dependencies.
 if let room = Context.environment["BLUEBENCH_ROOM"] {
-    package.targets.removeAll { $0.type == .test && $0.name != "\(room)Tests" }
+    package.targets.removeAll { $0.type == .test && folder(of: $0.name) != "\(room)Tests" }
+}
+
+if !isRoot {
+    package.targets.removeAll { ["Tests", "Examples"].contains($0.path?.split(separator: "/").first) }
 }
 
 if fuzzing != nil {
     package.targets.append(
         .executableTarget(
             name: "Fuzz",
-            dependencies: ["bluebench", "L2CAP", "BTP", yams] + programRooms,
+            dependencies: ["bluebench", "BBL2CAP", "BBBTP", yams] + programRooms,
             path: "Tests/Fuzz", swiftSettings: house + [.unsafeFlags(["-parse-as-library"])],
             linkerSettings: [.unsafeFlags(sanitizers)]))
 }

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The tester's end of the protocol: one command at a time, and events that may arrive before its response.
 public struct BTPClient: Sendable {

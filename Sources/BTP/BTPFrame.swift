@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A packet of the Bluetooth Test Protocol: a header of five octets, then data. Integers are little-endian.
 public struct BTPFrame: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Finds the frames in a stream of octets, in whatever pieces it arrives.
 public struct BTPFramer: Sendable {

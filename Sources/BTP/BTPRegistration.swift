@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The core service of a server: which services exist, and which of them are registered.
 public struct BTPRegistration: Sendable {

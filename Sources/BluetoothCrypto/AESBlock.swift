@@ -1,4 +1,4 @@
-internal import CLibCrypto
+internal import BBCLibCrypto
 
 /// A 128-bit AES key. Numbers have their most significant octet first, as in the specification.
 public struct AESKey: Sendable {

@@ -1,4 +1,4 @@
-internal import CLibCrypto
+internal import BBCLibCrypto
 
 /// AES-CCM of the LE link layer: 13-octet nonce, one octet of additional data, 4-octet MIC. Core Vol 6, Part E, 2.
 public final class LinkCipher {

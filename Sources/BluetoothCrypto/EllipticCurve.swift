@@ -1,4 +1,4 @@
-internal import CLibCrypto
+internal import BBCLibCrypto
 
 /// Scalar multiplication on the two curves. Core Vol 2, Part H, 7.6.
 enum EllipticCurve {

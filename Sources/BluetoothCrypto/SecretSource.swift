@@ -1,4 +1,4 @@
-import Timing
+import BBTiming
 
 /// Generator of secret random numbers: keys, nonces, challenges, random addresses, tokens. Core Vol 2, Part H, 2.
 ///

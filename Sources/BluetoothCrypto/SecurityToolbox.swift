@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Cryptographic functions of LE pairing. Core Vol 3, Part H, 2.2. Numbers have their most significant octet first.
 public enum SecurityToolbox {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A time in a capture: nanoseconds since 1970-01-01 00:00:00 UTC.
 public struct CaptureTime: Sendable, Hashable, Comparable {

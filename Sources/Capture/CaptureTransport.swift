@@ -1,6 +1,6 @@
-import Packets
-import Timing
-import Transport
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// A pipe that records its packets in a capture. Directions depend on which end it is, the host's or the controller's.
 public final class CaptureTransport: HCITransport, HCITransportSink {

@@ -1,8 +1,8 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
+import BBHost
+import BBPackets
 import Foundation
-import Host
-import Packets
 
 public let CBErrorDomain = "CBErrorDomain"
 public let CBATTErrorDomain = "CBATTErrorDomain"

@@ -1,7 +1,7 @@
-import Conformance
+import BBConformance
+import BBHost
+import BBPackets
 import CoreBluetooth
-import Host
-import Packets
 
 /// An accessory on the air of a bench, made from a description such as `bluebench survey > device.yaml` writes.
 ///

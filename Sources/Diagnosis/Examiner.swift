@@ -1,7 +1,7 @@
-import Capture
-import Cases
-import Conformance
-import Packets
+import BBCapture
+import BBCases
+import BBConformance
+import BBPackets
 
 /// Examines a capture packet by packet with bounded memory: describes its links and applies the rules.
 public struct Examiner {

@@ -1,6 +1,6 @@
-import Simulation
+import BBSimulation
+import BBTiming
 import Synchronization
-import Timing
 
 /// A search over many paths on several threads.
 public struct Exploration: Sendable {

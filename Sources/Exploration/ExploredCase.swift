@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The text of a case that takes one path and states the violated invariant.
 ///

@@ -1,6 +1,6 @@
-import Packets
-import Timing
-import Transport
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// An event that completes a request of a host.
 struct HostEvent: Hashable, Sendable {

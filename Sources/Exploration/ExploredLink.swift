@@ -1,7 +1,7 @@
-import Capture
-import Packets
-import Simulation
-import Timing
+import BBCapture
+import BBPackets
+import BBSimulation
+import BBTiming
 
 /// A data channel packet with content, at its first transmission.
 struct SentPDU: Sendable {

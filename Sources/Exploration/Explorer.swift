@@ -1,7 +1,7 @@
-import Packets
-import Simulation
+import BBPackets
+import BBSimulation
+import BBTiming
 import Synchronization
-import Timing
 
 /// Tries every course of events of a set of procedures on a simulated link, and checks the invariants after each.
 public struct Explorer: Sendable {

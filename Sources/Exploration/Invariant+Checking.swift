@@ -1,5 +1,5 @@
-import Packets
-import Simulation
+import BBPackets
+import BBSimulation
 
 extension PathOutcome {
     /// The violated invariants, those first that explain others.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 extension PathOutcome {
     /// Control PDUs that begin a procedure, with those of the peer that answer them.

@@ -1,5 +1,5 @@
-import Packets
-import Simulation
+import BBPackets
+import BBSimulation
 
 /// A property of every link, whatever its hosts ask for and whichever packet is lost.
 public enum Invariant: String, CaseIterable, Sendable, Codable {

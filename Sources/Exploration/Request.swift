@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A request of one host that starts a link layer procedure, or sends data.
 public enum LinkRequest: String, CaseIterable, Sendable, Codable {

@@ -1,6 +1,6 @@
-import Packets
-import Timing
-import Transport
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// One client: reads its requests in order, and answers each before the next.
 final class HTTPConnection: ByteStream.Sink {

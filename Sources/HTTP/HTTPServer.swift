@@ -1,6 +1,6 @@
-import Packets
-import Timing
-import Transport
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// A small server of HTTP/1.1 on the loop.
 ///

@@ -1,5 +1,5 @@
+import BBPackets
 import Foundation
-import Packets
 
 /// The result of a comparison as a plain text or Markdown table.
 public struct ComparisonTable: Sendable {

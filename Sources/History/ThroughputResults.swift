@@ -1,5 +1,5 @@
+import BBThroughput
 import Foundation
-import Throughput
 
 /// Output of `bluebench throughput --json`, as far as needed for comparisons.
 public struct ThroughputResults: Sendable, Decodable {

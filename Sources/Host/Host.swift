@@ -1,8 +1,8 @@
-import BluetoothCrypto
-import HCI
-import Packets
-import Timing
-import Transport
+import BBBluetoothCrypto
+import BBHCI
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// A Bluetooth host on one controller: commands, connections, L2CAP, ATT and GATT.
 ///

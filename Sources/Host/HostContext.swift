@@ -1,8 +1,8 @@
-import HCI
-import Misbehaviour
-import Packets
-import Timing
-import Transport
+import BBHCI
+import BBMisbehaviour
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// State shared by all connections of a host.
 final class HostContext {

@@ -1,4 +1,4 @@
-import Conformance
+import BBConformance
 
 /// Shares of the verdicts of a run as one bar.
 enum VerdictShare {

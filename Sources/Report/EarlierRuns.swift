@@ -1,4 +1,4 @@
-import Conformance
+import BBConformance
 
 /// Earlier runs, and the last one in which each case passed.
 public struct EarlierRuns: Sendable {

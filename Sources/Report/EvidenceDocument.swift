@@ -1,5 +1,5 @@
-import Cases
-import Conformance
+import BBCases
+import BBConformance
 
 /// The results of runs by the requirements of a profile, as Markdown for a technical file.
 ///

@@ -1,6 +1,6 @@
-import Conformance
-import Packets
-import Throughput
+import BBConformance
+import BBPackets
+import BBThroughput
 
 /// A run as a self-contained HTML page: cases that need attention, each case with steps and packets, throughput with its ceiling, and
 /// coverage. Readable without its script, which only filters.

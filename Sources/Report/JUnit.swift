@@ -1,4 +1,4 @@
-import Conformance
+import BBConformance
 
 /// A run as JUnit XML, with one test suite per suite.
 public enum JUnit {

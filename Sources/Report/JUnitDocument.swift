@@ -1,4 +1,4 @@
-import Conformance
+import BBConformance
 
 /// A JUnit XML document under construction, complete after each case, with one test suite per suite.
 public struct JUnitDocument {

@@ -1,5 +1,5 @@
-import Conformance
-import Packets
+import BBConformance
+import BBPackets
 
 /// A run as a summary for the job page of a CI service: counts, and each case that needs attention.
 public struct MarkdownSummary {

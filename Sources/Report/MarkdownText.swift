@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Text of others in Markdown.
 enum MarkdownText {

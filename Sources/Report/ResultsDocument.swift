@@ -1,4 +1,4 @@
-import Conformance
+import BBConformance
 import Foundation
 
 /// `results.json` under construction: a complete document of the cases so far at any time, at the cost of joining texts.

@@ -1,6 +1,6 @@
-import Conformance
+import BBConformance
+import BBTransport
 import Foundation
-import Transport
 
 /// `results.json`: documented in docs/guide/results.md.
 public enum ResultsJSON {

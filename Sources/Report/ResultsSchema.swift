@@ -1,4 +1,4 @@
-import Conformance
+import BBConformance
 import Foundation
 
 /// A JSON Schema (draft 7) of `results.json`. Other versions of the program only add fields, so unknown fields are allowed.

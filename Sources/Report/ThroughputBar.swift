@@ -1,5 +1,5 @@
-import Packets
-import Throughput
+import BBPackets
+import BBThroughput
 
 /// One throughput row as drawn on the page.
 public struct ThroughputBar: Sendable {

@@ -1,5 +1,5 @@
-import Packets
-import Throughput
+import BBPackets
+import BBThroughput
 
 /// Throughput rows as a self-contained HTML page: figures with their ceilings, losses by cause, and the first connection events of each row
 /// if the air was observed.

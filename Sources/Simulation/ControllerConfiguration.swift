@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Identity, capabilities and behaviour of a virtual controller.
 public struct ControllerConfiguration: Sendable {

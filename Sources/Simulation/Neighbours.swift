@@ -1,6 +1,6 @@
-import Packets
-import Timing
-import Transport
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// Number of background devices in a simulation, which take no part in the test.
 public struct Neighbours: Sendable, Hashable {

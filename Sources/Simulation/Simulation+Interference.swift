@@ -1,6 +1,6 @@
-import Capture
-import Misbehaviour
-import Packets
+import BBCapture
+import BBMisbehaviour
+import BBPackets
 
 /// One LE transmission, as seen by an observer of the whole world.
 public struct AirObservation: Sendable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The state of one end of an LE link.
 public struct LinkView: Sendable, Hashable {

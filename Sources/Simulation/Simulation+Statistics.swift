@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 extension Simulation {
     /// Statistics of a link since it was established; nil if there is no such link.

@@ -1,5 +1,5 @@
-import Capture
-import Transport
+import BBCapture
+import BBTransport
 
 extension Simulation {
     /// Adds a controller whose host runs in this process.

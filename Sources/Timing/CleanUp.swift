@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 extension RunLoop {
     /// Time limit of a clean-up after its caller was cancelled.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Identifies a scheduled action; stays valid, without effect, after the action has run.
 public struct Timer: Sendable, Hashable {

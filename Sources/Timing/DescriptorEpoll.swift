@@ -1,7 +1,7 @@
 #if os(Linux)
-    import CSystemCalls
+    import BBCSystemCalls
     import Glibc
-    import Packets
+    import BBPackets
 
     /// Descriptor watches registered with epoll, so that a wait does not pass the whole set.
     final class DescriptorEpoll: DescriptorWaiting {

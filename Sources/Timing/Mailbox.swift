@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 import Synchronization
 
 #if canImport(Glibc)

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A value to be delivered later on the same loop. It is fulfilled or failed once; later attempts have no effect.
 public final class Promise<Value> {

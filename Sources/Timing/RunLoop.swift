@@ -1,5 +1,5 @@
+import BBPackets
 import DequeModule
-import Packets
 
 #if canImport(Glibc)
     import Glibc

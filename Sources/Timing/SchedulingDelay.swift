@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The delays with which the machine runs the bench: a periodic timer is compared with the clock. A late bench cannot attribute
 /// lateness to a subject.

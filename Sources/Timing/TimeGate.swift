@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Decides when virtual time moves on a loop whose time other programs share.
 public protocol TimeGate: AnyObject {

@@ -1,4 +1,4 @@
-import Timing
+import BBTiming
 
 /// Selects a device on the command line.
 public enum DeviceSelector: Sendable, Hashable {

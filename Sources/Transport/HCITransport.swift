@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// One end of a pipe of HCI packets. Both ends have the same interface: a host uses one, a controller the other.
 ///

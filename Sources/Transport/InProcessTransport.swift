@@ -1,6 +1,6 @@
+import BBPackets
+import BBTiming
 import DequeModule
-import Packets
-import Timing
 
 /// One end of a pipe within the process. Packets are delivered in order after the latency, never within `send(_:)`.
 public final class InProcessTransport: HCITransport {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Unexpected behaviour of a device observed during the run, which the bench works around or reports.
 public struct ObservedQuirk: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Statistics of reordering packets that arrived out of order on the two pipes of a device.
 public struct ReorderingStatistics: Sendable, Equatable {

@@ -1,5 +1,5 @@
-import Timing
-import Transport
+import BBTiming
+import BBTransport
 
 /// Opens devices by selector and loads the firmware they need.
 public struct DeviceOpener: Sendable {

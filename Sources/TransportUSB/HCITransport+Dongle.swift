@@ -1,4 +1,4 @@
-import Transport
+import BBTransport
 
 extension HCITransport {
     /// The USB dongle behind the pipe; nil for another device.

@@ -1,5 +1,5 @@
-import CLibUSB
-import Transport
+import BBCLibUSB
+import BBTransport
 
 /// Identity of the dongle used by a run, to find the same dongle after a replug.
 ///

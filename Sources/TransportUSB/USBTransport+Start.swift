@@ -1,7 +1,7 @@
-import HCI
-import Packets
-import Timing
-import Transport
+import BBHCI
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// Start of a dongle, and its return to the bus.
 extension USBTransport {

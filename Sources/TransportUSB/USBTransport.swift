@@ -1,8 +1,8 @@
-import CLibUSB
-import HCI
-import Packets
-import Timing
-import Transport
+import BBCLibUSB
+import BBHCI
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// HCI over USB: a dongle accessed through libusb. Core Vol 4, Part B.
 ///

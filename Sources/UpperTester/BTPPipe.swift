@@ -1,7 +1,7 @@
-import BTP
-import Packets
-import Timing
-import Transport
+import BBBTP
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// A stream of octets to the other end of the Bluetooth Test Protocol.
 public protocol BTPPipe: AnyObject {

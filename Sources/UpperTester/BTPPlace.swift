@@ -1,6 +1,6 @@
-import Packets
-import Timing
-import Transport
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// The place of the other end of the Bluetooth Test Protocol, as an option names it.
 public enum BTPPlace: Sendable, Hashable {

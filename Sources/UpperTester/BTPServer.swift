@@ -1,7 +1,7 @@
-import BTP
-import Host
-import Packets
-import Timing
+import BBBTP
+import BBHost
+import BBPackets
+import BBTiming
 
 /// The upper tester of a host: performs commands of the Bluetooth Test Protocol and reports the host's events.
 ///

@@ -1,5 +1,5 @@
-import Packets
-import Transport
+import BBPackets
+import BBTransport
 
 /// A pipe that outlives its users: each one opens it, and closing only ends the delivery to that user.
 public final class HeldBTPPipe: BTPPipe {

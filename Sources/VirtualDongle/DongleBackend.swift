@@ -1,5 +1,5 @@
-import Timing
-import Transport
+import BBTiming
+import BBTransport
 
 /// The controllers that a server offers.
 public protocol DongleBackend: AnyObject {

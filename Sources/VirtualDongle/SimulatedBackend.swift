@@ -1,8 +1,8 @@
-import Capture
-import Packets
-import Simulation
-import Timing
-import Transport
+import BBCapture
+import BBPackets
+import BBSimulation
+import BBTiming
+import BBTransport
 
 /// Controllers of one simulation on one air.
 public final class SimulatedBackend: DongleBackend {

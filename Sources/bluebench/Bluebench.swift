@@ -1,7 +1,7 @@
 import ArgumentParser
-import Cases
-import Conformance
-import Transport
+import BBCases
+import BBConformance
+import BBTransport
 
 #if canImport(Glibc)
     import Glibc

@@ -1,5 +1,5 @@
-import BTP
-import Packets
+import BBBTP
+import BBPackets
 import Testing
 
 /// Frames in a stream: as written down in the protocol's description, octet by octet.

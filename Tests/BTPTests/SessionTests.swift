@@ -1,5 +1,5 @@
-import BTP
-import Packets
+import BBBTP
+import BBPackets
 import Testing
 
 /// The tester's end against octets of an upper tester.

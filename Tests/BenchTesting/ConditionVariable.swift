@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Waits in wall time for events of sockets and other programs: an event source signals, and the conditions are checked again.
 public final class ConditionVariable {

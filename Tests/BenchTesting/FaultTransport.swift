@@ -1,7 +1,7 @@
-import Misbehaviour
-import Packets
-import Timing
-import Transport
+import BBMisbehaviour
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// A fault of a pipe: matching packets and the action.
 public struct TransportFault: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Misbehaviour
+import BBMisbehaviour
 
 /// Compares quirks with the fields of the configuration that they change.
 public enum QuirkCoverage {

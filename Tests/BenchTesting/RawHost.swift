@@ -1,7 +1,7 @@
-import Packets
-import Simulation
-import Timing
-import Transport
+import BBPackets
+import BBSimulation
+import BBTiming
+import BBTransport
 
 /// A host that handles HCI packets only.
 public final class RawHost: HCITransportSink {

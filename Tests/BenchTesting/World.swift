@@ -1,6 +1,6 @@
-import Packets
-import Simulation
-import Timing
+import BBPackets
+import BBSimulation
+import BBTiming
 
 /// Environment of one test: a loop in virtual time, a simulation on it, and hosts. After the test everything is closed, and nothing may be
 /// left over.

@@ -1,6 +1,6 @@
-import BenchTesting
-import BluetoothCrypto
-import Packets
+import BBBenchTesting
+import BBBluetoothCrypto
+import BBPackets
 import Testing
 
 /// A row of sample data as octets: inputs, then the output.

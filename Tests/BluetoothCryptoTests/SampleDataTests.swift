@@ -1,6 +1,6 @@
-import BenchTesting
-import BluetoothCrypto
-import Packets
+import BBBenchTesting
+import BBBluetoothCrypto
+import BBPackets
 import Testing
 
 /// Sample data of the specification and of RFC 4493. A row: name, computed number, printed number; octets are compared as numbers.

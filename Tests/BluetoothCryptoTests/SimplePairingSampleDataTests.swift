@@ -1,6 +1,6 @@
-import BenchTesting
-import BluetoothCrypto
-import Packets
+import BBBenchTesting
+import BBBluetoothCrypto
+import BBPackets
 import Testing
 
 /// The sample data of Core Vol 2, Part G for P-192, Secure Simple Pairing and secure authentication. The most significant octet is first.

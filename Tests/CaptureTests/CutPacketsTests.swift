@@ -1,6 +1,6 @@
-import Capture
+import BBCapture
+import BBPackets
 import Foundation
-import Packets
 import Testing
 
 /// Recorded packets, one of each kind, truncated at every octet and with every octet changed: the decoder reports the error, and re-encodes

@@ -1,7 +1,7 @@
-import Capture
-import Packets
+import BBCapture
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
 @Suite struct DecoderTests {
     private func texts(_ packets: [(HCIPacket, CaptureDirection)]) -> [String] {

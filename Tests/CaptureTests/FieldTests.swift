@@ -1,6 +1,6 @@
-import Capture
+import BBCapture
+import BBPackets
 import Foundation
-import Packets
 import Testing
 
 /// Captures written by other tools. They are not part of the package; without them, the tests are skipped.

@@ -1,7 +1,7 @@
-import Capture
-import Packets
+import BBCapture
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
 @Suite struct FormatTests {
     /// The reasons why packets of a file were not read.

@@ -1,6 +1,6 @@
-import Capture
+import BBCapture
+import BBPackets
 import Foundation
-import Packets
 
 /// A temporary file for one test.
 func withTemporaryFile<Value>(_ ending: String, _ body: (String) throws -> Value) throws -> Value {

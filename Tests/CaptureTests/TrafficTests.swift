@@ -1,7 +1,7 @@
-import Capture
-import Packets
+import BBCapture
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
 /// Decoding that depends on earlier packets: fragments, channels, keys, manufacturer of the controller.
 @Suite struct TrafficTests {

@@ -1,8 +1,8 @@
+import BBPackets
 import Foundation
-import Packets
 import Testing
 
-@testable import Cases
+@testable import BBCases
 
 struct FolderTests {
     /// Files of a folder, by path, and the error messages.

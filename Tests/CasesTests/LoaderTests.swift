@@ -1,8 +1,8 @@
+import BBPackets
 import Foundation
-import Packets
 import Testing
 
-@testable import Cases
+@testable import BBCases
 
 struct LoaderTests {
     static let good = """

@@ -1,7 +1,7 @@
+import BBTiming
 import Testing
-import Timing
 
-@testable import Cases
+@testable import BBCases
 
 extension SystemRandomNumberGenerator {
     static func seeded(_ seed: UInt64) -> RandomSource { RandomSource(seed: seed) }

@@ -1,6 +1,6 @@
-import Misbehaviour
+import BBMisbehaviour
 
-@testable import Cases
+@testable import BBCases
 
 /// A small vocabulary, so that the loader's tests do not change when PDUs are declared.
 enum Samples {

@@ -1,7 +1,7 @@
-import Packets
+import BBPackets
 import Testing
 
-@testable import Conformance
+@testable import BBConformance
 
 /// Rules about the control PDUs of a link, as sequences of PDUs of the controller under test and its peer.
 struct AirConductTests {

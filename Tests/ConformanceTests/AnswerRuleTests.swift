@@ -1,10 +1,10 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
+import BBTiming
+import BBTransport
 import Testing
-import Timing
-import Transport
 
-@testable import Conformance
+@testable import BBConformance
 
 /// An answer to the request with unexpected content fails the step at once and is named in the message.
 struct AnswerRuleTests {

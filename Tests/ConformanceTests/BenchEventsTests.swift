@@ -1,10 +1,10 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
+import BBTiming
+import BBTransport
 import Testing
-import Timing
-import Transport
 
-@testable import Conformance
+@testable import BBConformance
 
 /// The bench enables the events that it knows, and accepts each version of an event.
 struct BenchEventsTests {

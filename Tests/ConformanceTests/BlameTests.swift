@@ -1,9 +1,9 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
+import BBVirtualDongle
 import Testing
-import VirtualDongle
 
-@testable import Conformance
+@testable import BBConformance
 
 /// A fault of a dongle is an observation if it is the tester's, and a FAIL if it is the subject's.
 struct BlameTests {

@@ -1,9 +1,9 @@
-import Packets
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Cases
-@testable import Conformance
+@testable import BBCases
+@testable import BBConformance
 
 /// The user's commands around each case. They are real shells, in the system's time; the cases run in virtual time.
 struct CaseCommandTests {

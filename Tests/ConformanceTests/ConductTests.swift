@@ -1,10 +1,10 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
+import BBTiming
+import BBTransport
 import Testing
-import Timing
-import Transport
 
-@testable import Conformance
+@testable import BBConformance
 
 /// Rules for all commands and all data are judged in every case.
 struct ConductTests {

@@ -1,9 +1,9 @@
-import Packets
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Cases
-@testable import Conformance
+@testable import BBCases
+@testable import BBConformance
 
 /// The lists for cases that follow from a maker's declarations; and the Service Changed ranges, held against two databases.
 struct DeclaredFactsTests {

@@ -1,8 +1,8 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
 import Testing
 
-@testable import Conformance
+@testable import BBConformance
 
 /// Values that no version of the specification defines are faults; those of a later version are not.
 struct DefinedValuesTests {

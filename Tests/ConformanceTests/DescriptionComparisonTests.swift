@@ -1,9 +1,9 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
 import Testing
 
-@testable import Cases
-@testable import Conformance
+@testable import BBCases
+@testable import BBConformance
 
 /// A stored description compared with the device found by a survey.
 @Suite struct DescriptionComparisonTests {

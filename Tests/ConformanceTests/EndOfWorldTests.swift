@@ -1,8 +1,8 @@
+import BBTiming
 import Testing
-import Timing
 
-@testable import Cases
-@testable import Conformance
+@testable import BBCases
+@testable import BBConformance
 
 struct EndOfWorldTests {
     /// Hosts, controllers, links and the air refer to each other and to the loop: after a case, nothing of them remains in memory.

@@ -1,11 +1,11 @@
-import HCI
-import Host
-import Packets
+import BBHCI
+import BBHost
+import BBPackets
+import BBTiming
+import BBTransport
 import Testing
-import Timing
-import Transport
 
-@testable import Conformance
+@testable import BBConformance
 
 struct EndpointTests {
     /// LE Connection Complete of handle 64, and an ATT_READ_REQ on it.

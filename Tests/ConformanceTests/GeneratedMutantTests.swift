@@ -1,8 +1,8 @@
-import Packets
+import BBPackets
 import Testing
 
-@testable import Cases
-@testable import Conformance
+@testable import BBCases
+@testable import BBConformance
 
 /// Mutants made from the declarations.
 struct GeneratedMutantTests {

@@ -1,7 +1,7 @@
 import Testing
 
-@testable import Cases
-@testable import Conformance
+@testable import BBCases
+@testable import BBConformance
 
 /// Cases about what a device protects hold in a run with `--pair`, too: each pairs by itself, or stays unencrypted.
 struct InClearTests {

@@ -1,12 +1,12 @@
-import Dongles
-import HCI
-import Host
-import Packets
-import Simulation
+import BBDongles
+import BBHCI
+import BBHost
+import BBPackets
+import BBSimulation
+import BBTiming
+import BBTransport
+import BBVirtualDongle
 import Testing
-import Timing
-import Transport
-import VirtualDongle
 
 /// Workarounds from the table of known dongles: a host avoids the faults of such a dongle.
 @Suite struct KnownWorkaroundTests {
@@ -14,7 +14,7 @@ import VirtualDongle
     struct Stage {
         let host: Host
         let peer: Host
-        let loop: Timing.RunLoop
+        let loop: BBTiming.RunLoop
         let sent: SentCommands
     }
 
@@ -140,7 +140,7 @@ import VirtualDongle
     // MARK: Stage
 
     private static func play(_ row: Row, isKnown: Bool) throws -> (isWell: Bool, sent: Set<UInt16>, LearnedConductList) {
-        let loop = Timing.RunLoop()
+        let loop = BBTiming.RunLoop()
         let simulation = Simulation(loop: loop, seed: 1)
         var table = KnownDongles.builtIn
         try table.add(
@@ -162,7 +162,7 @@ import VirtualDongle
     }
 
     private static func host(
-        _ number: UInt64, _ conduct: DongleConduct, _ simulation: Simulation, _ sent: SentCommands, _ loop: Timing.RunLoop
+        _ number: UInt64, _ conduct: DongleConduct, _ simulation: Simulation, _ sent: SentCommands, _ loop: BBTiming.RunLoop
     ) throws -> Host {
         var configuration = ControllerConfiguration(address: DeviceAddress(value: 0x00B1_BE00_0000 + number))
         configuration.profile = .dual
@@ -183,9 +183,9 @@ import VirtualDongle
         var name: String { inner.name }
         private let inner: any HCITransport
         private let sent: SentCommands
-        private let loop: Timing.RunLoop
+        private let loop: BBTiming.RunLoop
 
-        init(_ inner: any HCITransport, _ sent: SentCommands, _ loop: Timing.RunLoop) {
+        init(_ inner: any HCITransport, _ sent: SentCommands, _ loop: BBTiming.RunLoop) {
             (self.inner, self.sent, self.loop) = (inner, sent, loop)
         }
 

@@ -1,8 +1,8 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
 import Testing
 
-@testable import Conformance
+@testable import BBConformance
 
 struct LatestIntervalsTests {
     @Test(arguments: [

@@ -1,8 +1,8 @@
-import Packets
+import BBPackets
 import Testing
 
-@testable import Cases
-@testable import Conformance
+@testable import BBCases
+@testable import BBConformance
 
 /// The messages of FAILs: the expected and the received value, and the packet.
 @Suite struct MessageTests {

@@ -1,10 +1,10 @@
+import BBPackets
+import BBTiming
 import Foundation
-import Packets
 import Testing
-import Timing
 
-@testable import Cases
-@testable import Conformance
+@testable import BBCases
+@testable import BBConformance
 
 /// Case files with seeded damage: a case that `check` accepts ends with a verdict about the peer, within limits of time and memory.
 struct MutatedCasesTests {

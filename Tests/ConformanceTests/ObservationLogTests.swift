@@ -1,7 +1,7 @@
+import BBTiming
 import Testing
-import Timing
 
-@testable import Conformance
+@testable import BBConformance
 
 struct ObservationLogTests {
     /// A packet that comes after the end of a wait, and before the waiting task continues, goes to another wait or to the next.

@@ -1,11 +1,11 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
+import BBTiming
+import BBTransport
 import Testing
-import Timing
-import Transport
 
-@testable import Cases
-@testable import Conformance
+@testable import BBCases
+@testable import BBConformance
 
 /// Devices without a public address, and devices that are to use another one.
 struct OwnAddressTests {

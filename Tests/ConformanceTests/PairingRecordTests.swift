@@ -1,9 +1,9 @@
-import BluetoothCrypto
-import Host
-import Packets
+import BBBluetoothCrypto
+import BBHost
+import BBPackets
 import Testing
 
-@testable import Conformance
+@testable import BBConformance
 
 /// The messages about a pairing that the tester or the device has ended: they name the PDU that was wrong.
 struct PairingRecordTests {

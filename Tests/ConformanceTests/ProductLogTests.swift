@@ -1,10 +1,10 @@
+import BBPackets
+import BBTiming
 import Foundation
-import Packets
 import Testing
-import Timing
 
-@testable import Cases
-@testable import Conformance
+@testable import BBCases
+@testable import BBConformance
 
 /// The product's log: lines between the packets of a case, and restarts.
 struct ProductLogTests {

@@ -1,9 +1,9 @@
-import Packets
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Cases
-@testable import Conformance
+@testable import BBCases
+@testable import BBConformance
 
 /// Rules for accessories: their numbers, and the computations behind them.
 struct ProfileTests {

@@ -1,9 +1,9 @@
-import BenchTesting
+import BBBenchTesting
+import BBMisbehaviour
 import Foundation
-import Misbehaviour
 import Testing
 
-@testable import Conformance
+@testable import BBConformance
 
 /// The catalogue of all quirks.
 @Suite struct QuirkCatalogueTests {

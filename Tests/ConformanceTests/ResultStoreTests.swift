@@ -1,4 +1,4 @@
-import Conformance
+import BBConformance
 import Foundation
 import Testing
 

@@ -1,12 +1,12 @@
+import BBHCI
+import BBPackets
+import BBTiming
+import BBTransport
 import Foundation
-import HCI
-import Packets
 import Testing
-import Timing
-import Transport
 
-@testable import Cases
-@testable import Conformance
+@testable import BBCases
+@testable import BBConformance
 
 /// Resources of a case are limited, whatever the case and its peers do.
 struct RunBoundsTests {

@@ -1,8 +1,8 @@
-import Packets
+import BBPackets
 import Testing
 
-@testable import Conformance
-@testable import Timing
+@testable import BBConformance
+@testable import BBTiming
 
 /// A window in wall time that the machine served late is extended by exactly the delay.
 struct SchedulingDelayTests {

@@ -1,7 +1,7 @@
-import Packets
+import BBPackets
 import Testing
 
-@testable import Conformance
+@testable import BBConformance
 
 /// Content that reports redact, and content that they keep.
 @Suite struct SecretsTests {

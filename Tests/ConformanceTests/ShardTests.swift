@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Conformance
+@testable import BBConformance
 
 /// Parts of a run: together they are complete, and none is much longer than another.
 struct ShardTests {

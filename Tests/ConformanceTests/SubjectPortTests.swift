@@ -1,9 +1,9 @@
-import Packets
+import BBPackets
+import BBTiming
+import BBTransport
 import Testing
-import Timing
-import Transport
 
-@testable import Conformance
+@testable import BBConformance
 
 /// A foreign accessory's host disconnects from its port.
 struct SubjectPortTests {

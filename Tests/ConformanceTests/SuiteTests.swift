@@ -1,10 +1,10 @@
+import BBPackets
+import BBTransport
 import Foundation
-import Packets
 import Testing
-import Transport
 
-@testable import Cases
-@testable import Conformance
+@testable import BBCases
+@testable import BBConformance
 
 /// The project's own cases against the simulation.
 struct SuiteTests {

@@ -1,10 +1,10 @@
-import Host
-import Packets
+import BBHost
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Cases
-@testable import Conformance
+@testable import BBCases
+@testable import BBConformance
 
 /// Devices found over the air, described, and judged by their description.
 struct SurveyTests {

@@ -1,9 +1,9 @@
-import Packets
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Cases
-@testable import Conformance
+@testable import BBCases
+@testable import BBConformance
 
 /// A FAIL is repeated with tester and subject exchanged.
 struct SwapTests {

@@ -1,8 +1,8 @@
+import BBPackets
 import Foundation
-import Packets
 import Testing
 
-@testable import Conformance
+@testable import BBConformance
 
 struct TraceTests {
     private static func command(_ number: Int) -> HCIPacket {

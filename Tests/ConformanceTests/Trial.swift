@@ -1,11 +1,11 @@
-import HCI
-import Packets
-import Timing
-import Transport
-import VirtualDongle
+import BBHCI
+import BBPackets
+import BBTiming
+import BBTransport
+import BBVirtualDongle
 
-@testable import Cases
-@testable import Conformance
+@testable import BBCases
+@testable import BBConformance
 
 /// Runs one case in the simulation with packets changed between one end and its controller.
 enum Trial {

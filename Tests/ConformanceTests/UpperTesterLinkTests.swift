@@ -1,11 +1,11 @@
-import BTP
-import Packets
+import BBBTP
+import BBPackets
+import BBTiming
+import BBTransport
+import BBUpperTester
 import Testing
-import Timing
-import Transport
-import UpperTester
 
-@testable import Conformance
+@testable import BBConformance
 
 /// Faults of an upper tester are those of the environment, and each has its own reason.
 @Suite struct UpperTesterLinkTests {

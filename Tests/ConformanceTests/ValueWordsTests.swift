@@ -1,7 +1,7 @@
-import Packets
+import BBPackets
 import Testing
 
-@testable import Conformance
+@testable import BBConformance
 
 struct ValueWordsTests {
     /// A UUID, a value, and its meaning.

@@ -1,9 +1,9 @@
+import BBPackets
 import Foundation
-import Packets
 import Testing
 
-@testable import Cases
-@testable import Conformance
+@testable import BBCases
+@testable import BBConformance
 
 /// Conforming devices that behave differently from the default: how they are read, and that they do differ.
 @Suite struct VariantTests {

@@ -1,6 +1,6 @@
+import BBHost
+import BBPackets
 import Foundation
-import Host
-import Packets
 import Testing
 
 @testable import CoreBluetooth

@@ -1,5 +1,5 @@
-import Host
-import Packets
+import BBHost
+import BBPackets
 import Testing
 
 @testable import CoreBluetooth

@@ -1,8 +1,8 @@
-import Capture
-import Packets
+import BBCapture
+import BBPackets
 import Testing
 
-@testable import Diagnosis
+@testable import BBDiagnosis
 
 /// HCI traffic of one connection, handle 0x0040, by seconds.
 private struct Course: Sendable, CustomTestStringConvertible {

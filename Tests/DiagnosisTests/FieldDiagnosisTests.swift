@@ -1,8 +1,8 @@
-import Capture
+import BBCapture
 import Foundation
 import Testing
 
-@testable import Diagnosis
+@testable import BBDiagnosis
 
 /// Captures of other people with a known cause, named by their size: they are not part of the package, and absent ones are skipped.
 private struct Known: Sendable, CustomTestStringConvertible {

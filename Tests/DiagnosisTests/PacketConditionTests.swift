@@ -1,8 +1,8 @@
-import Capture
-import Packets
+import BBCapture
+import BBPackets
 import Testing
 
-@testable import Diagnosis
+@testable import BBDiagnosis
 
 private struct Sample: Sendable, CustomTestStringConvertible {
     var condition: String

@@ -1,7 +1,7 @@
-import Cases
+import BBCases
 import Testing
 
-@testable import Diagnosis
+@testable import BBDiagnosis
 
 private struct Mistake: Sendable, CustomTestStringConvertible {
     var yaml: String

@@ -1,10 +1,10 @@
-import Capture
-import Cases
-import Conformance
+import BBCapture
+import BBCases
+import BBConformance
 import Foundation
 import Testing
 
-@testable import Diagnosis
+@testable import BBDiagnosis
 
 /// A case that is run against a mutant.
 private struct Simulated: Sendable, CustomTestStringConvertible {

@@ -1,12 +1,12 @@
-import Cases
+import BBCases
+import BBPackets
+import BBSimulation
+import BBTiming
 import Foundation
-import Packets
-import Simulation
 import Testing
-import Timing
 
-@testable import Conformance
-@testable import Exploration
+@testable import BBConformance
+@testable import BBExploration
 
 /// The search of all courses of events: our link layer violates nothing, and planted defects are found.
 @Suite struct ExplorerTests {

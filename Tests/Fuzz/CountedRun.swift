@@ -1,6 +1,6 @@
+import BBPackets
+import BBTiming
 import Foundation
-import Packets
-import Timing
 
 /// Runs a number of inputs, drawn from seeds and from the fuzzer's corpus, at full speed; for a build without coverage counters.
 ///

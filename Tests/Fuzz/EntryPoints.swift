@@ -1,5 +1,5 @@
+import BBTiming
 import Foundation
-import Timing
 
 // Entry points of libFuzzer. FUZZ_TARGET names the target; FUZZ_SEEDS names a folder to write the target's seeds to, which ends the
 // program. FUZZ_TARGET=all prints the names of the targets.

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// An input as a sequence of packets, each with an action octet, a two-octet length, and the packet.
 struct Frames {

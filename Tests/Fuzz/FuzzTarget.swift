@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// An entry point for untrusted input.
 struct FuzzTarget: Sendable {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Mutates frames with knowledge of their PDUs: fields at and beyond limits, contradicting counts, missing or extra octets, PDUs inserted
 /// and removed.

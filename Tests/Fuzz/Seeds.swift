@@ -1,6 +1,6 @@
+import BBPackets
+import BBTiming
 import Foundation
-import Packets
-import Timing
 
 /// Initial inputs: from the declarations, from the suites, and from inputs known to have broken other stacks.
 enum Seeds {

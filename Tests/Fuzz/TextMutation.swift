@@ -1,4 +1,4 @@
-import Timing
+import BBTiming
 
 /// Mutates text by its words, brackets and lines, so that JSON, YAML and conditions mostly stay well-formed.
 struct TextMutation {

@@ -1,5 +1,5 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
 import Testing
 
 @Suite struct CommandQueueTests {

@@ -1,7 +1,7 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
 @Suite struct ConnectionTrackerTests {
     private static let peer: BDADDR = 0xC0_0000_0000_01

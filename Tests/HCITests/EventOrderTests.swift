@@ -1,7 +1,7 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
+import BBTransport
 import Testing
-import Transport
 
 /// Packets of a host as they arrive on two pipes.
 private final class Pipes {

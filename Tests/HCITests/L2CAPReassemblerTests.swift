@@ -1,7 +1,7 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
 @Suite struct L2CAPReassemblerTests {
     struct Row: Sendable, CustomTestStringConvertible {

@@ -1,4 +1,4 @@
-import HTTP
+import BBHTTP
 import Testing
 
 @Suite struct HTTPRequestTests {

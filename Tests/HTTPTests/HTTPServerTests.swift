@@ -1,9 +1,9 @@
-import Packets
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import HTTP
-@testable import Transport
+@testable import BBHTTP
+@testable import BBTransport
 
 /// A server and clients on one loop.
 @Suite struct HTTPServerTests {

@@ -1,7 +1,7 @@
+import BBTiming
 import Testing
-import Timing
 
-@testable import History
+@testable import BBHistory
 
 struct ChangePointTests {
     /// A series of levels with normally distributed noise, in percent of the first level.

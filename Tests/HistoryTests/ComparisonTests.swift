@@ -1,9 +1,9 @@
+import BBThroughput
+import BBTiming
 import Foundation
 import Testing
-import Throughput
-import Timing
 
-@testable import History
+@testable import BBHistory
 
 struct ComparisonTests {
     /// A file with one row measured repeatedly, with normally distributed noise around a goodput.

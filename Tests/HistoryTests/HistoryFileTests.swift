@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import History
+@testable import BBHistory
 
 struct HistoryFileTests {
     /// A temporary folder.

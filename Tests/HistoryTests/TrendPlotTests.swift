@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import History
+@testable import BBHistory
 
 struct TrendPlotTests {
     private static func plot(_ values: [Double]) throws -> TrendPlot {

@@ -1,9 +1,9 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 /// The attribute protocol on credit-based channels between two hosts. Core Vol 3, Part F, 3.2.11.
 @Suite struct ATTBearerTests {

@@ -1,7 +1,7 @@
-import Packets
+import BBPackets
 import Testing
 
-@testable import Host
+@testable import BBHost
 
 @Suite struct ATTRequestQueueTests {
     @Test func oneRequestAtATime() {

@@ -1,9 +1,9 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 @Suite struct AdvertisingDataTests {
     static let rows: [(hex: String, elements: [AdvertisingElement])] = [

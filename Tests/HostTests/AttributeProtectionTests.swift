@@ -1,8 +1,8 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
 import Testing
 
-@testable import Host
+@testable import BBHost
 
 /// Core Vol 3, Part C, 10.3.1 and Part F, 4: each protection on each link, for reading and writing.
 @Suite struct AttributeProtectionTests {

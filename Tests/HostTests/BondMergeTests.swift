@@ -1,10 +1,10 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
+import BBTiming
+import BBTransport
 import Testing
-import Timing
-import Transport
 
-@testable import Host
+@testable import BBHost
 
 #if canImport(Glibc)
     import Glibc

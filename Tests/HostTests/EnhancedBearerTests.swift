@@ -1,10 +1,10 @@
-import BenchTesting
-import L2CAP
-import Packets
+import BBBenchTesting
+import BBL2CAP
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 /// Enhanced ATT bearers between two hosts. Core Vol 3, Part F, 3.2.11; Part G, 5.3 and 5.4.
 @Suite struct EnhancedBearerTests {

@@ -1,9 +1,9 @@
-import BenchTesting
-import Packets
-import Timing
-import Transport
+import BBBenchTesting
+import BBPackets
+import BBTiming
+import BBTransport
 
-@testable import Host
+@testable import BBHost
 
 /// A minimal controller: accepts every command, gives the answers that `Host.start` needs, and passes ACL data to its twin.
 final class FakeController: HCITransportSink {

@@ -1,10 +1,10 @@
-import BenchTesting
-import HCI
-import Packets
+import BBBenchTesting
+import BBHCI
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 @Suite struct GAPTests {
     @Test(arguments: [0, 31, 251, 252, 600, 1650]) func dataIsCutIntoCommands(length: Int) {

@@ -1,10 +1,10 @@
-import BenchTesting
-import Misbehaviour
-import Packets
+import BBBenchTesting
+import BBMisbehaviour
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 /// Client and server over two hosts; the database is that of `ATTServerTests`.
 @Suite struct GATTTests {

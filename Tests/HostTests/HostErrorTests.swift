@@ -1,9 +1,9 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 @Suite struct HostErrorTests {
     /// A server's response to a client's procedure, and the resulting error.

@@ -1,8 +1,8 @@
-import BenchTesting
-import Misbehaviour
+import BBBenchTesting
+import BBMisbehaviour
 import Testing
 
-@testable import Host
+@testable import BBHost
 
 /// The table of a host's defects and the fields of `HostQuirks`.
 @Suite struct HostQuirkTests {

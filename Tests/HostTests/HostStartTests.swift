@@ -1,11 +1,11 @@
-import BenchTesting
-import HCI
-import Packets
+import BBBenchTesting
+import BBHCI
+import BBPackets
+import BBTiming
+import BBTransport
 import Testing
-import Timing
-import Transport
 
-@testable import Host
+@testable import BBHost
 
 @Suite struct HostStartTests {
     @Test func startAsksInOrderAndKnowsTheController() throws {

@@ -1,11 +1,11 @@
-import BenchTesting
-import Packets
-import Simulation
+import BBBenchTesting
+import BBPackets
+import BBSimulation
+import BBTiming
+import BBTransport
 import Testing
-import Timing
-import Transport
 
-@testable import Host
+@testable import BBHost
 
 /// Packets that a host reads in one turn of its loop, between which no task of it runs: what one decides, the next one finds.
 @Suite struct JoinedPacketsTests {

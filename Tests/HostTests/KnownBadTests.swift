@@ -1,9 +1,9 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 /// Inputs that have broken other stacks, sent to a host with a link: its responses, and that the link works afterwards.
 @Suite struct KnownBadTests {

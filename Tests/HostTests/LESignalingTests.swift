@@ -1,9 +1,9 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 @Suite struct LESignalingTests {
     static let legal = ConnectionParameterRequest(intervalMin: 6, intervalMax: 12, latency: 0, supervisionTimeout: 200)

@@ -1,10 +1,10 @@
-import BenchTesting
-import HCI
-import Packets
+import BBBenchTesting
+import BBHCI
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 @Suite struct LeavingTests {
     /// A host that leaves stops its link, advertising and scan, even if the caller is cancelled.

@@ -1,12 +1,12 @@
-import BenchTesting
-import BluetoothCrypto
-import HCI
-import Packets
-import Simulation
+import BBBenchTesting
+import BBBluetoothCrypto
+import BBHCI
+import BBPackets
+import BBSimulation
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 /// Core Vol 3, Part C, 10.7: a host whose controller does not support privacy, and peers with private addresses.
 @Suite struct PrivacyTests {

@@ -1,9 +1,9 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 /// Core Vol 3, Part G, 2.5.2.1: requests allowed to a change-unaware client, and how it becomes change-aware.
 @Suite struct RobustCachingTests {

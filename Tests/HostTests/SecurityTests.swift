@@ -1,10 +1,10 @@
-import BenchTesting
-import BluetoothCrypto
-import Packets
+import BBBenchTesting
+import BBBluetoothCrypto
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 /// Supply of keys, genuine encryption changes, and content of bonds.
 @Suite struct SecurityTests {

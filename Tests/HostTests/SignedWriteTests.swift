@@ -1,10 +1,10 @@
-import BenchTesting
-import Misbehaviour
-import Packets
+import BBBenchTesting
+import BBMisbehaviour
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 /// Core Vol 3, Part F, 3.4.5.4 and Part H, 2.4.5: a signed write is executed if the signature is valid and was not used before.
 @Suite struct SignedWriteTests {

@@ -1,10 +1,10 @@
-import BenchTesting
-import Packets
-import Simulation
-import Timing
-import Transport
+import BBBenchTesting
+import BBPackets
+import BBSimulation
+import BBTiming
+import BBTransport
 
-@testable import Host
+@testable import BBHost
 
 /// Two started hosts on two virtual controllers on one air.
 struct SimulatedHosts {

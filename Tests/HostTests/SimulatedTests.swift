@@ -1,11 +1,11 @@
-import HCI
-import Packets
-import Simulation
+import BBHCI
+import BBPackets
+import BBSimulation
+import BBTiming
+import BBTransport
 import Testing
-import Timing
-import Transport
 
-@testable import Host
+@testable import BBHost
 
 @Suite struct SimulatedTests {
     @Test(arguments: [false, true]) func advertiseAndScan(usesExtendedCommands: Bool) throws {

@@ -1,7 +1,7 @@
-import Packets
+import BBPackets
 import Testing
 
-@testable import L2CAP
+@testable import BBL2CAP
 
 /// Signalling of both directions, and the channels that follow from it. Core Vol 3, Part A, 4 and 7.1.
 @Suite struct ChannelTrackerTests {

@@ -1,5 +1,5 @@
-import L2CAP
-import Packets
+import BBL2CAP
+import BBPackets
 import Testing
 
 /// Control fields and check sequences of I-frames and S-frames. Core Vol 3, Part A, 3.3.

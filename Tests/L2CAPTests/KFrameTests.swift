@@ -1,7 +1,7 @@
-import Packets
+import BBPackets
 import Testing
 
-@testable import L2CAP
+@testable import BBL2CAP
 
 /// K-frames of a credit-based channel. Core Vol 3, Part A, 3.4.3.
 @Suite struct KFrameTests {

@@ -1,4 +1,4 @@
-import Misbehaviour
+import BBMisbehaviour
 import Testing
 
 struct OccurrencesTests {

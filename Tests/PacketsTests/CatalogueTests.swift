@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Packets
+@testable import BBPackets
 
 /// Properties that hold for every declared PDU.
 @Suite struct CatalogueTests {

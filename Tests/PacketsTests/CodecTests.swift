@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Packets
+@testable import BBPackets
 
 /// Packets with known octets.
 @Suite struct CodecTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Packets
+@testable import BBPackets
 
 @Suite("PDUs of Core 6.0 to 6.2")
 struct Core6Tests {

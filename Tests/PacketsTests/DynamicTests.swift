@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Packets
+@testable import BBPackets
 
 @Suite struct DynamicTests {
     @Test("Built by names, counts follow")

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Packets
+@testable import BBPackets
 
 /// Link manager PDUs as they are sent. Core Vol 2, Part C, 5.1.
 @Suite struct LMPTests {

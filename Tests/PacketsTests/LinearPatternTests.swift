@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 import Testing
 
 /// Regular expressions against text, with the bounds that text from outside needs.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 import Testing
 
 @Suite struct PacketPoolTests {

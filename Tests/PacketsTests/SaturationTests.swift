@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 import Testing
 
 /// Numbers from files, which a conversion of the standard library would not survive.

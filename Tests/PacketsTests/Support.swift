@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Packets
+@testable import BBPackets
 
 /// A small random number generator with 64 bits of state.
 struct SplitMix: RandomNumberGenerator {

@@ -33,10 +33,10 @@ def test_every_folder_is_a_room(rooms):
 
 # A line that a room may not have, and the rule that finds it. The rooms are those that a list by hand had forgotten, and one that it had.
 PLANTED = [
-    ("Exploration", "import Conformance", "imports Conformance"),
-    ("BTP", "@testable import Simulation", "imports Simulation"),
-    ("UpperTester", "import Conformance", "imports Conformance"),
-    ("HTTP", "import Host", "imports Host"),
+    ("Exploration", "import BBConformance", "imports Conformance"),
+    ("BTP", "@testable import BBSimulation", "imports Simulation"),
+    ("UpperTester", "import BBConformance", "imports Conformance"),
+    ("HTTP", "import BBHost", "imports Host"),
     ("Exploration", "send(HCICommands.SetEventMask(eventMask: .init(rawValue: 0x2000_9FFF)))", "through its declared packet"),
     ("Exploration", "pipe.send(HCIPacket(.acl, [1, 0, 2, 0]))", "through its declared packet"),
     ("VirtualDongle", "let status = event.parameters[3]", "through its declared packet"),
@@ -51,7 +51,7 @@ PLANTED = [
 def test_a_planted_line_is_found_in_any_room(lint, rooms, tmp_path, monkeypatch, room, line, text):
     for name in rooms:
         (tmp_path / "Sources" / name).mkdir(parents=True)
-    (tmp_path / "Sources" / room / "Planted.swift").write_text("import Packets\n\n" + line + "\n")
+    (tmp_path / "Sources" / room / "Planted.swift").write_text("import BBPackets\n\n" + line + "\n")
     monkeypatch.setattr(lint, "ROOT", tmp_path)
     monkeypatch.setattr(lint, "SOURCES", tmp_path / "Sources")
     monkeypatch.setattr(lint, "violations", [])

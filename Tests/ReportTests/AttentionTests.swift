@@ -1,7 +1,7 @@
-import Conformance
+import BBConformance
 import Testing
 
-@testable import Report
+@testable import BBReport
 
 /// Cases that need attention, by their likely cause.
 struct AttentionTests {

@@ -1,8 +1,8 @@
-import Conformance
+import BBConformance
 import Foundation
 import Testing
 
-@testable import Report
+@testable import BBReport
 
 /// Results of somebody else, with numbers that no run has.
 @Suite struct HostileResultsTests {

@@ -1,7 +1,7 @@
-import Conformance
+import BBConformance
 import Testing
 
-@testable import Report
+@testable import BBReport
 
 struct LadderTests {
     private static func packet(_ number: Int, _ side: String, _ way: PacketTrace.Way, _ name: String, _ fields: [String] = [])

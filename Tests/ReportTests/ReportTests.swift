@@ -1,8 +1,8 @@
-import Conformance
+import BBConformance
 import Foundation
 import Testing
 
-@testable import Report
+@testable import BBReport
 
 #if canImport(FoundationXML)
     import FoundationXML

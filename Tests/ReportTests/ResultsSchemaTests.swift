@@ -1,8 +1,8 @@
-import Conformance
+import BBConformance
 import Foundation
 import Testing
 
-@testable import Report
+@testable import BBReport
 
 /// The schema against the types that write and read `results.json`.
 struct ResultsSchemaTests {

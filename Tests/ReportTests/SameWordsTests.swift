@@ -1,11 +1,11 @@
-import Capture
+import BBCapture
+import BBPackets
 import Foundation
-import Packets
 import Testing
 
-@testable import Cases
-@testable import Conformance
-@testable import Report
+@testable import BBCases
+@testable import BBConformance
+@testable import BBReport
 
 /// A packet is described by the same words everywhere: in a line of `show`, as evidence of a case, in reports, and in the message of a
 /// FAIL.

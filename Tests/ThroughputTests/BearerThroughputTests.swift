@@ -1,11 +1,11 @@
-import BenchTesting
+import BBBenchTesting
+import BBHost
+import BBPackets
+import BBTiming
 import Foundation
-import Host
-import Packets
 import Testing
-import Timing
 
-@testable import Throughput
+@testable import BBThroughput
 
 /// Flows over Enhanced ATT bearers. Tests/Reference compares the independent model and the air log.
 @Suite struct BearerThroughputTests {

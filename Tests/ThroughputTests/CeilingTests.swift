@@ -1,6 +1,6 @@
-import Packets
+import BBPackets
+import BBThroughput
 import Testing
-import Throughput
 
 /// The model compared with published figures; Tests/Reference compares it with the independent table.
 @Suite struct CeilingTests {

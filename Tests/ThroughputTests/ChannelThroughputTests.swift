@@ -1,11 +1,11 @@
-import BenchTesting
-import Host
-import Packets
-import Simulation
+import BBBenchTesting
+import BBHost
+import BBPackets
+import BBSimulation
+import BBTiming
 import Testing
-import Timing
 
-@testable import Throughput
+@testable import BBThroughput
 
 /// Flows over L2CAP channels compared with the model. Tests/Reference compares the independent table and the air log.
 @Suite struct ChannelThroughputTests {

@@ -1,7 +1,7 @@
-import Packets
+import BBPackets
 import Testing
 
-@testable import Throughput
+@testable import BBThroughput
 
 /// The cause of idle air time: 2M, 15 ms, ten packets per event, of which 8.8 were received.
 @Suite struct ExplanationTests {

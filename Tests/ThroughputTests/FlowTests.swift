@@ -1,7 +1,7 @@
-import Packets
+import BBPackets
 import Testing
 
-@testable import Throughput
+@testable import BBThroughput
 
 @Suite struct FlowTests {
     @Test func checksumOfTheCommonSample() {

@@ -1,11 +1,11 @@
-import BenchTesting
-import Packets
-import Simulation
+import BBBenchTesting
+import BBPackets
+import BBSimulation
+import BBTiming
+import BBTransport
 import Testing
-import Timing
-import Transport
 
-@testable import Throughput
+@testable import BBThroughput
 
 /// The loopback test on a virtual controller behind a pipe with 1 ms latency in each direction and injected faults.
 @Suite struct LoopbackTests {

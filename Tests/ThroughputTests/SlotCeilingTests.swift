@@ -1,7 +1,7 @@
-import Simulation
+import BBSimulation
 import Testing
 
-@testable import Throughput
+@testable import BBThroughput
 
 /// Rates by slots, in kbit/s with one decimal: those of Core Vol 2, Part B, 6.7, and the share of L2CAP.
 @Suite struct SlotCeilingTests {

@@ -1,6 +1,6 @@
-import Packets
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
 @Suite struct CleanUpTests {
     /// A clean-up of 300 ms or 5 s, limited to 2 s; its caller is cancelled before it, during it, or not at all. Times in ms.

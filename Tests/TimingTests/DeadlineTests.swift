@@ -1,6 +1,6 @@
-import Packets
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
 /// Many deadlines, set, moved and removed in random order, compared with a list sorted by deadline and order of setting.
 @Suite struct DeadlineTests {

@@ -1,7 +1,7 @@
-import Packets
+import BBPackets
 import Testing
 
-@testable import Timing
+@testable import BBTiming
 
 #if canImport(Glibc)
     import Glibc

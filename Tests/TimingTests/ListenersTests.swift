@@ -1,5 +1,5 @@
+import BBTiming
 import Testing
-import Timing
 
 @Suite struct ListenersTests {
     private final class Log {

@@ -1,8 +1,8 @@
-import Packets
+import BBPackets
+import BBTiming
+import BBTransport
 import Synchronization
 import Testing
-import Timing
-import Transport
 
 #if canImport(Glibc)
     import Glibc

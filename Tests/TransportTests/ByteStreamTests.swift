@@ -1,9 +1,9 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Transport
+@testable import BBTransport
 
 #if canImport(Glibc)
     import Glibc

@@ -1,5 +1,5 @@
+import BBTransport
 import Testing
-import Transport
 
 @Suite struct DeviceSelectorTests {
     @Test(arguments: [

@@ -1,8 +1,8 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
+import BBTiming
+import BBTransport
 import Testing
-import Timing
-import Transport
 
 @Suite struct FaultTransportTests {
     private struct Row: Sendable, CustomTestStringConvertible {

@@ -1,7 +1,7 @@
-import Packets
+import BBPackets
+import BBTiming
+import BBTransport
 import Testing
-import Timing
-import Transport
 
 @Suite struct H4FramerTests {
     private let octets = sampleStream.flatMap(\.h4)

@@ -1,9 +1,9 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Transport
+@testable import BBTransport
 
 /// A pipe that is read late hands on every packet once and in order, and the turns that it hands them on in are those that were asked for.
 @Suite struct LateTransportTests {

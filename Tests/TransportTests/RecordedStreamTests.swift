@@ -1,8 +1,8 @@
-import Capture
+import BBCapture
+import BBPackets
+import BBTransport
 import Foundation
-import Packets
 import Testing
-import Transport
 
 private let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 

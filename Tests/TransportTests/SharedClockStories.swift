@@ -1,6 +1,6 @@
-import Packets
+import BBPackets
+import BBTransport
 import Testing
-import Transport
 
 /// A story: lines of `event` or `event -> answer`.
 struct Story: CustomTestStringConvertible, Sendable {

@@ -1,9 +1,9 @@
+import BBPackets
+import BBTiming
 import Foundation
-import Packets
 import Testing
-import Timing
 
-@testable import Transport
+@testable import BBTransport
 
 /// Clients, controllers and a simulation as lines of text: what happens, and what the clock answers.
 private struct Exchange {

@@ -1,9 +1,9 @@
-import BenchTesting
+import BBBenchTesting
+import BBPackets
+import BBTiming
+import BBTransport
 import Foundation
-import Packets
 import Testing
-import Timing
-import Transport
 
 @Suite struct SocketTests {
     /// Connections accepted by a listener.
@@ -28,7 +28,7 @@ import Transport
         let client: H4Transport
         let sink: Gathering
 
-        init(_ address: SocketAddress, on loop: Timing.RunLoop, isEchoed: Bool) throws {
+        init(_ address: SocketAddress, on loop: BBTiming.RunLoop, isEchoed: Bool) throws {
             let (listener, accepted, changed) = (try SocketListener(address, on: loop), accepted, ConditionVariable(on: loop))
             listener.start { stream in
                 let pipe = H4Transport(stream)

@@ -1,7 +1,7 @@
-import BenchTesting
-import Packets
-import Timing
-import Transport
+import BBBenchTesting
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// Records the packets of a pipe.
 final class Gathering: HCITransportSink {

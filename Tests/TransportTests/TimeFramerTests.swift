@@ -1,8 +1,8 @@
-import Packets
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Transport
+@testable import BBTransport
 
 extension TimeFramer {
     /// The items that a piece of the stream completes.

@@ -1,9 +1,9 @@
 #if os(Linux)
     import Foundation
-    import Packets
+    import BBPackets
     import Testing
-    import Timing
-    import VirtualDongle
+    import BBTiming
+    import BBVirtualDongle
 
     /// Cases with the tag `usb` between a plain dongle and each chip, over libusb on the fake usbfs. A sample of chips and cases; all with
     /// SOAK=1.

@@ -1,10 +1,10 @@
 #if os(Linux)
     import Foundation
-    import Packets
-    import Simulation
+    import BBPackets
+    import BBSimulation
     import Testing
-    import Timing
-    import VirtualDongle
+    import BBTiming
+    import BBVirtualDongle
 
     /// Cases with the tag `usb`, run by `bluebench run` over libusb, with tester and subject on dongles of a fake usbfs.
     @Suite(.onFakeUSB)

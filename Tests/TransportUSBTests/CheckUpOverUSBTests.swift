@@ -1,7 +1,7 @@
 #if os(Linux)
     import Foundation
     import Testing
-    import VirtualDongle
+    import BBVirtualDongle
 
     /// The check-up of dongles over libusb on the fake usbfs: only the injected USB faults are found.
     @Suite(.serialized, .onFakeUSB)

@@ -1,7 +1,7 @@
 #if os(Linux)
     import Foundation
     import Testing
-    import VirtualDongle
+    import BBVirtualDongle
 
     /// The firmware of a chip crashes and sends a dump: Qualcomm's as data of an unused handle, Realtek's as a vendor event.
     @Suite(.serialized, .onFakeUSB)

@@ -1,13 +1,13 @@
 #if os(Linux)
     import Foundation
-    import Packets
-    import Simulation
-    import Timing
-    import VirtualDongle
+    import BBPackets
+    import BBSimulation
+    import BBTiming
+    import BBVirtualDongle
 
     /// Two dongles on one air, and the actions of programs on them.
     final class FakeUsbfsBus {
-        let loop = Timing.RunLoop(mode: .wall)
+        let loop = BBTiming.RunLoop(mode: .wall)
         let folder = FakeUsbfsBus.newFolder()
         let server: UsbfsServer
 

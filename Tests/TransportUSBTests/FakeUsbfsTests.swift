@@ -1,11 +1,11 @@
 #if os(Linux)
-    import BenchTesting
+    import BBBenchTesting
     import Foundation
-    import Packets
+    import BBPackets
     import Testing
-    import Timing
-    import Transport
-    import VirtualDongle
+    import BBTiming
+    import BBTransport
+    import BBVirtualDongle
 
     /// Receives what the fake usbfs answers.
     private final class UsbfsClient: ByteStream.Sink {

@@ -1,8 +1,8 @@
 #if os(Linux)
     import Foundation
     import Testing
-    import Timing
-    import VirtualDongle
+    import BBTiming
+    import BBVirtualDongle
 
     /// Dongles that need firmware on the fake usbfs: `bluebench` reports the need, loads the firmware and uses the dongle.
     @Suite(.serialized, .onFakeUSB)

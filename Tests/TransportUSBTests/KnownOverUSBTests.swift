@@ -1,9 +1,9 @@
 #if os(Linux)
     import Foundation
-    import Packets
+    import BBPackets
     import Testing
-    import Timing
-    import VirtualDongle
+    import BBTiming
+    import BBVirtualDongle
 
     /// USB workarounds from the table of known dongles, over libusb on the fake usbfs.
     @Suite(.serialized, .onFakeUSB)

@@ -1,7 +1,7 @@
 #if os(Linux)
     import Foundation
     import Testing
-    import Timing
+    import BBTiming
 
     /// Packets travel through libusb to a virtual dongle's controller and back; both ends count them.
     @Suite(.serialized, .onFakeUSB)

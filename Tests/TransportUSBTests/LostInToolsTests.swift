@@ -1,8 +1,8 @@
 #if os(Linux)
     import Foundation
     import Testing
-    import Timing
-    import VirtualDongle
+    import BBTiming
+    import BBVirtualDongle
 
     /// A dongle removed under an interactive tool: one clear line and exit code 3, soon.
     @Suite(.serialized, .onFakeUSB)

@@ -1,7 +1,7 @@
+import BBTransport
 import Testing
-import Transport
 
-@testable import TransportUSB
+@testable import BBTransportUSB
 
 /// Identification of dongles and of their HCI interfaces by descriptors only.
 @Suite struct MatchTests {

@@ -1,8 +1,8 @@
-import Packets
+import BBPackets
+import BBTransport
 import Testing
-import Transport
 
-@testable import TransportUSB
+@testable import BBTransportUSB
 
 /// Allows an expectation to call a mutating method.
 private final class Held<Value> {

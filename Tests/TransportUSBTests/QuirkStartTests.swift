@@ -1,8 +1,8 @@
 #if os(Linux)
     import Foundation
     import Testing
-    import Timing
-    import VirtualDongle
+    import BBTiming
+    import BBVirtualDongle
 
     /// A host on a dongle with each switch, through libusb on the fake usbfs: it starts, or fails with a reason, in time, and leaves
     /// nothing behind.

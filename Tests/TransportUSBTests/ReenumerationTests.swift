@@ -1,8 +1,8 @@
 #if os(Linux)
     import Foundation
     import Testing
-    import Timing
-    import VirtualDongle
+    import BBTiming
+    import BBVirtualDongle
 
     /// Dongles that leave the bus on reset and return to the same port, as seen by the program through libusb on the fake usbfs.
     @Suite(.serialized, .onFakeUSB)

@@ -1,12 +1,12 @@
 #if os(Linux)
     import Foundation
-    import Packets
+    import BBPackets
     import Testing
-    import Timing
-    import Transport
-    import VirtualDongle
+    import BBTiming
+    import BBTransport
+    import BBVirtualDongle
 
-    @testable import TransportUSB
+    @testable import BBTransportUSB
 
     /// One run with `--wait-for-replug`, and the actions on a dongle meanwhile.
     struct ReplugTrial: Sendable, CustomStringConvertible {

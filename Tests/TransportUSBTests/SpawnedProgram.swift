@@ -1,7 +1,7 @@
 #if os(Linux)
     import Foundation
-    import Packets
-    import Timing
+    import BBPackets
+    import BBTiming
 
     /// The program under test in a separate process, under the preload library.
     final class SpawnedProgram {
@@ -76,7 +76,7 @@
         static let timeout = Microseconds.seconds(1_200)
 
         /// Waits on the loop until the program has printed a text; false if it has ended without it.
-        func prints(_ text: String, on loop: Timing.RunLoop) throws -> Bool {
+        func prints(_ text: String, on loop: BBTiming.RunLoop) throws -> Bool {
             try loop.run { [self] in
                 let deadline = loop.now + Self.timeout
                 while !output.contains(text), !hasEnded, loop.now < deadline { try await loop.sleep(for: 10_000) }
@@ -85,7 +85,7 @@
         }
 
         /// Waits on the loop; false if it has not ended in time.
-        func end(on loop: Timing.RunLoop) throws -> Bool {
+        func end(on loop: BBTiming.RunLoop) throws -> Bool {
             try loop.run { [self] in
                 let deadline = loop.now + Self.timeout
                 while !hasEnded, loop.now < deadline {

@@ -1,9 +1,9 @@
 #if os(Linux)
     import Foundation
-    import Misbehaviour
+    import BBMisbehaviour
     import Testing
-    import Timing
-    import VirtualDongle
+    import BBTiming
+    import BBVirtualDongle
 
     /// Dongles left in some state by another program, and halting endpoints, as seen by the program through libusb on the fake usbfs.
     @Suite(.serialized, .onFakeUSB)

@@ -1,10 +1,10 @@
 #if os(Linux)
     import Foundation
-    import Packets
-    import Simulation
+    import BBPackets
+    import BBSimulation
     import Synchronization
     import Testing
-    import VirtualDongle
+    import BBVirtualDongle
 
     /// Runs of `bluebench` whose results are compared.
     enum TaggedRun {

@@ -1,8 +1,8 @@
 #if os(Linux)
     import Foundation
-    import Packets
+    import BBPackets
     import Testing
-    import Timing
+    import BBTiming
 
     /// Dongles are unplugged from running programs, in every phase, at seeded times.
     @Suite(.serialized, .onFakeUSB)

@@ -1,8 +1,8 @@
 #if os(Linux)
     import Foundation
-    import Packets
-    import Timing
-    import VirtualDongle
+    import BBPackets
+    import BBTiming
+    import BBVirtualDongle
 
     /// One run of the program in which a dongle is unplugged, and the checks of its end.
     struct UnplugTrial: Sendable, CustomStringConvertible {

@@ -1,9 +1,9 @@
 #if os(Linux)
     import Foundation
-    import Packets
+    import BBPackets
     import Testing
-    import Timing
-    import VirtualDongle
+    import BBTiming
+    import BBVirtualDongle
 
     /// Voice between two dongles of a fake usbfs, over the isochronous pipes of both. Core Vol 4, Part B, 2.1.1.
     @Suite(.serialized, .onFakeUSB)

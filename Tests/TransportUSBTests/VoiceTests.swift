@@ -1,8 +1,8 @@
-import Packets
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import TransportUSB
+@testable import BBTransportUSB
 
 /// Voice over isochronous pipes. Core Vol 4, Part B, 2.1.1.
 @Suite struct VoiceTests {

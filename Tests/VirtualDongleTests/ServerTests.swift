@@ -1,9 +1,9 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
+import BBTiming
+import BBTransport
+import BBVirtualDongle
 import Testing
-import Timing
-import Transport
-import VirtualDongle
 
 /// Controllers that answer every command with Command Complete.
 private final class AnsweringBackend: DongleBackend {

@@ -1,9 +1,9 @@
-import Packets
+import BBPackets
+import BBTiming
+import BBTransport
 import Testing
-import Timing
-import Transport
 
-@testable import VirtualDongle
+@testable import BBVirtualDongle
 
 /// A scripted controller: records received packets and sends given ones.
 private final class ScriptedController: HCITransportSink {

@@ -1,8 +1,8 @@
-import Packets
+import BBPackets
+import BBTiming
+import BBTransport
+import BBVirtualDongle
 import Testing
-import Timing
-import Transport
-import VirtualDongle
 
 /// Answers every command with an empty Command Complete.
 private final class Yes: HCITransportSink {

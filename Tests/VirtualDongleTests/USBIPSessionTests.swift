@@ -1,8 +1,8 @@
-import Packets
+import BBPackets
+import BBTiming
+import BBTransport
+import BBVirtualDongle
 import Testing
-import Timing
-import Transport
-import VirtualDongle
 
 /// One dongle without a controller.
 private final class OneDongleBus: USBIPBus {

@@ -1,15 +1,15 @@
 #if os(Linux)
     import Foundation
-    import Packets
+    import BBPackets
     import Testing
-    import Timing
+    import BBTiming
 
-    @testable import Transport
-    @testable import VirtualDongle
+    @testable import BBTransport
+    @testable import BBVirtualDongle
 
     /// A program at the fake usbfs, with its memory by messages.
     private final class Program {
-        private let loop = Timing.RunLoop(mode: .virtual, watchesDescriptors: true)
+        private let loop = BBTiming.RunLoop(mode: .virtual, watchesDescriptors: true)
         private let node: UsbfsNode
         private let connection: UsbfsConnection
         private let stream: ByteStream

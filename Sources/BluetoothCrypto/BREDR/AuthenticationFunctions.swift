@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Functions of BR/EDR legacy authentication and pairing, based on SAFER+. Core Vol 2, Part H, 6.
 ///

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The E0 key stream of a packet: four linear feedback shift registers and a summation combiner. Core Vol 2, Part H, 4.4 to 4.6.
 ///

@@ -1,5 +1,5 @@
-internal import CLibCrypto
-import Packets
+internal import BBCLibCrypto
+import BBPackets
 
 /// Functions of Secure Simple Pairing and secure authentication. Core Vol 2, Part H, 7.7.
 ///

@@ -1,5 +1,5 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
 
 /// Decrypts the encrypted links of an air capture. Core Vol 6, Part B, 5.1.3; Part E.
 public struct AirDecryption {

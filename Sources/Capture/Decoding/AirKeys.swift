@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Long term keys of encrypted links.
 public struct AirKeys: Sendable, Hashable {

@@ -1,5 +1,5 @@
-import L2CAP
-import Packets
+import BBL2CAP
+import BBPackets
 
 /// Decodes transmissions on the air: advertising and the links created by connection requests.
 struct AirTraffic {

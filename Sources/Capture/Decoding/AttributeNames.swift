@@ -1,5 +1,5 @@
-import L2CAP
-import Packets
+import BBL2CAP
+import BBPackets
 
 /// Names of the attributes of both ends of a connection, as service discovery shows them. Core Vol 3, Part G, 4.
 struct AttributeNames {

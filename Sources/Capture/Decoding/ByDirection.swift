@@ -1,4 +1,4 @@
-import L2CAP
+import BBL2CAP
 
 /// A value for each direction of a link, and one for packets without a direction.
 struct ByDirection<Value> {

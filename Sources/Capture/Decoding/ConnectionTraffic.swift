@@ -1,6 +1,6 @@
-import HCI
-import L2CAP
-import Packets
+import BBHCI
+import BBL2CAP
+import BBPackets
 
 /// Decodes the traffic of one connection above the link layer: reassembled L2CAP PDUs and the protocols on its channels.
 ///

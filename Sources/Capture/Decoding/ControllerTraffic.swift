@@ -1,5 +1,5 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
 
 /// Decodes the HCI traffic of one controller: version, connections, and the PDUs on them.
 struct ControllerTraffic {

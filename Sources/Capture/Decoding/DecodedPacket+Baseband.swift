@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 extension BasebandFrame {
     /// Data of an ACL packet: its logical link and its octets without payload header and CRC. Core Vol 2, Part B, 6.6.2.

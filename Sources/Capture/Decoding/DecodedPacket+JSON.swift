@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 extension DecodedPacket {
     /// Writes the layers as a JSON array. A field with an integer is a number, or the name of its value; octets are hexadecimal.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A packet as a tree of layers, outermost first, each with its fields.
 ///

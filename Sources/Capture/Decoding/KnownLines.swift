@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The names that the line of a packet shows, besides its octets.
 struct LineNames: Equatable {

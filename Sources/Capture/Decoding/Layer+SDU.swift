@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 extension Layer {
     /// Decodes an SDU of a BR/EDR channel that carries the layer; nil if there is no declaration, as for AVDTP media.

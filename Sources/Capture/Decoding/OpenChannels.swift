@@ -1,5 +1,5 @@
-import L2CAP
-import Packets
+import BBL2CAP
+import BBPackets
 
 /// L2CAP channels opened by signalling on a connection, with their protocols. Core Vol 3, Part A, 4.
 struct OpenChannels {

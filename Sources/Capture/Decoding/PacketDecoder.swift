@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Decodes the packets of a capture, in order, into trees. Never fails: unknown data is shown as octets.
 ///

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Names of devices by address, from advertising data, inquiry results and remote name requests.
 struct PeerNames {

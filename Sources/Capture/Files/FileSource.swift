@@ -1,4 +1,4 @@
-import Transport
+import BBTransport
 
 #if canImport(Glibc)
     import Glibc

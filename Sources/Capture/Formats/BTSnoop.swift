@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// btsnoop: a header, then records of 24 octets and a packet, all big-endian. Times are in microseconds since the year 0.
 enum BTSnoop {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Reads the records of one format in sequence.
 protocol RecordDecoder {

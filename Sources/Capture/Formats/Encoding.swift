@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Encodes records in one format.
 protocol RecordEncoder {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Packets of the nRF sniffer, LINKTYPE_NORDIC_BLE: board number, header of the sniffer's serial protocol, radio information, and the
 /// packet with access address and CRC. The differences between protocol versions 1...3 are not relevant here.

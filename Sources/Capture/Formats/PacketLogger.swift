@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// PacketLogger: length, seconds, microseconds, type, packet. There is no magic number; the length counts the octets after it.
 enum PacketLogger {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Classic libpcap, in both byte orders and both resolutions.
 struct PcapDecoder: RecordDecoder {

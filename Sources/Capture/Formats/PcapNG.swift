@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Block types and option codes of pcapng.
 enum PcapNG {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Reads pcapng: any number of sections in either byte order; skips unknown blocks and options.
 struct PcapNGDecoder: RecordDecoder {

@@ -1,5 +1,5 @@
+import BBPackets
 import Foundation
-import Packets
 import Yams
 
 /// A set of rules for accessories in one revision: requirements, sections and values. Cases refer to a rule by its name.

@@ -1,5 +1,5 @@
-import Misbehaviour
-import Packets
+import BBMisbehaviour
+import BBPackets
 
 /// The faults of a subject: settings of its controller and host, and rewritten packets.
 public struct Fault: Sendable, Hashable {

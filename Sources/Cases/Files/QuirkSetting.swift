@@ -1,5 +1,5 @@
-import Misbehaviour
-import Packets
+import BBMisbehaviour
+import BBPackets
 import Yams
 
 /// A quirk in a case, mutant or variant file with its value. The chip of a dongle is one, too.

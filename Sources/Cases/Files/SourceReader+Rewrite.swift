@@ -1,5 +1,5 @@
-import Misbehaviour
-import Packets
+import BBMisbehaviour
+import BBPackets
 import Yams
 
 /// Reading of a mutant's rules for packets.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 extension CaseCheck {
     /// Reports words that a saved number is compared with: it never equals them, so inside `anyOf` and `not` the mistake would not show.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 import Yams
 
 /// A static check of a case or procedure: values saved before they are used, unused names, missing sides, and the longest duration.

@@ -1,6 +1,6 @@
+import BBMisbehaviour
+import BBPackets
 import Foundation
-import Misbehaviour
-import Packets
 
 /// A JSON Schema (draft 7) of case and procedure files, generated from the names that `check` knows, for completion in editors.
 /// It covers the place of each name; `check` reports mistakes that depend on several places, such as an unused result.

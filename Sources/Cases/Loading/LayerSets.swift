@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 extension Layer {
     /// The fixed channel of a link; that of LE if BR/EDR has none.

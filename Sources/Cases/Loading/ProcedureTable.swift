@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The procedures of a folder and the properties of their steps.
 package struct ProcedureTable {

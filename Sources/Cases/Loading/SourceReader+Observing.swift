@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 import Yams
 
 /// Steps that wait for packets or measure them.

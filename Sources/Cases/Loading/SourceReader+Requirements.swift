@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 import Yams
 
 /// Reading of conditions on the features of a bench's devices and on the known facts about a device over the air.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 import Yams
 
 extension SourceReader {

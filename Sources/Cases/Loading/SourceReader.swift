@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 import Yams
 
 /// Reads YAML nodes and collects mistakes with their positions.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// An argument of an action.
 public struct ActionArgument: Sendable {

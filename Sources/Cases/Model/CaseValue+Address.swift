@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 extension CaseValue {
     /// The value of a device address in text form: `C0:B1:BE:00:00:01`.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A value that does not satisfy a predicate.
 package struct Mismatch {

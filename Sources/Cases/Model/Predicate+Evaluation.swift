@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 extension Predicate {
     /// Returns the mismatch; nil if the value satisfies the predicate.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 extension Step {
     /// Returns the step's requirement followed by the text of the failure.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The side that acts or observes.
 public enum Side: String, Sendable, Hashable, CaseIterable {

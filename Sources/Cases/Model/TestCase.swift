@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A test case: a file with one purpose.
 public struct TestCase: Sendable {

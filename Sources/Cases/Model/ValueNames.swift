@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The declaration of a value, for messages with the names and units of its field.
 package struct ValueNames: Sendable {

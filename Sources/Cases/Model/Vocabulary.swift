@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The names available to case files.
 public struct Vocabulary: Sendable {

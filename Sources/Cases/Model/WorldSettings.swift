@@ -1,4 +1,4 @@
-import Misbehaviour
+import BBMisbehaviour
 
 /// The quirks that cases, mutants and variants may use for controllers, hosts and accessories.
 public struct WorldSettings: Sendable {

@@ -1,5 +1,5 @@
-import Host
-import Packets
+import BBHost
+import BBPackets
 
 /// A device played by its description: its services in order, its values, and what its maker declares.
 extension AccessoryModel {

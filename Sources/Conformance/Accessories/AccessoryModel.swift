@@ -1,6 +1,6 @@
-import Host
-import Packets
-import Timing
+import BBHost
+import BBPackets
+import BBTiming
 
 /// A data model of an accessory: its advertising, its services and the values that it notifies.
 struct AccessoryModel: Sendable {

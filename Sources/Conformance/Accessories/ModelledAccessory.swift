@@ -1,6 +1,6 @@
-import Host
-import Packets
-import Timing
+import BBHost
+import BBPackets
+import BBTiming
 
 /// An accessory that serves an `AccessoryModel`.
 final class ModelledAccessory: Accessory {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 extension DeviceDescription.Declares {
     /// Adds what docs/guide/accessory.md says of the reference accessory, unless its maker has declared something else.

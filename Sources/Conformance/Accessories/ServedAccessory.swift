@@ -1,7 +1,7 @@
-import Cases
-import Host
-import Packets
-import Timing
+import BBCases
+import BBHost
+import BBPackets
+import BBTiming
 
 /// The kinds of the bench's own accessories.
 public enum AccessoryKind: String, Sendable, Hashable, CaseIterable {

@@ -1,7 +1,7 @@
-import Cases
-import Host
-import Packets
-import Timing
+import BBCases
+import BBHost
+import BBPackets
+import BBTiming
 
 /// The parameters and the environment of an action.
 struct ActionContext {

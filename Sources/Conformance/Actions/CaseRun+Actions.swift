@@ -1,7 +1,7 @@
-import Cases
-import Host
-import Packets
-import Timing
+import BBCases
+import BBHost
+import BBPackets
+import BBTiming
 
 extension CaseRun {
     /// Runs a named action. A refusal by the peer is the result's `error`; it fails the step unless the step checks it.

@@ -1,7 +1,7 @@
-import Cases
-import Host
-import Packets
-import Timing
+import BBCases
+import BBHost
+import BBPackets
+import BBTiming
 
 /// Writes the value that changes the services of the device under test. The device may restart for that; it is then met again. Core Vol 3,
 /// Part C, 9.3.10.

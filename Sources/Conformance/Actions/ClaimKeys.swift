@@ -1,6 +1,6 @@
-import Cases
-import Host
-import Packets
+import BBCases
+import BBHost
+import BBPackets
 
 /// Answers key requests of the controller with a key, which may be wrong.
 enum ClaimKeys: NamedAction {

@@ -1,6 +1,6 @@
-import Cases
-import Host
-import Packets
+import BBCases
+import BBHost
+import BBPackets
 
 /// Enables page scan and inquiry scan. Core Vol 3, Part C, 4.1 and 4.2.
 enum BeConnectable: NamedAction {

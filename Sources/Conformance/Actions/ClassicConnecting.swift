@@ -1,6 +1,6 @@
-import Cases
-import Host
-import Packets
+import BBCases
+import BBHost
+import BBPackets
 
 /// Connects over BR/EDR from the bench's host. Core Vol 3, Part C, 7.3.
 enum ConnectClassic: NamedAction {

@@ -1,6 +1,6 @@
-import Cases
-import Host
-import Packets
+import BBCases
+import BBHost
+import BBPackets
 
 /// Offers a serial port that returns received data, with its service record. RFCOMM 1.2, 5; Core Vol 3, Part B.
 enum OfferSerialEcho: NamedAction {

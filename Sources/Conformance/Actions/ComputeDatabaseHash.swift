@@ -1,5 +1,5 @@
-import Cases
-import Host
+import BBCases
+import BBHost
 
 /// Computes the Database Hash from the attributes that the device shows: all of them by Find Information, the values of those that count by
 /// reading. Core Vol 3, Part G, 7.3.1.

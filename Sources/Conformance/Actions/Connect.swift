@@ -1,6 +1,6 @@
-import Cases
-import Host
-import Packets
+import BBCases
+import BBHost
+import BBPackets
 
 /// GAP's direct connection establishment. Core Vol 3, Part C, 9.3.8.
 enum Connect: NamedAction {

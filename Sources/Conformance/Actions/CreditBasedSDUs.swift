@@ -1,7 +1,7 @@
-import Cases
-import L2CAP
-import Packets
-import Timing
+import BBCases
+import BBL2CAP
+import BBPackets
+import BBTiming
 
 /// Octets for an SDU that show lost, repeated and exchanged K-frames.
 enum MakeSDU: NamedAction {

@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 
 /// GAP's Terminate Connection procedure. Core Vol 3, Part C, 9.3.10.
 enum Disconnect: NamedAction {

@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 
 /// Requests many random numbers from a controller and compares them bit by bit.
 enum DrawRandomNumbers: NamedAction {

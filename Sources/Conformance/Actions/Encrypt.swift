@@ -1,6 +1,6 @@
-import Cases
-import Host
-import Packets
+import BBCases
+import BBHost
+import BBPackets
 
 /// Encrypts the link with the key of a bond, as central. Core Vol 3, Part C, 10.3.
 enum Encrypt: NamedAction {

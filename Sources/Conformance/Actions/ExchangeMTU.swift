@@ -1,4 +1,4 @@
-import Cases
+import BBCases
 
 /// Exchange MTU. Core Vol 3, Part G, 4.3.1.
 enum ExchangeMTU: NamedAction {

@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 
 /// Discover All Characteristics of a Service over all handles, and Discover All Characteristic Descriptors of the wanted one, without a
 /// host.

@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 
 /// Discover All Primary Services, without a host. Core Vol 3, Part G, 4.4.1.
 enum FindService: NamedAction {

@@ -1,7 +1,7 @@
-import Cases
-import Host
-import Packets
-import Timing
+import BBCases
+import BBHost
+import BBPackets
+import BBTiming
 
 /// The bench's host on an endpoint: an accessory at the subject, or the host that runs the tester's actions.
 final class HostDriver {

@@ -1,4 +1,4 @@
-import Cases
+import BBCases
 
 /// Loses one packet on the simulated air.
 enum LosePacket: NamedAction {

@@ -1,4 +1,4 @@
-import Cases
+import BBCases
 
 /// Sets the packet error rate of the simulated air.
 enum LosePackets: NamedAction {

@@ -1,5 +1,5 @@
-import Cases
-import Host
+import BBCases
+import BBHost
 
 /// Generates the out-of-band data that the devices exchange before they pair. Core Vol 3, Part H, 2.3.5.6.4.
 enum MakeOutOfBandData: NamedAction {

@@ -1,7 +1,7 @@
-import Cases
-import Host
-import Packets
-import Timing
+import BBCases
+import BBHost
+import BBPackets
+import BBTiming
 
 /// Finds the device under test, whichever it is, and connects to it.
 enum MeetDevice: NamedAction {

@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 
 /// An action for `do:`. Each action has one file with its name, arguments and behaviour.
 protocol NamedAction: SendableMetatype {

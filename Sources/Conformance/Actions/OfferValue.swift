@@ -1,6 +1,6 @@
-import Cases
-import Host
-import Packets
+import BBCases
+import BBHost
+import BBPackets
 
 /// Publishes a characteristic to which the other side can subscribe.
 enum OfferValue: NamedAction {

@@ -1,6 +1,6 @@
-import Cases
-import Host
-import Packets
+import BBCases
+import BBHost
+import BBPackets
 
 /// Pairs with the security manager of the bench's host. Core Vol 3, Part H, 2.1.
 enum Pair: NamedAction {

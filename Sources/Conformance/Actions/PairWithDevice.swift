@@ -1,7 +1,7 @@
-import BluetoothCrypto
-import Cases
-import Host
-import Packets
+import BBBluetoothCrypto
+import BBCases
+import BBHost
+import BBPackets
 
 /// Pairs with the device under test, whichever it is. A device that declines to pair makes the case N/A; any other end is judged.
 enum PairWithDevice: NamedAction {

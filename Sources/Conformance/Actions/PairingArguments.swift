@@ -1,6 +1,6 @@
-import Cases
-import Host
-import Packets
+import BBCases
+import BBHost
+import BBPackets
 
 /// The arguments of `pair` and `prepare for pairing`: the host's features and the user's answers.
 enum PairingArguments {

@@ -1,6 +1,6 @@
-import BluetoothCrypto
-import Host
-import Packets
+import BBBluetoothCrypto
+import BBHost
+import BBPackets
 
 /// The SMP PDUs of one pairing with the device under test. They explain an error of the host and decide if it is a fault of the device.
 final class PairingRecord {

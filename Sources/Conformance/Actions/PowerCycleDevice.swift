@@ -1,4 +1,4 @@
-import Cases
+import BBCases
 
 /// Switches the device under test off and on by the user's command.
 enum PowerCycleDevice: NamedAction {

@@ -1,6 +1,6 @@
-import Host
-import Packets
-import Timing
+import BBHost
+import BBPackets
+import BBTiming
 
 /// The protected service of the accessory of docs/guide/accessory.md, with the characteristic by which a client configures its pairing.
 final class ProtectedService {

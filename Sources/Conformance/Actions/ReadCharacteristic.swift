@@ -1,4 +1,4 @@
-import Cases
+import BBCases
 
 /// Read Characteristic Value, and Read Long Characteristic Values. Core Vol 3, Part G, 4.8.1 and 4.8.3.
 enum ReadCharacteristic: NamedAction {

@@ -1,6 +1,6 @@
-import Cases
-import Packets
-import Timing
+import BBCases
+import BBPackets
+import BBTiming
 
 /// Reassembles extended advertising reports. Core Vol 4, Part E, 7.7.65.13.
 enum ReceiveAdvertising: NamedAction {

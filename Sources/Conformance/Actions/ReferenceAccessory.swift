@@ -1,7 +1,7 @@
-import Cases
-import Host
-import Packets
-import Timing
+import BBCases
+import BBHost
+import BBPackets
+import BBTiming
 
 /// The accessory of docs/guide/accessory.md on the bench's host.
 final class ReferenceAccessory: Accessory {

@@ -1,6 +1,6 @@
-import Cases
-import Host
-import Packets
+import BBCases
+import BBHost
+import BBPackets
 
 /// Lets a case exchange ATT and signalling PDUs itself on a connection of the bench's host.
 enum ReleaseChannels: NamedAction {

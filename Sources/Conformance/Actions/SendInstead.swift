@@ -1,7 +1,7 @@
-import Cases
-import Host
-import Misbehaviour
-import Packets
+import BBCases
+import BBHost
+import BBMisbehaviour
+import BBPackets
 
 /// Replaces the host's next PDU with an invalid one; the host continues as if it had sent the valid one.
 enum SendInstead: NamedAction {

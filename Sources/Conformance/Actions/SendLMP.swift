@@ -1,4 +1,4 @@
-import Cases
+import BBCases
 
 /// Sends an arbitrary LMP message.
 enum SendLMP: NamedAction {

@@ -1,7 +1,7 @@
-import BluetoothCrypto
-import Cases
-import Host
-import Packets
+import BBBluetoothCrypto
+import BBCases
+import BBHost
+import BBPackets
 
 /// An attribute that a device shows: its handle, its type, and its value if that is part of the database's structure.
 struct ShownAttribute: Hashable {

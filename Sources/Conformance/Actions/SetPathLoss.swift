@@ -1,4 +1,4 @@
-import Cases
+import BBCases
 
 /// Sets the path loss of the simulated air.
 enum SetPathLoss: NamedAction {

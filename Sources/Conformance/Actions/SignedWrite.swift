@@ -1,5 +1,5 @@
-import Cases
-import Host
+import BBCases
+import BBHost
 
 /// Signed Write Without Response. Core Vol 3, Part G, 4.9.2.
 enum SignedWrite: NamedAction {

@@ -1,4 +1,4 @@
-import Cases
+import BBCases
 
 /// Corrupts the MIC of a PDU on the simulated air, as by an attack or a bit error that the CRC did not detect.
 enum SpoilMIC: NamedAction {

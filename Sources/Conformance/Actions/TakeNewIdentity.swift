@@ -1,4 +1,4 @@
-import Cases
+import BBCases
 
 /// Continues under the first address with its bonds.
 enum TakeFirstIdentity: NamedAction {

@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 
 /// An argument with its Swift type.
 struct TypedArgument<Value>: Sendable {

@@ -1,4 +1,4 @@
-import Cases
+import BBCases
 
 /// Write Characteristic Value, and Write Long Characteristic Values. Core Vol 3, Part G, 4.9.3 and 4.9.4.
 enum WriteCharacteristic: NamedAction {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The user's shell commands around each case.
 public struct CaseCommands: Sendable, Hashable {

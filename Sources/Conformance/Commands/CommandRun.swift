@@ -1,6 +1,6 @@
-import Cases
-import Packets
-import Timing
+import BBCases
+import BBPackets
+import BBTiming
 
 /// Runs the commands around one case, and repeats of it.
 final class CommandRun {

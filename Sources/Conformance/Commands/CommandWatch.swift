@@ -1,6 +1,6 @@
+import BBPackets
+import BBTiming
 import Foundation
-import Packets
-import Timing
 
 /// A running command of the user: collects its output, and ends it when its time is over or the run is stopped.
 struct CommandWatch {

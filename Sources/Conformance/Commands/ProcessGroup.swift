@@ -1,6 +1,6 @@
+import BBTransport
 import Foundation
 import Synchronization
-import Transport
 
 /// A program that the bench has started, in a process group of its own.
 public final class ProcessGroup: Sendable {

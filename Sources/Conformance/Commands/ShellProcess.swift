@@ -1,5 +1,5 @@
+import BBTransport
 import Foundation
-import Transport
 
 /// A running shell command of the user: a process group of its own, whose standard output and standard error are one pipe.
 final class ShellProcess: Sendable {

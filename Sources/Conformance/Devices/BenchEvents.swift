@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 
 /// The events that a bench enables: all declared ones, so that cases can expect them, but of the later versions of an event only those that
 /// the cases' names include. An enabled [v2] replaces its [v1]. Core Vol 4, Part E, 7.3.1 and 7.8.1.

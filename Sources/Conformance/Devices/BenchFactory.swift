@@ -1,13 +1,13 @@
-import Cases
-import Dongles
-import HCI
-import Host
-import Packets
-import Simulation
-import Timing
-import Transport
-import TransportUSB
-import UpperTester
+import BBCases
+import BBDongles
+import BBHCI
+import BBHost
+import BBPackets
+import BBSimulation
+import BBTiming
+import BBTransport
+import BBTransportUSB
+import BBUpperTester
 
 /// The devices of a run and their settings.
 public struct BenchSetup: Sendable {

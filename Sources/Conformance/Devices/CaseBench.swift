@@ -1,11 +1,11 @@
-import BluetoothCrypto
-import Cases
-import HCI
-import Host
-import Packets
-import Timing
-import Transport
-import UpperTester
+import BBBluetoothCrypto
+import BBCases
+import BBHCI
+import BBHost
+import BBPackets
+import BBTiming
+import BBTransport
+import BBUpperTester
 
 /// The bench of a case: the endpoints, the air between them if it is simulated, and the known facts about both.
 final class CaseBench {

@@ -1,11 +1,11 @@
-import Capture
-import Cases
-import HCI
-import Host
-import L2CAP
-import Packets
-import Timing
-import Transport
+import BBCapture
+import BBCases
+import BBHCI
+import BBHost
+import BBL2CAP
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// One side of the bench: a controller as seen above its HCI. Steps send commands here, and the bench's host may use the same controller:
 /// commands of both share a queue, data of both the same buffers, and the answer to a step's command does not reach the host.

@@ -1,10 +1,10 @@
-import Cases
-import Dongles
-import HCI
-import Packets
-import Timing
-import Transport
-import TransportUSB
+import BBCases
+import BBDongles
+import BBHCI
+import BBPackets
+import BBTiming
+import BBTransport
+import BBTransportUSB
 
 /// The devices of a run, which remain open between cases. A lost device may be awaited and reopened.
 public final class HeldDevices {

@@ -1,7 +1,7 @@
-import Packets
-import Timing
-import Transport
-import TransportUSB
+import BBPackets
+import BBTiming
+import BBTransport
+import BBTransportUSB
 
 /// A transport shared by consecutive users. Packets that arrive between two users are dropped.
 final class HeldTransport: HCITransport, HCITransportSink {

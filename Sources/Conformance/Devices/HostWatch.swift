@@ -1,6 +1,6 @@
-import Packets
-import Timing
-import Transport
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// Monitors the foreign host at a port, and ends a case when the host leaves.
 final class HostWatch {

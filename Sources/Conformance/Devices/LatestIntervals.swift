@@ -1,5 +1,5 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
 
 /// The units in which the windows of a case's steps are counted: intervals that a controller uses.
 struct LatestIntervals {

@@ -1,5 +1,5 @@
-import Host
-import Packets
+import BBHost
+import BBPackets
 
 /// The tester's side of a pairing with the device under test, with the answers of its user.
 public struct PairingChoice: Sendable {

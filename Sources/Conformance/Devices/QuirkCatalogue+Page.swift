@@ -1,4 +1,4 @@
-import Misbehaviour
+import BBMisbehaviour
 
 extension QuirkCatalogue {
     /// docs/guide/quirks.md: every quirk by the part of a device that it changes.

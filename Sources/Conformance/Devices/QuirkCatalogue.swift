@@ -1,8 +1,8 @@
-import Cases
-import Host
-import Misbehaviour
-import UpperTester
-import VirtualDongle
+import BBCases
+import BBHost
+import BBMisbehaviour
+import BBUpperTester
+import BBVirtualDongle
 
 /// All quirks of the bench's devices: those of a controller and its dongle, of a host, and of an accessory.
 public enum QuirkCatalogue {

@@ -1,10 +1,10 @@
-import Capture
-import Cases
-import Packets
-import Simulation
-import Timing
-import Transport
-import VirtualDongle
+import BBCapture
+import BBCases
+import BBPackets
+import BBSimulation
+import BBTiming
+import BBTransport
+import BBVirtualDongle
 
 /// A case's simulated air with its virtual controllers.
 final class SimulatedWorld {

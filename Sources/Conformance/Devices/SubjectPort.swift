@@ -1,7 +1,7 @@
-import Packets
-import Timing
-import Transport
-import UpperTester
+import BBPackets
+import BBTiming
+import BBTransport
+import BBUpperTester
 
 /// A virtual controller served to a foreign host: the accessory under test uses its own stack, and the tester reaches it on the simulated
 /// air.

@@ -1,9 +1,9 @@
-import BTP
-import Cases
-import Packets
-import Timing
-import Transport
-import UpperTester
+import BBBTP
+import BBCases
+import BBPackets
+import BBTiming
+import BBTransport
+import BBUpperTester
 
 /// The bench's connection to the upper tester of a host: one command at a time, and events into the log of the case.
 ///

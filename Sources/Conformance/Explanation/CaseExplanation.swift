@@ -1,4 +1,4 @@
-import Cases
+import BBCases
 
 /// Readable descriptions of cases.
 public enum CaseExplanation {

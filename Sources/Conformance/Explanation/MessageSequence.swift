@@ -1,4 +1,4 @@
-import Cases
+import BBCases
 
 /// A case as a message sequence chart: the messages between the participants, with the case's values.
 public struct MessageSequence: Sendable {

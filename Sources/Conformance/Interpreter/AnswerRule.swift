@@ -1,6 +1,6 @@
-import Cases
-import HCI
-import Packets
+import BBCases
+import BBHCI
+import BBPackets
 
 /// The last command that a case has sent on one side.
 struct SentCommand: Sendable {

@@ -1,7 +1,7 @@
-import Capture
-import Cases
-import Packets
-import Timing
+import BBCapture
+import BBCases
+import BBPackets
+import BBTiming
 
 extension CaseRun {
     /// Sends a PDU; for an HCI command also waits for its answer.

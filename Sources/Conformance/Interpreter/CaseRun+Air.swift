@@ -1,7 +1,7 @@
-import Cases
-import Misbehaviour
-import Packets
-import Timing
+import BBCases
+import BBMisbehaviour
+import BBPackets
+import BBTiming
 
 extension CaseRun {
     /// Runs an air step: waits for a PDU, or adds a rule for future PDUs.

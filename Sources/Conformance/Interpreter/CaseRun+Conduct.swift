@@ -1,4 +1,4 @@
-import Cases
+import BBCases
 
 /// A violation of the rules about HCI or the air by a controller under test fails every case, even in the setup.
 extension CaseRun {

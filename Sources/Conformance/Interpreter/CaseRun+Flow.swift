@@ -1,6 +1,6 @@
-import Cases
-import Packets
-import Timing
+import BBCases
+import BBPackets
+import BBTiming
 
 extension CaseRun {
     func runRepeated(_ times: Operand, _ counter: String?, _ steps: [Step], _ scope: inout Scope) async throws {

@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 
 /// A case without Own_Address_Type uses the address in `$subject.address`, whether it is public or random.
 extension CaseRun {

@@ -1,7 +1,7 @@
-import BTP
-import Cases
-import Packets
-import Timing
+import BBBTP
+import BBCases
+import BBPackets
+import BBTiming
 
 extension CaseRun {
     /// Sends a command to the upper tester and checks its response. A refusal says nothing about the host, unless the step asks for it.

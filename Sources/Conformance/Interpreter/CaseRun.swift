@@ -1,7 +1,7 @@
-import Cases
-import Packets
-import Timing
-import Transport
+import BBCases
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// The execution of a case: runs steps, collects evidence and determines the verdict.
 final class CaseRun {

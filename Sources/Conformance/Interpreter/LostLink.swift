@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 
 /// The loss of a connection on which a PDU of the device under test was awaited.
 struct LostLink: Sendable, Hashable {

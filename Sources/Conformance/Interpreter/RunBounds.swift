@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 
 /// The limits of a case's resources. A case that exceeds one is INCONC.
 struct RunBounds: Sendable {

@@ -1,5 +1,5 @@
-import Cases
-import Timing
+import BBCases
+import BBTiming
 
 /// The cases and settings of a run.
 public struct RunPlan: Sendable {

@@ -1,8 +1,8 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
+import BBTiming
+import BBTransport
 import Synchronization
-import Timing
-import Transport
 
 /// An observer of a run's progress. Called on the run's thread.
 public protocol RunObserver: AnyObject {

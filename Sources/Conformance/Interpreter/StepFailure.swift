@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 
 /// The failure of a step and its cause.
 struct StepFailure: Error {

@@ -1,9 +1,9 @@
-import Cases
-import Host
-import Misbehaviour
-import Packets
-import Simulation
-import UpperTester
+import BBCases
+import BBHost
+import BBMisbehaviour
+import BBPackets
+import BBSimulation
+import BBUpperTester
 
 /// Conversion of a fault's rules and quirks for the subject's controller and host.
 enum FaultRules {

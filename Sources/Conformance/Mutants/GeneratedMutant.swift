@@ -1,6 +1,6 @@
-import Cases
-import Misbehaviour
-import Packets
+import BBCases
+import BBMisbehaviour
+import BBPackets
 
 /// A defect of a controller that follows from a declaration: one change of one packet or field.
 public struct GeneratedMutant: Sendable {

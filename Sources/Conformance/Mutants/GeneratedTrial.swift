@@ -1,7 +1,7 @@
-import Cases
-import Misbehaviour
-import Packets
-import Timing
+import BBCases
+import BBMisbehaviour
+import BBPackets
+import BBTiming
 
 /// The result of a generated mutant.
 public struct GeneratedResult: Sendable {

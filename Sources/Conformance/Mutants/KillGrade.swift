@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 
 /// The quality of a failure message that detects a mutant.
 public enum KillGrade: String, Sendable, Hashable, Codable, CaseIterable {

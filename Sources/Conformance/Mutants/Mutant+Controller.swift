@@ -1,5 +1,5 @@
-import Cases
-import Simulation
+import BBCases
+import BBSimulation
 
 extension Mutant {
     /// The virtual controller with this defect; nil if the defect is a host's, or is in the pipe between host and controller.

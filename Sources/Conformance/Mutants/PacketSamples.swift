@@ -1,6 +1,6 @@
-import Cases
-import HCI
-import Packets
+import BBCases
+import BBHCI
+import BBPackets
 
 /// The packets that the subject's controller sends in one case, without repetitions.
 struct PacketSamples: Sendable {

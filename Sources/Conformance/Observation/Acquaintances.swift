@@ -1,5 +1,5 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
 
 /// The BR/EDR devices that a controller's host knows: those that it has named in a command, and those that a connection was reported of.
 ///

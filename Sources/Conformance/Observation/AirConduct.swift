@@ -1,6 +1,6 @@
-import Capture
-import Cases
-import Packets
+import BBCapture
+import BBCases
+import BBPackets
 
 /// Judges the control PDUs that a controller sends on the simulated air by the rules that apply in every case, and keeps the first violation.
 struct AirConduct {

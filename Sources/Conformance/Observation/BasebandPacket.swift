@@ -1,7 +1,7 @@
-import Capture
-import Cases
-import Packets
-import Simulation
+import BBCapture
+import BBCases
+import BBPackets
+import BBSimulation
 
 /// A BR/EDR packet on the air. Core Vol 2, Part B, 6.
 struct BasebandPacket: Sendable {

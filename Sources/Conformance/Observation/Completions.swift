@@ -1,5 +1,5 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
 
 /// Counts the events that complete a command: each comes at most once for a command. Core Vol 4, Part E, 4.4.
 struct Completions: Sendable {

@@ -1,6 +1,6 @@
-import Cases
-import HCI
-import Packets
+import BBCases
+import BBHCI
+import BBPackets
 
 /// Rules about connections and about the answers to commands.
 extension ConductViolation {

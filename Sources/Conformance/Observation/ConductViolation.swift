@@ -1,7 +1,7 @@
-import Capture
-import Cases
-import HCI
-import Packets
+import BBCapture
+import BBCases
+import BBHCI
+import BBPackets
 
 /// A violation by a controller of the rules that apply in every case: to all commands, events and data, and to control PDUs on the air.
 struct ConductViolation: Sendable {

@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 
 /// The control PDUs of one link, sent by a controller under test and its peer.
 ///

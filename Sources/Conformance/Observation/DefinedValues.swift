@@ -1,6 +1,6 @@
-import Cases
-import HCI
-import Packets
+import BBCases
+import BBHCI
+import BBPackets
 
 /// The values that the specification defines for the fields of events and answers. Core Vol 4, Part E, 7.
 ///

@@ -1,5 +1,5 @@
-import L2CAP
-import Packets
+import BBL2CAP
+import BBPackets
 
 /// The dynamic channels of the links of one end, those of LE included.
 struct DynamicChannels {

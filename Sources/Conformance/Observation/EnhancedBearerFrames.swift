@@ -1,5 +1,5 @@
-import L2CAP
-import Packets
+import BBL2CAP
+import BBPackets
 
 /// The K-frames of Enhanced ATT bearers, joined to ATT PDUs. Core Vol 3, Part A, 3.4.3; Part G, 5.3.2.
 struct EnhancedBearerFrames {

@@ -1,6 +1,6 @@
-import Cases
-import HCI
-import Packets
+import BBCases
+import BBHCI
+import BBPackets
 
 /// Judges a controller's packets by the rules that apply in every case, and keeps the first violation.
 struct HCIConduct {

@@ -1,6 +1,6 @@
-import Capture
-import Cases
-import Packets
+import BBCapture
+import BBCases
+import BBPackets
 
 /// Rules about the control PDUs of the Link Layer on any link. Core Vol 6, Part B, 5.1.
 enum LinkLayerRules {

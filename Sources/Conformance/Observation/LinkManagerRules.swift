@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 
 /// Rules about the PDUs of the link manager on any link. Core Vol 2, Part C.
 enum LinkManagerRules {

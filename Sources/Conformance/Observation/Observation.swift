@@ -1,7 +1,7 @@
-import BTP
-import Capture
-import Cases
-import Packets
+import BBBTP
+import BBCapture
+import BBCases
+import BBPackets
 
 /// A packet on a side's HCI, a PDU inside one, or a PDU on the air.
 struct Observation: Sendable {

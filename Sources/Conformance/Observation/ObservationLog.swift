@@ -1,7 +1,7 @@
-import Cases
-import Packets
-import Timing
-import Transport
+import BBCases
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// The observations of a case in order, and the pending waits.
 final class ObservationLog {

@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 
 extension PDUCodec {
     /// Describes a mismatch with value names and units.

@@ -1,6 +1,6 @@
-import Capture
-import Cases
-import Packets
+import BBCapture
+import BBCases
+import BBPackets
 
 /// The declared PDUs for cases: by name, with values of `CaseValue`.
 enum PDUCodec {

@@ -1,6 +1,6 @@
-import Capture
-import Cases
-import Packets
+import BBCapture
+import BBCases
+import BBPackets
 
 /// RFCOMM frames for cases. RFCOMM 1.2, 5.1; TS 07.10, 5.2.
 enum RFCOMMFrames {

@@ -1,9 +1,9 @@
-import Capture
-import Cases
+import BBCapture
+import BBCases
+import BBPackets
+import BBTiming
+import BBTransport
 import Foundation
-import Packets
-import Timing
-import Transport
 
 /// Numbers the packets of a run and writes them to its capture, if it has one. The cases follow one another in time.
 public final class Recorder {
@@ -86,7 +86,7 @@ public final class Recorder {
     }
 
     /// Returns a transport whose packets are captured, for commands outside cases.
-    func capturing(_ transport: any HCITransport, _ side: Side, on loop: Timing.RunLoop) -> any HCITransport {
+    func capturing(_ transport: any HCITransport, _ side: Side, on loop: BBTiming.RunLoop) -> any HCITransport {
         guard let log, let interface = interfaces[side] else { return transport }
         return CaptureTransport(transport, into: log, interface: interface, on: loop)
     }

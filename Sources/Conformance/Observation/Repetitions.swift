@@ -1,5 +1,5 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
 
 /// Finds an event that comes again at once, although it asks the host something or reports a change. Core Vol 4, Part E, 7.7.
 ///

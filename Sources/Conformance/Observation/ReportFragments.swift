@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Joins the fragments in which a controller reports the data of an extended advertisement. The controller chooses their sizes. Core Vol 4,
 /// Part E, 7.7.65.13.

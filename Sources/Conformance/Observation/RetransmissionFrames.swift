@@ -1,6 +1,6 @@
-import Cases
-import L2CAP
-import Packets
+import BBCases
+import BBL2CAP
+import BBPackets
 
 /// I-frames and S-frames with the enhanced control field, for cases. Core Vol 3, Part A, 3.3.
 enum RetransmissionFrames {

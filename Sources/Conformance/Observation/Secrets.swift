@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The keys in the HCI packets of a run. A report contains them only on request: they are replaced with zeros in captures and with a word
 /// in texts.

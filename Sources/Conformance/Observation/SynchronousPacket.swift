@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 
 /// A packet of synchronous data, such as voice, on an HCI. Core Vol 4, Part E, 5.4.3.
 enum SynchronousPacket {

@@ -1,6 +1,6 @@
-import Cases
-import HCI
-import Packets
+import BBCases
+import BBHCI
+import BBPackets
 
 /// The reasons why a controller is unreliable in a case: it was lost, did not answer, or refused commands that it claims to support.
 ///

@@ -1,6 +1,6 @@
-import Cases
-import Packets
-import Timing
+import BBCases
+import BBPackets
+import BBTiming
 
 /// The end of the last step by the timestamps of packets, from which windows are measured.
 ///

@@ -1,6 +1,6 @@
-import Packets
+import BBPackets
+import BBTiming
 import Synchronization
-import Timing
 
 /// Lines of a log between the thread that reads them and the run, each with its time of arrival.
 final class LogBuffer: Sendable {

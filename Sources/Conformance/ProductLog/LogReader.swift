@@ -1,8 +1,8 @@
+import BBPackets
+import BBTiming
+import BBTransport
 import Foundation
-import Packets
 import Synchronization
-import Timing
-import Transport
 
 /// Reads a log on a thread of its own. A serial line or a file that vanishes is opened again when it is back.
 final class LogReader: Sendable {

@@ -1,5 +1,5 @@
+import BBTransport
 import Foundation
-import Transport
 
 /// The origin of a product's log.
 public enum LogSource: Sendable, Hashable, CustomStringConvertible {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// The log of the product during a run. A boot banner in the middle of a case shows that the product has restarted.
 public final class ProductLog {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The estimate of an advertising interval from the times of received events. A random delay of 0 to 10 ms follows each interval
 /// (Core Vol 6, Part B, 4.4.2.2.1); missed events cause multiples.

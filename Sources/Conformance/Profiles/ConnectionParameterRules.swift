@@ -1,6 +1,6 @@
-import Cases
-import Packets
-import Timing
+import BBCases
+import BBPackets
+import BBTiming
 
 /// The check of requested connection parameters against the rules of a profile.
 struct ConnectionParameterRules {

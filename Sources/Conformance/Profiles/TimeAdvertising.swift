@@ -1,7 +1,7 @@
-import Cases
-import Host
-import Packets
-import Timing
+import BBCases
+import BBHost
+import BBPackets
+import BBTiming
 
 /// Measures the advertising interval of the device under test and compares it with those of the case's rule.
 enum TimeAdvertising: NamedAction {

@@ -1,4 +1,4 @@
-import Cases
+import BBCases
 
 /// The range of a case's packets in a capture, counted from 1 and inclusive.
 public struct PacketRange: Sendable, Hashable {

@@ -1,6 +1,6 @@
-import Cases
-import Packets
-import Simulation
+import BBCases
+import BBPackets
+import BBSimulation
 
 /// The commands that the cases send.
 public struct CommandCoverage: Sendable {

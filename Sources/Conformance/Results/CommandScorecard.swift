@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 
 /// The results of a run for one controller by command.
 public struct CommandScorecard: Sendable, Codable {

@@ -1,6 +1,6 @@
-import Cases
-import Packets
-import Simulation
+import BBCases
+import BBPackets
+import BBSimulation
 
 /// An event, the answer to a command, or a control PDU that a controller sends.
 struct DeclaredPacket: Sendable {

@@ -1,6 +1,6 @@
-import Dongles
-import Packets
-import Transport
+import BBDongles
+import BBPackets
+import BBTransport
 
 /// The description of a real device in a run, with its statistics.
 public struct DeviceReport: Sendable, Hashable, Codable {

@@ -1,4 +1,4 @@
-import Cases
+import BBCases
 
 /// The fields of a controller's events, command answers and control PDUs that the cases check at the subject. A wrong value in any other
 /// field passes unnoticed.

@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 
 /// The fields that cases check, by packet.
 struct FieldReading {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The identification of the product that a run tests over the air.
 public struct ProductReport: Codable, Sendable, Hashable {

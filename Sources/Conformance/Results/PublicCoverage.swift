@@ -1,4 +1,4 @@
-import Cases
+import BBCases
 
 /// The public test-case ids that cases name in `covers:`, for those who qualify a product.
 public struct PublicCoverage: Sendable {

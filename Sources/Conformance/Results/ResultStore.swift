@@ -1,5 +1,5 @@
+import BBTransport
 import Foundation
-import Transport
 
 /// Stores each result as one line of JSON as soon as it is available, so that none is lost if a run is stopped; a later run can continue
 /// from it.

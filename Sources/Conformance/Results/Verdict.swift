@@ -1,5 +1,5 @@
-import Packets
-import Transport
+import BBPackets
+import BBTransport
 
 /// The verdict of a case.
 public enum Verdict: String, Sendable, Hashable, CaseIterable, Codable {

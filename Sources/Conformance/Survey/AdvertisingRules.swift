@@ -1,6 +1,6 @@
-import Cases
-import Host
-import Packets
+import BBCases
+import BBHost
+import BBPackets
 
 /// The violations in advertising data by rule; each is empty if there is none. Core Vol 3, Part C, 11; Supplement, Part A.
 struct AdvertisingRules {

@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 
 /// The lists for cases that follow from the maker's declarations: `device.guarded`, `device.sending`.
 struct DeclaredFacts {

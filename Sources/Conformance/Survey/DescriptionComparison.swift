@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The comparison of a stored description with the survey of this run. Services and characteristics are matched by UUID, those with the
 /// same UUID in the order of their handles.

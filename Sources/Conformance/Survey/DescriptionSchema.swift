@@ -1,5 +1,5 @@
+import BBPackets
 import Foundation
-import Packets
 
 /// A JSON Schema (draft 7) of device descriptions.
 public enum DescriptionSchema {

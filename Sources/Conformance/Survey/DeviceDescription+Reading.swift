@@ -1,7 +1,7 @@
-import Cases
+import BBCases
+import BBPackets
+import BBTiming
 import Foundation
-import Packets
-import Timing
 import Yams
 
 extension DeviceDescription {

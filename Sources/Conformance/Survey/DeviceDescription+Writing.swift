@@ -1,7 +1,7 @@
-import Cases
-import Host
-import Packets
-import Timing
+import BBCases
+import BBHost
+import BBPackets
+import BBTiming
 
 extension DeviceDescription {
     /// The description in YAML, to be read, completed and kept under version control.

@@ -1,7 +1,7 @@
-import Cases
-import Host
-import Packets
-import Timing
+import BBCases
+import BBHost
+import BBPackets
+import BBTiming
 
 /// The description of a device over the air: facts found by a survey, declarations of its maker, and exclusions. It determines the
 /// applicable cases and provides their handles and values.

@@ -1,7 +1,7 @@
-import Cases
-import Host
-import Packets
-import Timing
+import BBCases
+import BBHost
+import BBPackets
+import BBTiming
 
 /// The device description for cases: features such as `device.readable` for `needs:` and `when:`, and lists such as `$device.readable` for
 /// `each:`.

@@ -1,6 +1,6 @@
-import Cases
-import Host
-import Packets
+import BBCases
+import BBHost
+import BBPackets
 
 /// The selector of a device over the air: by address, advertised service or name.
 public enum PeerSelector: Sendable, Hashable {

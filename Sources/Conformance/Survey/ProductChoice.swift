@@ -1,4 +1,4 @@
-import Cases
+import BBCases
 
 extension RunPlan {
     /// Removes the cases that do not concern a device, except those that the user has named one by one.

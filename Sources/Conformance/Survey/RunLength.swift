@@ -1,6 +1,6 @@
-import Cases
-import Packets
-import Timing
+import BBCases
+import BBPackets
+import BBTiming
 
 /// The approximate duration of the cases for a device over the air without failures: their own waits and the time of each connection.
 struct RunLength {

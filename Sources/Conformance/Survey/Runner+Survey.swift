@@ -1,8 +1,8 @@
-import Cases
-import Host
-import Packets
-import Timing
-import Transport
+import BBCases
+import BBHost
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// The device over the air and its effect on the choice of cases.
 extension Runner {

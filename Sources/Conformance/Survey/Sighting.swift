@@ -1,6 +1,6 @@
-import Host
-import Packets
-import Timing
+import BBHost
+import BBPackets
+import BBTiming
 
 /// The advertising of a device as received by a scanner.
 public struct Sighting: Sendable, Hashable {

@@ -1,5 +1,5 @@
-import Host
-import Packets
+import BBHost
+import BBPackets
 
 extension Surveyor {
     /// Sends a Pairing Request. Core Vol 3, Part H, 3.5.

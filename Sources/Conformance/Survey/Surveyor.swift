@@ -1,7 +1,7 @@
-import HCI
-import Host
-import Packets
-import Timing
+import BBHCI
+import BBHost
+import BBPackets
+import BBTiming
 
 /// Surveys a device over the air. It only reads, apart from negotiations of the attribute protocol; facts that it cannot determine are
 /// remarks.

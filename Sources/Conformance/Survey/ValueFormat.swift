@@ -1,6 +1,6 @@
-import Cases
-import Host
-import Packets
+import BBCases
+import BBHost
+import BBPackets
 
 /// The format of the value of a characteristic or descriptor, from the GATT Specification Supplement and the services.
 struct ValueFormat: Sendable {

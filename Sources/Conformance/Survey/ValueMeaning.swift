@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Unit, scale and names of a number in an attribute value. GATT Specification Supplement; Assigned Numbers, 3.5.
 enum ValueMeaning: Sendable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Attribute values for people.
 public enum ValueWords {

@@ -1,4 +1,4 @@
-import Cases
+import BBCases
 
 /// The expected and the received value of a step.
 public struct ExpectationDiff: Sendable, Hashable {

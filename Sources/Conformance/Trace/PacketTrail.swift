@@ -1,7 +1,7 @@
-import BTP
-import Capture
-import Cases
-import Packets
+import BBBTP
+import BBCapture
+import BBCases
+import BBPackets
 
 /// The first and the last packets of a case, up to a limit. Packets without meaning in a diagram are omitted: credits, empty packets of a
 /// link, and repetitions of the previous packet.

@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 
 /// The steps of a case that have run, with times and outcomes. The steps of a procedure are part of the step that uses it.
 struct StepLog {

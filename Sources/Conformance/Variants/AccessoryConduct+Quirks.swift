@@ -1,6 +1,6 @@
-import Host
-import Misbehaviour
-import Packets
+import BBHost
+import BBMisbehaviour
+import BBPackets
 
 extension AccessoryConduct {
     /// All quirks of the bench's accessory.

@@ -1,8 +1,8 @@
-import Cases
-import Host
-import Misbehaviour
-import Packets
-import Timing
+import BBCases
+import BBHost
+import BBMisbehaviour
+import BBPackets
+import BBTiming
 
 /// The behaviour of the bench's accessory that variants can change.
 struct AccessoryConduct: Sendable {

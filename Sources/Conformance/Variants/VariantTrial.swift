@@ -1,6 +1,6 @@
-import Cases
-import Packets
-import Timing
+import BBCases
+import BBPackets
+import BBTiming
 
 /// The results of a variant with one seed.
 public struct VariantResult: Sendable {

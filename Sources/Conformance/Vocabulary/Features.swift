@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 
 /// The features of a controller by their names in case files: the declared LE features, BR/EDR, and the supported commands.
 enum Features {

@@ -1,8 +1,8 @@
-import Capture
-import Cases
-import Misbehaviour
-import Packets
-import VirtualDongle
+import BBCapture
+import BBCases
+import BBMisbehaviour
+import BBPackets
+import BBVirtualDongle
 
 extension Vocabulary {
     /// Returns all declared PDUs, host actions, features and settings.

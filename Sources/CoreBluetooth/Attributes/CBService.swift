@@ -1,5 +1,5 @@
+import BBPackets
 import Foundation
-import Packets
 
 /// An attribute of a local or remote database.
 open class CBAttribute: NSObject {

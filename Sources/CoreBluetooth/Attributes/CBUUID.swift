@@ -1,7 +1,7 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
 
+import BBPackets
 import Foundation
-import Packets
 
 /// A Bluetooth UUID of 16, 32 or 128 bits. Different forms of a UUID are equal. Core Vol 3, Part B, 2.5.1.
 open class CBUUID: NSObject, NSCopying {

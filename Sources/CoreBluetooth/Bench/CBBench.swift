@@ -1,11 +1,11 @@
+import BBHost
+import BBPackets
+import BBSimulation
+import BBTiming
+import BBTransport
+import BBTransportUSB
 import Foundation
-import Host
-import Packets
-import Simulation
 import Synchronization
-import Timing
-import Transport
-import TransportUSB
 
 /// Several phones on one simulated air, in virtual time, for tests: one clock, one seed, the same course each time.
 ///

@@ -1,6 +1,6 @@
+import BBHost
+import BBPackets
 import Foundation
-import Host
-import Packets
 
 /// Properties of a simulated phone or accessory that its programs cannot choose.
 public struct CBPhoneTraits: Sendable {

@@ -1,9 +1,9 @@
-import Dongles
+import BBDongles
+import BBTiming
+import BBTransport
+import BBTransportUSB
 import Foundation
 import Synchronization
-import Timing
-import Transport
-import TransportUSB
 
 /// The phone of a program that has no bench: the device that the environment names, in wall time.
 enum SystemPhone {

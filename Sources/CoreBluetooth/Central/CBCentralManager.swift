@@ -1,6 +1,6 @@
+import BBHost
+import BBTiming
 import Foundation
-import Host
-import Timing
 
 /// Discovers peripherals and manages connections to them.
 open class CBCentralManager: CBManager {

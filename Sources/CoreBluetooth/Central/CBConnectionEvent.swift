@@ -1,5 +1,5 @@
+import BBPackets
 import Foundation
-import Packets
 
 public enum CBConnectionEvent: Int, Sendable, Hashable {
     case peerDisconnected = 0

@@ -1,6 +1,6 @@
+import BBHost
+import BBPackets
 import Foundation
-import Host
-import Packets
 
 extension CBPeripheral {
     /// Finds primary services; those that the system uses itself are hidden.

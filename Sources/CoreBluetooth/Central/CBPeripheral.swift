@@ -1,6 +1,6 @@
+import BBHost
+import BBPackets
 import Foundation
-import Host
-import Packets
 
 public enum CBPeripheralState: Int, Sendable, Hashable {
     case disconnected = 0

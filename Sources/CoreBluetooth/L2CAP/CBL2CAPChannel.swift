@@ -1,5 +1,5 @@
+import BBHost
 import Foundation
-import Host
 
 /// An open L2CAP channel: two streams of octets, without packets. Releasing the channel closes it.
 open class CBL2CAPChannel: NSObject {

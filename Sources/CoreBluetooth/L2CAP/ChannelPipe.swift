@@ -1,8 +1,8 @@
+import BBHost
+import BBPackets
+import BBTiming
 import Foundation
-import Host
-import Packets
 import Synchronization
-import Timing
 
 /// The octets between a channel on the loop and the streams of the program.
 ///
@@ -70,7 +70,7 @@ final class ChannelPipe {
     private let courier: Courier
     private let phone: CBPhone
     private var isSending = false
-    private var closing: Timing.Timer?
+    private var closing: BBTiming.Timer?
     weak var input: InputStream?
     weak var output: OutputStream?
 

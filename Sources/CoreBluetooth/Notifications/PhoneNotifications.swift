@@ -1,6 +1,6 @@
+import BBHost
+import BBPackets
 import Foundation
-import Host
-import Packets
 
 /// The Apple Notification Center Service of a phone. Accessories read notifications through it once they are bonded and the user has
 /// permitted it for them.

@@ -1,6 +1,6 @@
+import BBHost
+import BBPackets
 import Foundation
-import Host
-import Packets
 
 /// Services that a phone itself offers to a bonded accessory: Battery, Current Time, Device Information.
 struct SystemServices {

@@ -1,6 +1,6 @@
+import BBHost
+import BBPackets
 import Foundation
-import Host
-import Packets
 
 public enum CBPeripheralManagerConnectionLatency: Int, Sendable, Hashable {
     case low = 0

@@ -1,6 +1,6 @@
+import BBHost
+import BBPackets
 import Foundation
-import Host
-import Packets
 
 /// Attributes of one device that a phone has discovered.
 struct AttributeCache {

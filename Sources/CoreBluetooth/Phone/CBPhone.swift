@@ -1,9 +1,9 @@
+import BBHost
+import BBPackets
+import BBTiming
+import BBTransport
 import Foundation
-import Host
-import Packets
 import Synchronization
-import Timing
-import Transport
 
 /// One phone, or other device with Core Bluetooth: a host on one controller, which all managers of a program share.
 ///

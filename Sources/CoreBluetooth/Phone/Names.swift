@@ -1,5 +1,5 @@
-import class Host.Host
-import class Timing.RunLoop
+import class BBHost.Host
+import class BBTiming.RunLoop
 
 // Foundation has types of the same names.
 

@@ -1,8 +1,8 @@
+import BBHost
+import BBPackets
+import BBTiming
 import Foundation
-import Host
-import Packets
 import Synchronization
-import Timing
 
 /// The peers that a phone knows: identifiers, names, services and links. Usable from any thread, as `retrieve...` functions answer at
 /// once.

@@ -1,6 +1,6 @@
+import BBHost
+import BBTiming
 import Foundation
-import Host
-import Timing
 
 /// The channels that the managers of a phone publish.
 final class PhoneChannels {

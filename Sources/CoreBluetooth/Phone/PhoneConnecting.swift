@@ -1,7 +1,7 @@
+import BBHost
+import BBPackets
+import BBTiming
 import Foundation
-import Host
-import Packets
-import Timing
 
 /// The connections of a phone as central, shared by its managers.
 final class PhoneConnecting {

@@ -1,5 +1,5 @@
-import Host
-import Packets
+import BBHost
+import BBPackets
 
 /// A link of a phone to a device, on either transport: the same attributes and the same calls.
 final class PhoneLink {

@@ -1,6 +1,6 @@
+import BBHost
+import BBPackets
 import Foundation
-import Host
-import Packets
 
 /// Discovery on the link to a peer. What the phone knows already needs no requests.
 extension PhonePeer {

@@ -1,7 +1,7 @@
+import BBHost
+import BBPackets
+import BBTiming
 import Foundation
-import Host
-import Packets
-import Timing
 
 /// A device to which a phone has, or wants, a connection.
 final class PhonePeer {

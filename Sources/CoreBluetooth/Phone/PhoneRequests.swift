@@ -1,6 +1,6 @@
+import BBHost
+import BBPackets
 import Foundation
-import Host
-import Packets
 
 /// The requests of centrals that a program answers. A central has one request at a time. Core Vol 3, Part F, 3.3.2.
 final class PhoneRequests {

@@ -1,7 +1,7 @@
+import BBHost
+import BBPackets
+import BBTiming
 import Foundation
-import Host
-import Packets
-import Timing
 
 /// The devices that one manager looks for.
 struct ScanFilter {

@@ -1,7 +1,7 @@
+import BBHost
+import BBPackets
+import BBTiming
 import Foundation
-import Host
-import Packets
-import Timing
 
 struct Advertisement: Sendable, Hashable {
     var name: String?

@@ -1,5 +1,5 @@
-import Host
-import Packets
+import BBHost
+import BBPackets
 
 /// A service as it was when the program added it. Its objects are used on the queue alone.
 struct ServiceDraft {

@@ -1,5 +1,5 @@
+import BBPackets
 import Foundation
-import Packets
 
 /// A peripheral and its attributes as one program knew them.
 struct PeripheralRecord {

@@ -1,5 +1,5 @@
+import BBPackets
 import Foundation
-import Packets
 
 /// The managers of a phone, and those of ended programs that the phone preserves for a restart.
 struct PhonePrograms {

@@ -1,4 +1,4 @@
-import Cases
+import BBCases
 import Yams
 
 /// Parses conditions on packets: names of PDUs, comparisons of fields and `{Field: condition}`, with `and`, `or`, `not` and brackets.

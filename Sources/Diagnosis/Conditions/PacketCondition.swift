@@ -1,7 +1,7 @@
-import Capture
-import Cases
-import Conformance
-import Packets
+import BBCapture
+import BBCases
+import BBConformance
+import BBPackets
 import Yams
 
 /// A condition on decoded packets, as `LE_Connection_Complete and Status != Success`.

@@ -1,6 +1,6 @@
-import Capture
-import Cases
-import Packets
+import BBCapture
+import BBCases
+import BBPackets
 
 /// Follows the LE links on the air.
 struct AirView {

@@ -1,7 +1,7 @@
-import Capture
-import Cases
-import HCI
-import Packets
+import BBCapture
+import BBCases
+import BBHCI
+import BBPackets
 
 /// Follows the HCI traffic of one controller.
 struct ControllerView {

@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 
 /// Numbers for devices, and texts without addresses, names and keys.
 struct Disguise {

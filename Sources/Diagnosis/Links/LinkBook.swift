@@ -1,6 +1,6 @@
-import Cases
-import Conformance
-import Packets
+import BBCases
+import BBConformance
+import BBPackets
 
 /// All links of a capture, and the way of their events to the rules.
 struct LinkBook {

@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 
 /// The description of one connection.
 public struct LinkReport: Sendable {

@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 
 extension LinkState {
     /// Follows a PDU on the link, above the HCI or the radio.

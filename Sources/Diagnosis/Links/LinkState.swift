@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 
 /// The state of one link while a capture is read: its report, and what is outstanding on it. A class, because copies for every packet took
 /// a third of the time.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 extension Diagnosis {
     /// The explanation as text for a terminal.

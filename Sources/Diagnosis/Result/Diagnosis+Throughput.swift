@@ -1,5 +1,5 @@
-import Packets
-import Throughput
+import BBPackets
+import BBThroughput
 
 extension Diagnosis {
     /// The flows of the LE connections as rows of a measurement, one for each direction and each set of conditions.

@@ -1,5 +1,5 @@
-import Packets
-import Throughput
+import BBPackets
+import BBThroughput
 
 /// The ceiling of a flow, and the factor that kept it below.
 public struct FlowLimit: Sendable {

@@ -1,6 +1,6 @@
-import Capture
-import Cases
-import Packets
+import BBCapture
+import BBCases
+import BBPackets
 
 /// An input of the rules: a decoded PDU, or a conclusion drawn from several packets.
 struct DiagnosisEvent {

@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 
 /// A rule that explains part of a capture: a pattern of events and its meaning.
 public struct DiagnosisRule: Sendable {

@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 
 /// Matches events against rules. Keeps a bounded state for each rule and link.
 struct RuleEngine {

@@ -1,5 +1,5 @@
-import Cases
-import Packets
+import BBCases
+import BBPackets
 import Yams
 
 extension DiagnosisRule {

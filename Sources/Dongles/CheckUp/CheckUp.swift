@@ -1,7 +1,7 @@
-import HCI
-import Packets
-import Timing
-import Transport
+import BBHCI
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// Checks a dongle over HCI, one check after another, and compares its behaviour with its reported capabilities.
 public final class CheckUp {

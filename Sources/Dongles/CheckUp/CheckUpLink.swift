@@ -1,8 +1,8 @@
-import HCI
-import Packets
-import Timing
-import Transport
-import TransportUSB
+import BBHCI
+import BBPackets
+import BBTiming
+import BBTransport
+import BBTransportUSB
 
 /// The connection to one controller in a check-up: commands one at a time, and a log of all received packets.
 final class CheckUpLink: HCITransportSink {

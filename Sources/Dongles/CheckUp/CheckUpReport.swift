@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Results of a check-up, complete or not.
 public struct CheckUpReport: Sendable {

@@ -1,5 +1,5 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
 
 /// Rules that hold for every packet, independent of the current check: a state machine that watches both directions and records violations.
 struct CheckUpWatch {

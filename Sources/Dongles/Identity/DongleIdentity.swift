@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Identity and capabilities that a dongle reports over HCI.
 public struct DongleIdentity: Sendable, Equatable {

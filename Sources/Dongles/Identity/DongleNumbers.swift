@@ -1,5 +1,5 @@
-import Packets
-import TransportUSB
+import BBPackets
+import BBTransportUSB
 
 /// Numbers that identify the type of a dongle and its firmware: USB descriptors, if any, and HCI version information.
 public struct DongleNumbers: Sendable, Hashable {

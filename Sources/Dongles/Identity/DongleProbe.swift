@@ -1,7 +1,7 @@
-import HCI
-import Packets
-import Timing
-import Transport
+import BBHCI
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// A controller's answer that cannot be decoded.
 public struct MalformedAnswer: Error, CustomStringConvertible {

@@ -1,6 +1,6 @@
-import HCI
-import Packets
-import TransportUSB
+import BBHCI
+import BBPackets
+import BBTransportUSB
 
 /// Workarounds for a dongle, combined from the matching table rows.
 public struct DongleWorkarounds: Sendable, Hashable {

@@ -1,7 +1,7 @@
-import HCI
-import Packets
-import Transport
-import TransportUSB
+import BBHCI
+import BBPackets
+import BBTransport
+import BBTransportUSB
 
 extension KnownDongles {
     /// Knowledge from the table for a host on a pipe.

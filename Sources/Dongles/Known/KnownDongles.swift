@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The table of known dongles: built-in rows and rows of the user.
 public struct KnownDongles: Sendable {

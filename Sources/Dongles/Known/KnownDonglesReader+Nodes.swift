@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 import Yams
 
 /// YAML nodes of a table.

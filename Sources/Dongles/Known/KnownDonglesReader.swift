@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 import Yams
 
 /// Reads a table of known dongles and collects all errors with their positions.

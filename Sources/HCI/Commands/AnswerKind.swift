@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 extension CommandAnswer {
     /// OGF of vendor commands. Core Vol 4, Part E, 5.4.1.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A controller's first answer to a command: Command Complete or Command Status. Core Vol 4, Part E, 7.7.14 and 7.7.15.
 public struct CommandAnswer: Sendable, Equatable {

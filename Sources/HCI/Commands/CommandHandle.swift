@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 extension HCIPacket {
     /// The connection of a command: its first parameter, if that is declared as Connection_Handle.

@@ -1,5 +1,5 @@
+import BBPackets
 import DequeModule
-import Packets
 
 /// Sends commands as Num_HCI_Command_Packets allows, and matches answers to them. Core Vol 4, Part E, 4.4.
 public struct CommandQueue: Sendable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Events that complete a command answered by Command Status. Core Vol 4, Part E, 7.1 to 7.8.
 public enum ProcedureEvents {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Effect of an event, or of a sent command, on connections.
 public enum ConnectionChange: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// State of a connection, from the events of its controller.
 public struct ConnectionState: Sendable, Hashable {

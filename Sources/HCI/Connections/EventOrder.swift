@@ -1,6 +1,6 @@
+import BBPackets
+import BBTransport
 import DequeModule
-import Packets
-import Transport
 
 /// Restores the order of data and events that arrive on separate pipes, as over USB. The bulk pipe may deliver a connection's first packets
 /// before the interrupt pipe delivers Connection Complete, and encrypted data before Encryption Change.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 // Common properties of the versions of an event.
 

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 // Reserved bits that some controllers use.
 

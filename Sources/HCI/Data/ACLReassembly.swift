@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Reassembles L2CAP PDUs of all connections from the ACL packets of one direction.
 public struct ACLReassembly: Sendable {

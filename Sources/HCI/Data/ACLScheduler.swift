@@ -1,5 +1,5 @@
+import BBPackets
 import DequeModule
-import Packets
 
 /// Sends ACL fragments to the controller as its buffers allow, round-robin over links. Core Vol 4, Part E, 4.1.
 ///

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Up to three octets in front of a value, such as ATT opcode and handle, stored without an array.
 public struct InlineHead: Sendable {

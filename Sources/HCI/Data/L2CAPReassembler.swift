@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Reassembles L2CAP PDUs from the fragments of one direction of one link. Core Vol 3, Part A, 7.2.2.
 ///

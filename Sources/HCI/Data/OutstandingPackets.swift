@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Data packets sent to a controller and not reported as completed, per connection handle. Core Vol 4, Part E, 4.1.1 and 7.7.19.
 ///

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Knowledge about controllers from a table, for use by a host.
 public struct ControllerKnowledge: Sendable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Workarounds of a host for one controller; none by default.
 ///

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The device address to use on the air.
 public enum OwnAddress: Sendable, Hashable {

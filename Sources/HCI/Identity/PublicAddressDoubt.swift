@@ -1,5 +1,5 @@
-import Packets
-import Transport
+import BBPackets
+import BBTransport
 
 /// Reason not to use a device's public address.
 public enum PublicAddressDoubt: Sendable, Hashable {

@@ -1,6 +1,6 @@
+import BBPackets
+import BBThroughput
 import Foundation
-import Packets
-import Throughput
 
 /// A run to be added: the content of a results file, and further properties.
 public struct HistoryEntry: Sendable {

@@ -1,5 +1,5 @@
+import BBThroughput
 import Foundation
-import Throughput
 
 extension HistoryFile {
     /// Adds all runs or none.

@@ -1,4 +1,4 @@
-import CSQLite
+import BBCSQLite
 import Foundation
 import Synchronization
 

@@ -1,4 +1,4 @@
-import CSQLite
+import BBCSQLite
 
 /// A connection to an SQLite file, closed at the end of the value's life. Foreign keys are enforced.
 struct SQLiteDatabase: ~Copyable {

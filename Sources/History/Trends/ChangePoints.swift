@@ -1,4 +1,4 @@
-import Throughput
+import BBThroughput
 
 /// Finds lasting level changes in a series of figures.
 ///

@@ -1,4 +1,4 @@
-import Throughput
+import BBThroughput
 
 /// Figures of a row over time, with levels and changes.
 public struct Trend: Sendable {

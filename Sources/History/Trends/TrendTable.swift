@@ -1,5 +1,5 @@
+import BBPackets
 import Foundation
-import Packets
 
 /// Trends as text lines and as JSON.
 public enum TrendTable {

@@ -1,6 +1,6 @@
+import BBPackets
+import BBTiming
 import DequeModule
-import Packets
-import Timing
 
 /// PDU kind of a value from a server.
 public enum AttributeValueKind: Sendable, Hashable {

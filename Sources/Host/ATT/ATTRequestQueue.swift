@@ -1,5 +1,5 @@
+import BBPackets
 import DequeModule
-import Packets
 
 /// The client role of one bearer: one request at a time. Core Vol 3, Part F, 3.3.2.
 struct ATTRequestQueue {

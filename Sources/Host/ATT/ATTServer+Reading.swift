@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 extension ATTServer {
     // MARK: Values

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The server role of one bearer: requests in, responses out. Core Vol 3, Part F, 3.4.
 ///

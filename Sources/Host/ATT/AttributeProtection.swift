@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Security required to read or write an attribute.
 struct AttributeProtection: Hashable {

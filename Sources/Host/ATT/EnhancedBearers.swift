@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Settings of the Enhanced ATT bearers that a host accepts and opens. Core Vol 3, Part G, 5.3.
 public struct EnhancedBearerSettings: Sendable, Hashable {

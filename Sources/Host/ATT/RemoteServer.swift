@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// State of the client role that all bearers to one server share.
 final class RemoteServer {

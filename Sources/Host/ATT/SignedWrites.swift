@@ -1,5 +1,5 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
 
 /// Signatures of ATT_SIGNED_WRITE_CMD on an unencrypted link. Core Vol 3, Part C, 10.4 and Part H, 2.4.5.
 extension SigningKey {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

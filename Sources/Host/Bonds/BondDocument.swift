@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Content of a bond file. Keys and numbers are hexadecimal, most significant octet first; docs/guide/bonds.md describes the format.
 struct BondDocument: Codable {

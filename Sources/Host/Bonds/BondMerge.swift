@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Merges what two processes have changed in one bond file since both knew the same content.
 extension KeyStore.Content {

@@ -1,6 +1,6 @@
-import HCI
-import Packets
-import Timing
+import BBHCI
+import BBPackets
+import BBTiming
 
 /// An ACL connection over either transport: its L2CAP channels, its queues and its end. Core Vol 4, Part E, 5.4.2.
 public class ACLLink {

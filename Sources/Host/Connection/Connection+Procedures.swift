@@ -1,6 +1,6 @@
-import HCI
-import Packets
-import Timing
+import BBHCI
+import BBPackets
+import BBTiming
 
 extension Connection {
     /// Changes the connection parameters with the link layer procedure and returns the resulting ones. Core Vol 4, Part E, 7.8.18.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 extension Connection {
     /// Pairs: sends a Pairing Request as central, a Security Request as peripheral. A central with the peripheral's key encrypts the link

@@ -1,6 +1,6 @@
-import HCI
-import Packets
-import Timing
+import BBHCI
+import BBPackets
+import BBTiming
 
 /// One LE connection: state, channels, and the layers on them.
 public final class Connection: ACLLink {

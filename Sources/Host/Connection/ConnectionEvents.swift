@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Events of a peer for registered listeners.
 public enum PeerEvent {

@@ -1,5 +1,5 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
 
 /// Requested connection parameters. Core Vol 3, Part C, 9.3.9.
 public struct ConnectionParameterRequest: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Known services of peers, from either transport.
 private struct KnownServices {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Identity of a peer: its address and address type; the identity address if the controller could resolve it. Core Vol 6, Part B, 1.3.
 ///

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Transport of a connection.
 public enum PeerTransport: String, Sendable, Hashable, CaseIterable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 // Texts of the errors for display; only defined here.
 

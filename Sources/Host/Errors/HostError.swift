@@ -1,6 +1,6 @@
-import Packets
-import Timing
-import Transport
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// Reason why a host operation failed. The three families have different meanings for the verdict of a run.
 public enum HostError: Error, Sendable, Equatable {

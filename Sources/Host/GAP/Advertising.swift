@@ -1,7 +1,7 @@
-import BluetoothCrypto
-import HCI
-import Packets
-import Timing
+import BBBluetoothCrypto
+import BBHCI
+import BBPackets
+import BBTiming
 
 /// Advertising parameters and data. Core Vol 4, Part E, 7.8.5 and 7.8.53.
 public struct AdvertisingSettings: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Advertising data, scan response data or an inquiry response: a list of AD structures. Core Vol 3, Part C, 11; Supplement, Part A.
 public struct AdvertisingData: Sendable, Hashable {

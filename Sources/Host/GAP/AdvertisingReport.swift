@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// One advertisement; a chain of extended reports is joined.
 public struct AdvertisingReport: Sendable, Hashable {

@@ -1,7 +1,7 @@
+import BBHCI
+import BBPackets
+import BBTiming
 import DequeModule
-import HCI
-import Packets
-import Timing
 
 /// Parameters for connecting. Core Vol 4, Part E, 7.8.12 and 7.8.66.
 public struct ConnectSettings: Sendable, Hashable {

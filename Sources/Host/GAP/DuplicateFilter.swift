@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Filters repeated reports: same advertiser and same data. Cleared when full.
 struct DuplicateFilter {

@@ -1,6 +1,6 @@
-import BluetoothCrypto
-import HCI
-import Packets
+import BBBluetoothCrypto
+import BBHCI
+import BBPackets
 
 /// The addresses of the host. Core Vol 6, Part B, 1.3.
 final class OwnAddresses {

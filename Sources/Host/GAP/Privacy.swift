@@ -1,7 +1,7 @@
-import BluetoothCrypto
-import HCI
-import Packets
-import Timing
+import BBBluetoothCrypto
+import BBHCI
+import BBPackets
+import BBTiming
 
 /// Settings of host-based privacy, for controllers without it. Core Vol 3, Part C, 10.7.
 public struct PrivacySettings: Sendable, Hashable {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Scan parameters. Core Vol 4, Part E, 7.8.10 and 7.8.64.
 public struct ScanSettings: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// An LE or BR/EDR connection over which attributes are accessed.
 protocol AttributeLink: SecuredLink {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Awareness of one client of database changes. Core Vol 3, Part G, 2.5.2.1.
 struct ChangeAwareness {

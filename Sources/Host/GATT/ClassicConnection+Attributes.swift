@@ -1,5 +1,5 @@
-import L2CAP
-import Packets
+import BBL2CAP
+import BBPackets
 
 /// GATT over BR/EDR: the same database as on LE, on L2CAP channels in basic mode. Core Vol 3, Part G, 2.2 and 9.
 extension Host {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// An Enhanced ATT bearer of a connection, for procedures and values on this one only. Core Vol 3, Part F, 3.2.11.
 public struct EnhancedBearer {

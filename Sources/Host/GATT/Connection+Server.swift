@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 extension Connection {
     /// Sends notifications and indications to the peer.

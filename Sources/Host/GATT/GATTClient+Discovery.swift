@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 extension GATTClient {
     /// Result of one discovery request: the items found with their handles, in ascending order, and the last handle searched.

@@ -1,6 +1,6 @@
-import BluetoothCrypto
-import Packets
-import Timing
+import BBBluetoothCrypto
+import BBPackets
+import BBTiming
 
 /// The attributes of a server. Core Vol 3, Part G, 2.5 and 3.
 public final class GATTDatabase {

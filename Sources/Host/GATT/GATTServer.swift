@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// The server of a host: its database and the configurations of its clients. Core Vol 3, Part G, 2.5.
 final class GATTServer {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Sends notifications and indications to the client. Core Vol 3, Part G, 4.10 and 4.11.
 ///

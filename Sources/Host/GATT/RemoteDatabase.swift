@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Everything discovered on a server, valid as long as the server's hash is the same. Core Vol 3, Part G, 2.5.2 and 7.3.
 public struct RemoteDatabase: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Characteristic Properties. Core Vol 3, Part G, 3.3.1.1.
 public struct CharacteristicProperties: OptionSet, Sendable, Hashable {

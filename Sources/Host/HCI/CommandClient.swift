@@ -1,6 +1,6 @@
-import HCI
-import Packets
-import Timing
+import BBHCI
+import BBPackets
+import BBTiming
 
 /// Sends commands to the controller and matches its answers and events to their waiters. Core Vol 4, Part E, 4.4.
 final class CommandClient {

@@ -1,5 +1,5 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
 
 /// The family of commands for advertising, scanning and initiating, legacy or extended. The two do not mix before a reset, and a read of the number of
 /// advertising sets or of their data length counts as use of the extended ones. Core Vol 4, Part E, 3.1.1.

@@ -1,5 +1,5 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
 
 /// Properties of a controller, read at the start.
 public struct ControllerInformation: Sendable, Equatable {

@@ -1,5 +1,5 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
 
 /// Event masks. Some controllers reject a bit that is reserved in their version. Core Vol 4, Part E, 7.3.1 and 7.8.1.
 extension ControllerSetup {

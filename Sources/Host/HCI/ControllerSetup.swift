@@ -1,7 +1,7 @@
-import HCI
-import Packets
-import Timing
-import Transport
+import BBHCI
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// Initializes the controller from any state, and reads its properties.
 final class ControllerSetup {

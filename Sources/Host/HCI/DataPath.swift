@@ -1,7 +1,7 @@
-import HCI
-import Packets
-import Timing
-import Transport
+import BBHCI
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// The host's end of the pipe: processing of each packet, without suspension.
 ///

@@ -1,5 +1,5 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
 
 extension Host {
     /// Handles an event. Unknown, malformed and unsolicited events are counted and ignored.

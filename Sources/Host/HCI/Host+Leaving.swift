@@ -1,6 +1,6 @@
-import HCI
-import Packets
-import Timing
+import BBHCI
+import BBPackets
+import BBTiming
 
 extension Host {
     /// Time limits for disconnecting, and for the answer to the reset.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Timeouts of controller answers.
 public struct HostLimits: Sendable, Hashable {

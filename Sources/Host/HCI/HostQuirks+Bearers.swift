@@ -1,5 +1,5 @@
-import Misbehaviour
-import Packets
+import BBMisbehaviour
+import BBPackets
 
 extension HostQuirks {
     /// Defects of Enhanced ATT bearers.

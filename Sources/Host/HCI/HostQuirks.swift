@@ -1,5 +1,5 @@
-import Misbehaviour
-import Packets
+import BBMisbehaviour
+import BBPackets
 
 /// Faults of a host, all off by default. They are used to test cases: a case must fail on the fault it looks for.
 public struct HostQuirks: Sendable {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Direction of a packet on the HCI, as seen from the host.
 public enum PacketDirection: Sendable, Hashable {

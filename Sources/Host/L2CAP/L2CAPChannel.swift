@@ -1,6 +1,6 @@
-import HCI
-import Packets
-import Timing
+import BBHCI
+import BBPackets
+import BBTiming
 
 /// An L2CAP channel of a connection. Core Vol 3, Part A, 2.
 ///

@@ -1,6 +1,6 @@
-import HCI
-import Packets
-import Timing
+import BBHCI
+import BBPackets
+import BBTiming
 
 /// An observer of the PDUs of all channels of a connection: direction, channel, payload. The span is valid during the call.
 public typealias PDUObserver = (PacketDirection, UInt16, RawSpan) -> Void

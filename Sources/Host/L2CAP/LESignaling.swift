@@ -1,6 +1,6 @@
-import L2CAP
-import Packets
-import Timing
+import BBL2CAP
+import BBPackets
+import BBTiming
 
 /// The state machine of the LE signalling channel: connection parameters and credit-based channels. Core Vol 3, Part A, 4.
 struct LESignaling {

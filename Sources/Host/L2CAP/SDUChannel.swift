@@ -1,6 +1,6 @@
+import BBPackets
+import BBTiming
 import DequeModule
-import Packets
-import Timing
 
 /// An L2CAP channel of any kind that carries SDUs: fixed, connection-oriented over BR/EDR, or credit-based. Core Vol 3, Part A, 2.4.
 protocol SDUChannel: AnyObject {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// The LE signalling channel of a connection. Core Vol 3, Part A, 4.
 final class SignalingChannel: CreditBasedLink {

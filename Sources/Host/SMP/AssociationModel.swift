@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Association model of a pairing. Core Vol 3, Part H, 2.3.5.
 public enum AssociationModel: String, Sendable, Hashable, CaseIterable {

@@ -1,5 +1,5 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
 
 /// Actions requested by phase 2 of pairing.
 enum AuthenticationAction: Equatable {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Pairing over a BR/EDR link: both devices derive the LE LTK from the link key and distribute the other LE keys. The user is not asked,
 /// since the devices have already authenticated each other. Core Vol 3, Part H, 2.4.2.5, 3.5.1 and 3.6.1.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A long term key. Core Vol 3, Part H, 2.4.2.
 public struct LongTermKey: Sendable, Hashable {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// The security manager channel of a BR/EDR link, on which LE keys are derived from the link key. Core Vol 3, Part H, 3; Part A, 2.1.
 final class KeyDerivationChannel {

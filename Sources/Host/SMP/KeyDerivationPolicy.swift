@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Decides if a key of one transport is derived from a key of the other. Core Vol 3, Part C, 14.1; Part H, 2.4.2.4, 2.4.2.5 and 3.6.1.
 public enum KeyDerivationPolicy {

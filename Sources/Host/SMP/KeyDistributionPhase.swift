@@ -1,5 +1,5 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
 
 /// Keys to be distributed by each device, and their strength.
 struct KeyExchange {

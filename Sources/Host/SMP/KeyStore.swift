@@ -1,5 +1,5 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
 
 /// Bonds of a host by peer identity, data stored with them, and the host's own identity. Hosts may share a store.
 public final class KeyStore {

@@ -1,5 +1,5 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
 
 /// Values of LE legacy pairing in either role. Core Vol 3, Part H, 2.3.5.5.
 private struct LegacyValues {

@@ -1,5 +1,5 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
 
 /// A BR/EDR link key, used for authentication and as the source of encryption keys. Core Vol 2, Part H, 3.
 public struct LinkKey: Sendable, Hashable {

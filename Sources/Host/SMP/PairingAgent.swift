@@ -1,6 +1,6 @@
-import BluetoothCrypto
-import Packets
-import Timing
+import BBBluetoothCrypto
+import BBPackets
+import BBTiming
 
 /// The state of pairing shared by all links: settings, user, keys and out-of-band data. Core Vol 3, Part H.
 final class PairingAgent {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// User interface of pairing on either transport, for a user or a test. Replies may be given at once or later; late replies are ignored.
 public struct PairingDialogue {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Pairing features of one device. Core Vol 3, Part H, 3.5.1 and 3.5.2.
 struct PairingFeatures: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Offers and requirements of a host for pairing. Core Vol 3, Part H, 2.3.1 to 2.3.4.
 public struct PairingSettings: Sendable, Hashable {

@@ -1,5 +1,5 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
 
 /// Result of the feature exchange and inputs of the later phases. Core Vol 3, Part H, 2.3.
 struct PairingTerms {

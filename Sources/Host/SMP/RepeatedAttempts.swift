@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Waiting interval after a failed pairing, doubled with each further failure. Core Vol 3, Part H, 2.3.6.
 struct RepeatedAttempts {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The peripheral's role in LE Secure Connections pairing. Core Vol 3, Part H, 2.3.5.6.
 struct SecureConnectionsResponder: AuthenticationPhase {

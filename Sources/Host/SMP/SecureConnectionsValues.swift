@@ -1,5 +1,5 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
 
 /// Values of LE Secure Connections pairing in either role, once the public keys are exchanged. Core Vol 3, Part H, 2.3.5.6.
 struct SecureConnectionsValues {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// The security manager channel of one connection: timers, user dialogue and HCI commands around `SecurityManager`. Core Vol 3, Part H.
 final class SecurityChannel {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// The security manager of one connection. It pairs, supplies keys to the controller, and thus knows which encryption changes are genuine.
 /// Core Vol 3, Part H.

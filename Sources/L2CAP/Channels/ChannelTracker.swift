@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The two directions of a link.
 public enum LinkDirection: Sendable, Hashable {

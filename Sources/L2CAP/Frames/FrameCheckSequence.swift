@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The 16-bit FCS of S-frames and I-frames: x16 + x15 + x2 + 1, least significant bit first, initial value 0. Core Vol 3, Part A, 3.3.5.
 public struct L2CAPFrameCheckSequence: Sendable {

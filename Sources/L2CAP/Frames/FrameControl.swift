@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The part of an SDU that an I-frame carries. Core Vol 3, Part A, 3.3.2.
 public enum SegmentKind: UInt8, Sendable {

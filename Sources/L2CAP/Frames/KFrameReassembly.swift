@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// K-frames of one direction of a credit-based channel, put together to SDUs. Core Vol 3, Part A, 3.4.3.
 public struct KFrameReassembly: Sendable {

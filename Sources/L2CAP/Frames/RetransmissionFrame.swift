@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A decoded I-frame or S-frame. Core Vol 3, Part A, 3.3.
 public struct RetransmissionFrame: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The mode of a channel. Core Vol 3, Part A, 5.4.
 ///

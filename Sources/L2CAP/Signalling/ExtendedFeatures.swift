@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The optional features of an L2CAP entity. Core Vol 3, Part A, 4.12.
 public struct ExtendedFeatures: OptionSet, Sendable, Hashable {

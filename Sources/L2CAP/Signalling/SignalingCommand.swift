@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A command of a signalling PDU with undecoded parameters. Core Vol 3, Part A, 4.
 public struct SignalingCommand: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The value of a quirk.
 public enum QuirkValue: Sendable, Hashable {

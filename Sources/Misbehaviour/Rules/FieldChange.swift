@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A new value for one field of a PDU, named by its path: `Status`, or `Handles.Num_Completed_Packets` (in every row). Return parameters of
 /// Command Complete are named without a prefix.

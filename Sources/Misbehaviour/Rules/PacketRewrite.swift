@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A rule that changes packets where they pass a tap: PDUs of the link layer and the link manager on the air, HCI packets between
 /// controller and host, PDUs of a host's fixed L2CAP channels, and messages of an upper tester. Cases use rules to disturb a procedure;

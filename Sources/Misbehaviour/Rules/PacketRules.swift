@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The rules of a tap. A tap without rules costs one comparison.
 public struct PacketRules: Sendable {

@@ -1,5 +1,5 @@
-import Conformance
-import Packets
+import BBConformance
+import BBPackets
 
 /// Cases that neither passed nor were N/A, grouped by their likely cause.
 struct Attention {

@@ -1,5 +1,5 @@
-import Conformance
-import Packets
+import BBConformance
+import BBPackets
 
 /// HTML of one case: purpose, steps, expectation and observation, packets, and the command that repeats it.
 struct CasePart {

@@ -1,4 +1,4 @@
-import Conformance
+import BBConformance
 
 /// Scorecard of a controller's commands: each command with the results of the cases that send it.
 struct CommandSheet {

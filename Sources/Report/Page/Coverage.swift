@@ -1,4 +1,4 @@
-import Conformance
+import BBConformance
 
 /// Public test case ids, with the verdicts of the corresponding cases.
 struct Coverage {

@@ -1,5 +1,5 @@
-import Packets
-import Throughput
+import BBPackets
+import BBThroughput
 
 /// Connection events, one line per interval and link: packets of the central above, packets of the peripheral below.
 struct EventPicture {

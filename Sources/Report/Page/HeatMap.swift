@@ -1,4 +1,4 @@
-import Throughput
+import BBThroughput
 
 /// Percentage of the ceiling by PHY and connection interval, one table per flow.
 enum HeatMap {

@@ -1,5 +1,5 @@
-import Conformance
-import Packets
+import BBConformance
+import BBPackets
 
 /// The packets of a case as a message sequence chart: hosts and controllers of tester and subject are lines, packets are arrows between
 /// them. It is built from a list, so that it is readable without styles.

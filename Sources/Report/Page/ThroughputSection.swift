@@ -1,4 +1,4 @@
-import Throughput
+import BBThroughput
 
 /// The part of a page that compares figures with their ceilings.
 struct ThroughputSection {

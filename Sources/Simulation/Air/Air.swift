@@ -1,7 +1,7 @@
-import BluetoothCrypto
-import Capture
-import Packets
-import Timing
+import BBBluetoothCrypto
+import BBCapture
+import BBPackets
+import BBTiming
 
 /// The shared radio medium. Delivers each transmission to the radios tuned to its channel, with RSSI, loss and collisions.
 final class Air {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Modulation and coding of a packet: the PHY and, on LE Coded, the coding of its payload. Core Vol 6, Part B, 2.1 and 2.2.
 enum AirPHY: UInt8 {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// A reusable one-shot timer that allocates only once: the loop keeps the handler.
 ///

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Path loss and seeded packet loss between radios, per link and per channel.
 final class PropagationModel {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// One exclusive use of a radio: an advertising event, a scan window, an initiator's window or a connection event.
 ///

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The peer that replies within a connection event.
 protocol ReplyForecast: AnyObject {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// LE channel, PHY and access address that a receiver is tuned to or a packet is sent on.
 struct Tuning {

@@ -1,4 +1,4 @@
-import BluetoothCrypto
+import BBBluetoothCrypto
 
 /// Header and payload of a packet as transmitted bits: with checks, encryption, whitening and FEC. Core Vol 2, Part B, 7.
 ///

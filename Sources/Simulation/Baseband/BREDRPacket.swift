@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A BR/EDR packet to transmit: content, channel and power. Core Vol 2, Part B, 6.
 struct BREDRPacket {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Payload of an FHS packet: the response to an inquiry, and the central's parameters in a page. Core Vol 2, Part B, 6.5.1.4.
 struct FHSPayload: Equatable {

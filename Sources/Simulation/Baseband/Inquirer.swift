@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 protocol InquirerDelegate: AnyObject {
     /// Reports an inquiry response.

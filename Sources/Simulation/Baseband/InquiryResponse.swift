@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Timing of an inquiry response: an FHS packet, and an extended inquiry response if the device has one. Core Vol 2, Part B, 8.4.3.
 enum InquiryResponse {

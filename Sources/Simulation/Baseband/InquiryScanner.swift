@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 protocol InquiryScannerDelegate: AnyObject {
     /// The response to an ID packet, sent at `start`, and the extended response that follows it.

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// CLKN, the free-running native clock: 28 bits that count half slots of 312.5 us. Core Vol 2, Part B, 1.1.
 struct NativeClock {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 protocol PageScannerDelegate: AnyObject {
     /// The FHS packet of a pager was received and acknowledged; the first packet of the connection is due at `start`.

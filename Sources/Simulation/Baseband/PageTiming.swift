@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Timing and channels of paging and page response. Core Vol 2, Part B, 2.6.4 and 8.3.
 enum PageTiming {

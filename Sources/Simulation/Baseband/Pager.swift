@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 protocol PagerDelegate: AnyObject {
     /// Content of the FHS packet that starts at `start`.

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Scan windows of a page or inquiry scanner, each followed by a second window in interlaced scan. Core Vol 2, Part B, 8.3.1 and 8.4.1.
 final class ScanSchedule {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Radio access of an inquirer or a pager: ID packets are sent in even slots between the reservations of others. After each train the radio
 /// is offered to waiting activities for the duration of a train. Core Vol 2, Part B, 8.3.2 and 8.4.2.

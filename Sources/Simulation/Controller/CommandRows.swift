@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Commands that a part of the controller executes.
 ///

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The status with which a command is rejected.
 struct CommandFailure: Error, Equatable {

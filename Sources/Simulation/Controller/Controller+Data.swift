@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// ACL data between host and links. Core Vol 4, Part E, 4.1 and 5.4.2.
 extension Controller {

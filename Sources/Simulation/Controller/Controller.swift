@@ -1,7 +1,7 @@
-import BluetoothCrypto
-import Packets
-import Timing
-import Transport
+import BBBluetoothCrypto
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// The controller behind one end of an HCI pipe, as far as LE and BR/EDR share it: commands, events, data, links and handles.
 final class Controller {

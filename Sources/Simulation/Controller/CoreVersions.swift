@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Core Specification versions that introduced LE features; older controllers lack them. Commands and events declare their version.
 enum CoreVersions {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Event masks set by the host. The initial values are those of Core Vol 4, Part E, 7.3.1, 7.3.69 and 7.8.1.
 struct EventMasks {

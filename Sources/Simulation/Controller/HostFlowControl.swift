@@ -1,5 +1,5 @@
+import BBPackets
 import DequeModule
-import Packets
 
 /// Controller-to-host flow control: the host's data buffers and packets waiting for them. Core Vol 4, Part E, 4.2.
 struct HostFlowControl {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// An LE or BR/EDR connection as seen by the host, with packet counters.
 protocol HostLink: ControllerActivity {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Local loopback mode: packets from the host are returned to it. Core Vol 4, Part E, 7.6.1.
 struct LocalLoopback {

@@ -1,6 +1,6 @@
-import Packets
-import Timing
-import Transport
+import BBPackets
+import BBTiming
+import BBTransport
 
 extension Simulation {
     /// Creates a virtual controller on one end of a pipe whose other end belongs to a host. When the pipe closes, the controller is reset

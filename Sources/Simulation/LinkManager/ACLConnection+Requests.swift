@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Requests of the host to a link. The delegate gets the results as reports.
 extension ACLConnection {

@@ -1,6 +1,6 @@
-import BluetoothCrypto
-import Packets
-import Timing
+import BBBluetoothCrypto
+import BBPackets
+import BBTiming
 
 /// One end of a BR/EDR connection. Core Vol 2, Part C, 4.1.1.
 ///

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A received LMP message with its transaction ID. Core Vol 2, Part C, 2.3.
 struct LMPMessage {

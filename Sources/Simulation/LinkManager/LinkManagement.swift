@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The link manager protocol for the procedure engine. Core Vol 2, Part C.
 enum LinkManagement: ControlLayer {

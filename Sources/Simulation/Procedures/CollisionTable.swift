@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Incompatible procedures, as data. Core Vol 6, Part B, 5.3.
 struct CollisionTable<Kind: Hashable & Sendable>: Sendable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A layer whose control procedures run in a `ProcedureEngine`: the link layer (Core Vol 6, Part B, 5) or the link manager (Core Vol 2,
 /// Part C).

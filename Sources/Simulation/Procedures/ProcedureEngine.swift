@@ -1,5 +1,5 @@
+import BBPackets
 import DequeModule
-import Packets
 
 /// Runs the control procedures of one link: local procedures one after another, the peer's as they arrive.
 ///

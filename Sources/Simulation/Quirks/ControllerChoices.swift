@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Behaviour that the specification leaves to a controller. The defaults are what most controllers do.
 public struct ControllerChoices: Sendable {

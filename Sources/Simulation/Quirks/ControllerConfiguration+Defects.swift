@@ -1,5 +1,5 @@
-import Misbehaviour
-import Packets
+import BBMisbehaviour
+import BBPackets
 
 extension ControllerConfiguration {
     /// Defects of a virtual controller and its link layer.

@@ -1,5 +1,5 @@
-import Misbehaviour
-import Packets
+import BBMisbehaviour
+import BBPackets
 
 extension ControllerConfiguration {
     /// All quirks of a virtual controller, in the order in which they apply.

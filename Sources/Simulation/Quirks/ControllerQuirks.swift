@@ -1,5 +1,5 @@
-import Misbehaviour
-import Packets
+import BBMisbehaviour
+import BBPackets
 
 /// Faults of a virtual controller; none by default.
 public struct ControllerQuirks: Sendable {

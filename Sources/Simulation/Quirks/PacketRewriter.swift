@@ -1,5 +1,5 @@
-import Misbehaviour
-import Packets
+import BBMisbehaviour
+import BBPackets
 
 /// The rules of one controller, shared by its links.
 final class PacketRewriter {

@@ -1,7 +1,7 @@
-import Host
-import Packets
-import Simulation
-import Timing
+import BBHost
+import BBPackets
+import BBSimulation
+import BBTiming
 
 /// A BR/EDR link with an L2CAP channel in basic mode or a serial port, for flows in either direction.
 struct ClassicLinkSetup {

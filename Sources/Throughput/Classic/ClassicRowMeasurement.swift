@@ -1,6 +1,6 @@
-import Host
-import Packets
-import Timing
+import BBHost
+import BBPackets
+import BBTiming
 
 /// The flow of one BR/EDR row: settle, count over complete SDUs, stop, and account for every SDU.
 struct ClassicRowMeasurement {

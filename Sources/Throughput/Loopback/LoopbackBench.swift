@@ -1,6 +1,6 @@
-import Packets
-import Timing
-import Transport
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// A loopback test on a transport, which measures the limits of the pipe and of the controller's buffers without the air.
 ///

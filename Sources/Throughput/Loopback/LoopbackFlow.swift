@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Numbered and checked packets of one handle in loopback mode.
 struct LoopbackFlow {

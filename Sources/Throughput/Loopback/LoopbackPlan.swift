@@ -1,5 +1,5 @@
-import Packets
-import Transport
+import BBPackets
+import BBTransport
 
 /// Parameters of a loopback test.
 public struct LoopbackPlan: Sendable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Packets returned by a controller in local loopback mode, and their rate.
 public struct LoopbackResult: Sendable, Hashable {

@@ -1,5 +1,5 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
 
 /// A loopback test from HCI_Reset to its result, without I/O: input is packets and time, output is packets. Core Vol 4, Part E, 7.6.2.
 struct LoopbackRun {

@@ -1,5 +1,5 @@
-import Host
-import Packets
+import BBHost
+import BBPackets
 
 /// The sending end of a row over L2CAP channels: a flow on each.
 final class ChannelSender: FlowSource {

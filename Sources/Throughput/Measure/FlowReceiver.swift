@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The receiving end of a flow, or of one flow on each of several channels: checks every packet and counts those that arrive within a time
 /// span.

@@ -1,6 +1,6 @@
-import Host
-import Packets
-import Timing
+import BBHost
+import BBPackets
+import BBTiming
 
 /// A link with the parameters of a row, as far as both devices accept them.
 struct LinkSetup {

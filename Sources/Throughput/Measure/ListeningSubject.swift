@@ -1,8 +1,8 @@
-import Capture
-import Packets
-import Simulation
-import Timing
-import Transport
+import BBCapture
+import BBPackets
+import BBSimulation
+import BBTiming
+import BBTransport
 
 /// A foreign subject with its own host, which connects to a simulated controller through a socket and is used over the simulated air in
 /// real time.

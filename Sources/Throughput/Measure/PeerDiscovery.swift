@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Synchronizes flows that are counted over the same time span.
 final class PeerDiscovery {

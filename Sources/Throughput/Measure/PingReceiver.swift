@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Receives the notification requested by each ping.
 final class PingReceiver {

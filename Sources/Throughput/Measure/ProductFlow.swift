@@ -1,6 +1,6 @@
-import Host
-import Packets
-import Timing
+import BBHost
+import BBPackets
+import BBTiming
 
 /// A subject without the throughput service, found by a custom procedure and measured with one of its characteristics, or with an L2CAP
 /// channel.

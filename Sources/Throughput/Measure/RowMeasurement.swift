@@ -1,6 +1,6 @@
-import Host
-import Packets
-import Timing
+import BBHost
+import BBPackets
+import BBTiming
 
 /// The flow of one row: settle, count over complete connection events, stop, and account for every packet.
 struct RowMeasurement {

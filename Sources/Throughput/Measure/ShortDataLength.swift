@@ -1,5 +1,5 @@
-import Host
-import Packets
+import BBHost
+import BBPackets
 
 /// A data length below the requested one that the subject limits: it never sends, or does not receive, longer link layer packets. Core
 /// Vol 6, Part B, 4.5.10.

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 extension ThroughputBench {
     /// Measures an LE flow concurrently with a BR/EDR flow between the same two controllers.

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 extension ThroughputBench {
     /// Measures concurrent flows: one link to each subject, and both directions if the row requests it.

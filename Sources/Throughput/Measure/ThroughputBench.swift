@@ -1,8 +1,8 @@
-import Capture
-import Host
-import Packets
-import Simulation
-import Timing
+import BBCapture
+import BBHost
+import BBPackets
+import BBSimulation
+import BBTiming
 
 /// A tester and a subject between which flows are measured, each row on a new link.
 public final class ThroughputBench {

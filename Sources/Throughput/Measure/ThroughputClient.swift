@@ -1,5 +1,5 @@
-import Host
-import Packets
+import BBHost
+import BBPackets
 
 /// Client of the throughput service on one link.
 struct ThroughputClient {

@@ -1,6 +1,6 @@
-import Host
-import Packets
-import Timing
+import BBHost
+import BBPackets
+import BBTiming
 
 /// Server of the throughput service on one host. See docs/guide/throughput-service.md.
 final class ThroughputServer {

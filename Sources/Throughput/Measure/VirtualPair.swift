@@ -1,9 +1,9 @@
-import Capture
-import Host
-import Packets
-import Simulation
-import Timing
-import Transport
+import BBCapture
+import BBHost
+import BBPackets
+import BBSimulation
+import BBTiming
+import BBTransport
 
 /// Two hosts on two simulated controllers on one air: a bench without hardware.
 public final class VirtualPair {

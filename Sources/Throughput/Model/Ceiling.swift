@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Maximum throughput of notifications, write commands or SDUs on a link, with the factors that reduce it below the rate of the PHY.
 public struct Ceiling: Sendable, Hashable {

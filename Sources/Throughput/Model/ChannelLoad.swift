@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// SDUs on credit-based channels of a link, which take turns K-frame by K-frame. Core Vol 3, Part A, 3.4.3.
 public struct ChannelLoad: Sendable, Hashable {

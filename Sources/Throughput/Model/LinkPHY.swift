@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// PHY and coding of one direction of a link; on LE Coded the transmitter selects the coding. Core Vol 6, Part B, 2.1 and 2.2.
 public enum LinkPHY: String, Sendable, Hashable, CaseIterable, Codable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Link parameters that limit the throughput of one direction.
 public struct LinkParameters: Sendable, Hashable {

@@ -1,5 +1,5 @@
-import Packets
-import Simulation
+import BBPackets
+import BBSimulation
 
 /// ACL packet types that differ only in their slots: 1, 3 and 5. Core Vol 2, Part B, 6.7.
 public enum PacketFamily: String, Sendable, Hashable, CaseIterable {

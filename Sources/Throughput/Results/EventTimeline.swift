@@ -1,5 +1,5 @@
-import Capture
-import Packets
+import BBCapture
+import BBPackets
 
 /// The first connection events of a count, packet by packet, from the simulated air.
 public struct EventTimeline: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Splits the theoretical maximum into goodput and losses by cause, and names the limiting factor.
 struct Explanation {

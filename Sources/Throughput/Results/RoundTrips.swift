@@ -1,5 +1,5 @@
+import BBPackets
 import Histogram
-import Packets
 
 /// Durations of round trips in microseconds, with three significant digits.
 public struct RoundTrips: Sendable, Hashable, Codable {

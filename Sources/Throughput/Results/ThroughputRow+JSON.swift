@@ -1,5 +1,5 @@
+import BBPackets
 import Foundation
-import Packets
 
 /// JSON form of a row, as written by `--json`; documented in docs/guide/throughput.md.
 extension ThroughputRow: Encodable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 extension ThroughputRow {
     /// Attributes missing throughput to the other links, except for retransmissions.

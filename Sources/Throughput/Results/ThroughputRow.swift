@@ -1,5 +1,5 @@
-import Packets
-import Simulation
+import BBPackets
+import BBSimulation
 
 /// Kind of packets of a flow.
 public enum FlowKind: String, Sendable, Hashable, CaseIterable, Codable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The GATT service of throughput measurements. See docs/guide/throughput-service.md.
 public enum ThroughputService {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The ladder of WWDC 2017, session 712: each step adds one feature and is compared with the published figure.
 ///

@@ -1,5 +1,5 @@
-import Packets
-import Simulation
+import BBPackets
+import BBSimulation
 
 /// Rows of a sweep: all combinations of the parameters, ordered so that slow changes come last.
 public struct SweepPlan: Sendable, Hashable {

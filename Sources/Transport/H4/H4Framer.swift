@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Splits a byte stream into HCI packets, each preceded by an indicator octet. Core Vol 4, Part A, 2.
 ///

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// HCI packets over a byte stream, each after its indicator; a packet is one write. Core Vol 4, Part A.
 public final class H4Transport: HCITransport, ByteStream.Sink {

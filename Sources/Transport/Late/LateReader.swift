@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// The reading of a pipe by a busy machine: what has come meanwhile is handed on together.
 public struct LateReading: Sendable, Hashable {

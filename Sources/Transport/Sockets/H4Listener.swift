@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// A listening socket for the H4 host of another program.
 public final class H4Listener {

@@ -1,4 +1,4 @@
-import Timing
+import BBTiming
 
 #if canImport(Glibc)
     import Glibc

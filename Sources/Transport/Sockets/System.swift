@@ -1,5 +1,5 @@
 #if canImport(Glibc)
-    import CSystemCalls
+    import BBCSystemCalls
     import Glibc
 #else
     import Darwin

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// The machine that decides when virtual time moves, for a simulation whose time foreign hosts share.
 ///

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Cuts a byte stream into HCI packets and messages about time.
 struct TimeFramer {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A message about time on a connection that also carries H4 packets: the indicator 0x54, a code, a payload length of two octets (little-endian), and the payload.
 /// The protocol is described in `docs/design/virtual-time.md`.

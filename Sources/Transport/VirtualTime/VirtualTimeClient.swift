@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// A controller's pipe in the virtual time of a server, whose clock the loop follows: the client's end of `VirtualTimeServer`.
 ///

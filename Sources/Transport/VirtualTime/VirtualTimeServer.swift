@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Serves controllers to foreign hosts that share the loop's virtual time: one socket for each controller, `SharedClock` in between.
 public final class VirtualTimeServer: TimeGate {

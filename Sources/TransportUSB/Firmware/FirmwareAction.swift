@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Actions that a firmware loader requests.
 enum FirmwareAction: Equatable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Reason why a dongle did not get its firmware. It is a fault of the environment, never a verdict about a peer. The text says what to do
 /// next.

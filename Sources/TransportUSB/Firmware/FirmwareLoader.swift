@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Identifies the chip by its HCI answers rather than by its USB identifiers, and loads its firmware.
 ///

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A manufacturer whose dongles get their firmware from the host.
 public enum FirmwareMaker: Sendable, Equatable {

@@ -1,6 +1,6 @@
-import Packets
-import Timing
-import Transport
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// A pipe that checks if its chip needs firmware, and loads it before the host's first packet is sent.
 public final class FirmwareTransport: HCITransport, HCITransportSink {

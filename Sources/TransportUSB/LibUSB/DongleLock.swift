@@ -1,5 +1,5 @@
+import BBTransport
 import Synchronization
-import Transport
 
 #if canImport(Glibc)
     import Glibc

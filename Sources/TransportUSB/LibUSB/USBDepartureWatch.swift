@@ -1,4 +1,4 @@
-import CLibUSB
+import BBCLibUSB
 
 /// Reports when a device leaves the bus, if libusb supports it, even while no transfer is pending. libusb calls it once, on the event
 /// thread, and not after `end()`.

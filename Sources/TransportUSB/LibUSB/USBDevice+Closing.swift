@@ -1,7 +1,7 @@
-import CLibUSB
-import HCI
-import Packets
-import Timing
+import BBCLibUSB
+import BBHCI
+import BBPackets
+import BBTiming
 
 #if canImport(Glibc)
     import Glibc

@@ -1,4 +1,4 @@
-import CLibUSB
+import BBCLibUSB
 
 /// Recovery of halted endpoints.
 extension USBDevice {

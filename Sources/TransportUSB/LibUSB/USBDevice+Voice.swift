@@ -1,6 +1,6 @@
-import CLibUSB
-import Packets
-import Timing
+import BBCLibUSB
+import BBPackets
+import BBTiming
 
 /// The isochronous pipes. The alternate setting changes only while none of their transfers is pending.
 extension USBDevice {

@@ -1,8 +1,8 @@
-import CLibUSB
+import BBCLibUSB
+import BBPackets
+import BBTiming
+import BBTransport
 import DequeModule
-import Packets
-import Timing
-import Transport
 
 #if canImport(Glibc)
     import Glibc

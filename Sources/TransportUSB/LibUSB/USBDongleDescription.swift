@@ -1,4 +1,4 @@
-import Transport
+import BBTransport
 
 /// USB description of a Bluetooth dongle.
 public struct USBDongleDescription: Sendable, Equatable {

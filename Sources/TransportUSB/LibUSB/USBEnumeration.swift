@@ -1,5 +1,5 @@
-import CLibUSB
-import Transport
+import BBCLibUSB
+import BBTransport
 
 /// The dongles of this machine.
 public enum USBEnumeration {

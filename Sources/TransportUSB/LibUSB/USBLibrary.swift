@@ -1,5 +1,5 @@
-import CLibUSB
-import Transport
+import BBCLibUSB
+import BBTransport
 
 /// A libusb context, initialized while any object refers to it.
 ///

@@ -1,4 +1,4 @@
-import Transport
+import BBTransport
 
 /// Unusual behaviour of a dongle's transfers, counted since opening.
 struct USBOddities: Equatable {

@@ -1,5 +1,5 @@
-import CLibUSB
-import Transport
+import BBCLibUSB
+import BBTransport
 
 /// An open dongle with its interfaces claimed and detached from kernel drivers.
 struct USBOpening {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Options for opening USB dongles.
 public struct USBOptions: Sendable {

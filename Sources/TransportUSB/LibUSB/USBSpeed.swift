@@ -1,4 +1,4 @@
-import CLibUSB
+import BBCLibUSB
 
 /// Connection speed of a device. USB 2.0, 5.3.1.1; USB 3.2, 3.1.
 public enum USBSpeed: Sendable {

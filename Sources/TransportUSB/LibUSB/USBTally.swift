@@ -1,6 +1,6 @@
-import CLibUSB
+import BBCLibUSB
+import BBTransport
 import Synchronization
-import Transport
 
 extension USBTally {
     /// libusb resources of this process.

@@ -1,4 +1,4 @@
-import CLibUSB
+import BBCLibUSB
 
 /// A libusb transfer and its buffer.
 ///

@@ -1,6 +1,6 @@
-import CLibUSB
+import BBCLibUSB
+import BBPackets
 import DequeModule
-import Packets
 
 /// The isochronous pipes of a dongle. All access is under the device's lock.
 struct VoicePipe {

@@ -1,5 +1,5 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
 
 /// Logs and dumps of the chip's firmware, sent on the bulk pipe or as vendor events outside any connection.
 enum DebugData: Equatable {

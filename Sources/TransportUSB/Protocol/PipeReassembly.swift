@@ -1,5 +1,5 @@
-import Packets
-import Transport
+import BBPackets
+import BBTransport
 
 /// Reassembles HCI packets from the transfers of one IN pipe. Core Vol 4, Part B, 2.1.
 ///

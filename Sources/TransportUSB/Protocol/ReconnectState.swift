@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Decides if a dongle that has left the bus is expected back at its port. Some re-enumerate after a reset or after firmware loading.
 struct ReconnectState {

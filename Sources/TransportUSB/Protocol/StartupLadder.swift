@@ -1,5 +1,5 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
 
 /// The step after which a dongle answered.
 public enum StartupStep: Int, Sendable, Comparable, CaseIterable {

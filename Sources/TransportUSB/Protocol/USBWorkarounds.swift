@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Workarounds for the USB side of a dongle. By default none is needed.
 public struct USBWorkarounds: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// State of voice over USB.
 public enum VoiceState: Sendable, Hashable {

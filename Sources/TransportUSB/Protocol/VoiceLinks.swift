@@ -1,5 +1,5 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
 
 /// Tracks the synchronous links and their voice coding from commands and events.
 struct VoiceLinks {

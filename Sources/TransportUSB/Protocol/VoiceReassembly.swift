@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Statistics of the isochronous IN pipe.
 public struct VoiceStatistics: Sendable, Hashable {

@@ -1,8 +1,8 @@
-import BTP
-import Host
-import Misbehaviour
-import Packets
-import Timing
+import BBBTP
+import BBHost
+import BBMisbehaviour
+import BBPackets
+import BBTiming
 
 extension BTPFrame {
     /// The message as rules for packets see it.

@@ -1,7 +1,7 @@
-import Host
-import Misbehaviour
-import Packets
-import Timing
+import BBHost
+import BBMisbehaviour
+import BBPackets
+import BBTiming
 
 extension UpperTesterQuirks {
     /// All quirks of an upper tester by name.

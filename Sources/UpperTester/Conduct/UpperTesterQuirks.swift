@@ -1,7 +1,7 @@
-import Host
-import Misbehaviour
-import Packets
-import Timing
+import BBHost
+import BBMisbehaviour
+import BBPackets
+import BBTiming
 
 /// Deviations of an upper tester, and of the application above its host. Defects are rules for messages; the fields are legal conduct.
 public struct UpperTesterQuirks: Sendable {

@@ -1,6 +1,6 @@
-import BTP
-import Host
-import Packets
+import BBBTP
+import BBHost
+import BBPackets
 
 extension BTPHandlers {
     /// Enhanced ATT bearers, of the services GATT and L2CAP, and notifications of several values.

@@ -1,6 +1,6 @@
-import BTP
-import Host
-import Packets
+import BBBTP
+import BBHost
+import BBPackets
 
 /// The state of the GAP service.
 final class GAPState {

@@ -1,6 +1,6 @@
-import BTP
-import Host
-import Packets
+import BBBTP
+import BBHost
+import BBPackets
 
 extension BTPHandlers {
     mutating func addGATTClient() {

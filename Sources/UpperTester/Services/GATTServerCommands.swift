@@ -1,6 +1,6 @@
-import BTP
-import Host
-import Packets
+import BBBTP
+import BBHost
+import BBPackets
 
 /// The services that the tester declares before it starts the server.
 final class GATTState {

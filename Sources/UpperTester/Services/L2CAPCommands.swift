@@ -1,6 +1,6 @@
-import BTP
-import Host
-import Packets
+import BBBTP
+import BBHost
+import BBPackets
 
 /// The credit-based channels by the identifiers that the tester uses.
 final class L2CAPState {

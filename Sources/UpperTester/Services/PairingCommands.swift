@@ -1,6 +1,6 @@
-import BTP
-import Host
-import Packets
+import BBBTP
+import BBHost
+import BBPackets
 
 extension BTPHandlers {
     /// Pairing, which belongs to the GAP service.

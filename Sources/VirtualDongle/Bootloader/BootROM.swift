@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Reaction of a boot ROM to a command.
 enum BootStep: Equatable {

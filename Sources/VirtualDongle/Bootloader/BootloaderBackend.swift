@@ -1,6 +1,6 @@
-import Packets
-import Timing
-import Transport
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// Dongles that need firmware, wrapped around the controllers of another backend. A dongle that is attached again has lost its firmware, as
 /// after a power loss.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The boot loader of an Intel controller. It reports its version, receives an image in fragments, verifies it and starts it on command.
 struct IntelBootROM: BootROM {

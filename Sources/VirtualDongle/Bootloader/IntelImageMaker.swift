@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Generates firmware files in Intel's format. Instead of a signature, they contain the CRC of the commands, which the virtual boot loader
 /// checks.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The ROM of a Realtek chip. It answers version requests, receives a patch in fragments, checks it and runs it.
 struct RealtekROM: BootROM {

@@ -1,4 +1,4 @@
-import Misbehaviour
+import BBMisbehaviour
 import Yams
 
 /// An entry of `Chips.yaml`: what a chip reports and does, and the text of its page.

@@ -1,5 +1,5 @@
-import Packets
-import Simulation
+import BBPackets
+import BBSimulation
 
 /// A chip as seen from outside: USB descriptors, version and capabilities, and behaviour.
 public struct ChipProfile: Sendable {

@@ -1,7 +1,7 @@
-import Capture
-import Packets
-import Simulation
-import Timing
+import BBCapture
+import BBPackets
+import BBSimulation
+import BBTiming
 
 extension DongleConduct {
     /// The dongles of a simulation with this conduct, including the boot loader of a chip that needs firmware.

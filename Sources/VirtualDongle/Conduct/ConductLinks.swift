@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Connections and activities of a controller, tracked from its packets.
 struct ConductLinks {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A rule that implements a switch on the packets between a controller and its host.
 protocol ConductRule: AnyObject {

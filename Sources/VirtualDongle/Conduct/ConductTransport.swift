@@ -1,6 +1,6 @@
-import Packets
-import Timing
-import Transport
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// A controller's end of a pipe with a conduct: rules change, hold, answer and add packets in both directions.
 public final class ConductTransport: HCITransport, HCITransportSink {

@@ -1,6 +1,6 @@
-import Misbehaviour
-import Packets
-import Simulation
+import BBMisbehaviour
+import BBPackets
+import BBSimulation
 
 /// Behaviour of a dongle that differs from the default: switches with their values.
 public struct DongleConduct: Sendable, Equatable {

@@ -1,6 +1,6 @@
-import Misbehaviour
-import Packets
-import Simulation
+import BBMisbehaviour
+import BBPackets
+import BBSimulation
 
 /// A quirk of a virtual dongle with its effect.
 public struct DongleQuirk: Sendable {

@@ -1,6 +1,6 @@
-import Packets
-import Timing
-import Transport
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// Offers controllers over H4, each on its own listening socket. When a client leaves, the next one gets the controller with cleared state.
 public final class H4DongleServer {

@@ -1,6 +1,6 @@
-import Packets
-import Timing
-import Transport
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// A device offered through a server. It is opened for each client, and reset and closed when the client has left.
 public final class SharedDevice: DongleBackend {

@@ -1,5 +1,5 @@
-import Misbehaviour
-import Packets
+import BBMisbehaviour
+import BBPackets
 
 /// Endpoint behaviour of a dongle that differs from the default, for as long as it is plugged in.
 public struct USBConduct: Sendable, Equatable {

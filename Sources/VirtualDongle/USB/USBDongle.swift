@@ -1,7 +1,7 @@
+import BBPackets
+import BBTiming
+import BBTransport
 import DequeModule
-import Packets
-import Timing
-import Transport
 
 /// A controller behind the endpoints of a USB dongle. Core Vol 4, Part B.
 ///

@@ -1,5 +1,5 @@
+import BBPackets
 import DequeModule
-import Packets
 
 /// An IN endpoint: queued HCI packets and pending requests; one of the two queues is always empty.
 struct InboundEndpoint {

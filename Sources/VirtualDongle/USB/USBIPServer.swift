@@ -1,6 +1,6 @@
-import Packets
-import Timing
-import Transport
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// Exports dongles to USB/IP clients such as Linux's `usbip attach`.
 ///

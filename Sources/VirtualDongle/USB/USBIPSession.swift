@@ -1,4 +1,4 @@
-import Transport
+import BBTransport
 
 /// The USB/IP protocol of one client, without I/O. It starts with operations and, once a device is attached, carries the device's requests.
 public final class USBIPSession {

@@ -1,6 +1,6 @@
+import BBPackets
+import BBTiming
 import DequeModule
-import Packets
-import Timing
 
 /// Schedule of isochronous requests: one packet per frame, in sequence in each direction.
 struct VoiceSchedule {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// The voice interface of a dongle: alternate setting and pending isochronous requests.
 final class VoiceInterface {

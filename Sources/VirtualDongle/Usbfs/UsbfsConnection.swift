@@ -1,8 +1,8 @@
 #if os(Linux)
     import DequeModule
     import Glibc
-    import Packets
-    import Transport
+    import BBPackets
+    import BBTransport
 
     /// One open device node of one program. Its system calls arrive as messages of three words on a socket; its memory is read and written
     /// by messages in the other direction.

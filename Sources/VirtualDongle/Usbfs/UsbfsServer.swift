@@ -1,8 +1,8 @@
 #if os(Linux)
     import Glibc
-    import Packets
-    import Timing
-    import Transport
+    import BBPackets
+    import BBTiming
+    import BBTransport
 
     /// Emulates Linux's usbfs for programs under umockdev's preload library: unmodified libusb programs find virtual dongles in a folder.
     ///

@@ -1,8 +1,8 @@
 import ArgumentParser
-import Host
-import Timing
-import Transport
-import UpperTester
+import BBHost
+import BBTiming
+import BBTransport
+import BBUpperTester
 
 /// `bluebench btp`: serves our host to a tester that speaks the Bluetooth Test Protocol.
 struct BTPCommand: ParsableCommand {

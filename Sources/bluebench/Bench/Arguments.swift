@@ -1,6 +1,6 @@
 import ArgumentParser
-import HCI
-import Packets
+import BBHCI
+import BBPackets
 
 /// Argument values that several commands use.
 enum Arguments {

@@ -1,4 +1,4 @@
-import Transport
+import BBTransport
 
 /// The devices of a run: `--tester`, `--subject` and `--subject-port`.
 struct BenchEnds {

@@ -1,8 +1,8 @@
 import ArgumentParser
+import BBHost
+import BBPackets
+import BBTransport
 import Foundation
-import Host
-import Packets
-import Transport
 
 /// The options for a command's bonds.
 struct BondOptions: ParsableArguments {

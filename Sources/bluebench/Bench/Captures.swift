@@ -1,7 +1,7 @@
-import Capture
-import Simulation
-import Throughput
-import Timing
+import BBCapture
+import BBSimulation
+import BBThroughput
+import BBTiming
 
 /// The captures of a command: the packets of controllers, and the simulated air.
 struct Captures {

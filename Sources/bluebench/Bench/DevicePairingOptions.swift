@@ -1,6 +1,6 @@
 import ArgumentParser
-import Conformance
-import Host
+import BBConformance
+import BBHost
 
 /// Pairing with the device under test, without a user at the terminal.
 struct DevicePairingOptions: ParsableArguments {

@@ -1,9 +1,9 @@
 import ArgumentParser
-import Dongles
+import BBDongles
+import BBTiming
+import BBTransport
+import BBTransportUSB
 import Foundation
-import Timing
-import Transport
-import TransportUSB
 
 /// The options for the firmware of dongles.
 struct FirmwareOptions: ParsableArguments {
@@ -35,7 +35,7 @@ struct FirmwareOptions: ParsableArguments {
     var folders: FirmwareFolders { FirmwareFolders(firmware ?? ProcessInfo.processInfo.environment[FirmwareFolders.variable]) }
 
     /// Opens a device for a tool that uses only this device. A dongle receives its firmware; another device only if a folder is given.
-    func open(_ selector: DeviceSelector, on loop: Timing.RunLoop) throws -> any HCITransport {
+    func open(_ selector: DeviceSelector, on loop: BBTiming.RunLoop) throws -> any HCITransport {
         guard selector != .virtual else {
             throw CommandFailure(
                 .usage, "a virtual device has nobody else on its air: serve some with `bluebench dongle --tcp 0 --count 2` and use tcp:")

@@ -1,7 +1,7 @@
-import Dongles
-import Host
-import Timing
-import Transport
+import BBDongles
+import BBHost
+import BBTiming
+import BBTransport
 
 /// A host on one device in real time, for the interactive tools.
 enum HostSession {

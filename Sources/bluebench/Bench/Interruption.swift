@@ -1,4 +1,4 @@
-import Timing
+import BBTiming
 
 extension Promise where Value == Void {
     /// Runs `body` until it ends, or until this promise is settled, which cancels `body` and waits for its end.

@@ -1,5 +1,5 @@
+import BBTransport
 import Foundation
-import Transport
 
 /// The keys of encrypted links on a simulated air, for decrypting the air log: a line for each session in order, with the access address
 /// and the long term key in hexadecimal, most significant digit first. Each line is written before the session's first packet, and only the

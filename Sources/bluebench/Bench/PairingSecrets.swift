@@ -1,6 +1,6 @@
 import ArgumentParser
+import BBTransport
 import Foundation
-import Transport
 
 /// The passkey of a pairing, from an option, a file or the environment. Arguments are visible to all users of the machine; a file and the
 /// environment are not.

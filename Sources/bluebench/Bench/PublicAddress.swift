@@ -1,5 +1,5 @@
-import Host
-import Packets
+import BBHost
+import BBPackets
 
 /// The check that BR/EDR has a public address.
 enum PublicAddress {

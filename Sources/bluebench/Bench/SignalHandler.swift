@@ -1,7 +1,7 @@
-import Conformance
+import BBConformance
+import BBTiming
+import BBTransport
 import Synchronization
-import Timing
-import Transport
 
 #if canImport(Glibc)
     import Glibc

@@ -1,6 +1,6 @@
 import ArgumentParser
+import BBSimulation
 import Foundation
-import Simulation
 
 /// The options for background devices on the simulated air.
 struct SurroundingsOptions: ParsableArguments {

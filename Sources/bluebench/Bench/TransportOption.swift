@@ -1,7 +1,7 @@
 import ArgumentParser
-import Conformance
-import Host
-import Packets
+import BBConformance
+import BBHost
+import BBPackets
 
 /// The transport of a command's connection.
 enum TransportOption: String, ExpressibleByArgument, CaseIterable {

@@ -1,6 +1,6 @@
 import ArgumentParser
-import Timing
-import Transport
+import BBTiming
+import BBTransport
 
 /// Options for virtual time that foreign hosts share.
 struct VirtualTimeOptions: ParsableArguments {
@@ -22,5 +22,5 @@ struct VirtualTimeOptions: ParsableArguments {
         guard clientTimeout == nil || virtualTime else { throw CommandFailure(.usage, "--client-timeout is for --virtual-time") }
     }
 
-    func makeLoop() -> Timing.RunLoop { Timing.RunLoop(mode: virtualTime ? .virtual : .wall, watchesDescriptors: true) }
+    func makeLoop() -> BBTiming.RunLoop { BBTiming.RunLoop(mode: virtualTime ? .virtual : .wall, watchesDescriptors: true) }
 }

@@ -1,11 +1,11 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Displays what a command waits for after two seconds: a countdown on a terminal, one line elsewhere.
 final class WaitLine {
     private let loop: RunLoop
     private let isSilent: Bool
-    private var timer: Timing.Timer?
+    private var timer: BBTiming.Timer?
     private var isShown = false
 
     init(on loop: RunLoop, isSilent: Bool) {

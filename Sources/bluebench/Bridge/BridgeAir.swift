@@ -1,7 +1,7 @@
-import Host
-import Packets
-import Simulation
-import Timing
+import BBHost
+import BBPackets
+import BBSimulation
+import BBTiming
 
 /// A phone and an accessory on one simulated air, in virtual time.
 struct BridgeAir {

@@ -1,8 +1,8 @@
 import ArgumentParser
-import HCI
-import Host
-import Packets
-import Timing
+import BBHCI
+import BBHost
+import BBPackets
+import BBTiming
 
 /// `bluebench bridge`: pairs once over LE and opens profiles over BR/EDR.
 struct BridgeCommand: ParsableCommand {

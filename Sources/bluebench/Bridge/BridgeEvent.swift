@@ -1,7 +1,7 @@
+import BBHost
+import BBPackets
+import BBTiming
 import Foundation
-import Host
-import Packets
-import Timing
 
 /// A step of `bluebench bridge` as a line of JSON with names in snake case.
 struct BridgeEvent: Encodable {
@@ -159,13 +159,13 @@ struct BridgeEvent: Encodable {
 
 /// Prints steps as they occur.
 final class BridgeReport {
-    private let loop: Timing.RunLoop
+    private let loop: BBTiming.RunLoop
     private let isJSON: Bool
     private let side: String?
     private let start: Microseconds
 
     /// - Parameter side: `phone` or `accessory`, if both are reported.
-    init(on loop: Timing.RunLoop, json isJSON: Bool, side: String? = nil) {
+    init(on loop: BBTiming.RunLoop, json isJSON: Bool, side: String? = nil) {
         (self.loop, self.isJSON, self.side) = (loop, isJSON, side)
         start = loop.now
     }

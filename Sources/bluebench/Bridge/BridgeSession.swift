@@ -1,7 +1,7 @@
-import HCI
-import Host
-import Packets
-import Timing
+import BBHCI
+import BBHost
+import BBPackets
+import BBTiming
 
 /// The operation of `bluebench bridge` on one host.
 final class BridgeSession {

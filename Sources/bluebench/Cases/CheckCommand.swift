@@ -1,6 +1,6 @@
 import ArgumentParser
-import Cases
-import Conformance
+import BBCases
+import BBConformance
 import Foundation
 
 /// `bluebench check`: checks case files without running them.

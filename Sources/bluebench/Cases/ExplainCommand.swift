@@ -1,8 +1,8 @@
 import ArgumentParser
-import Capture
-import Cases
-import Conformance
-import Diagnosis
+import BBCapture
+import BBCases
+import BBConformance
+import BBDiagnosis
 import Foundation
 
 /// `bluebench explain`: describes a case, or says what went wrong in a capture.

@@ -1,7 +1,7 @@
 import ArgumentParser
-import Conformance
+import BBConformance
+import BBReport
 import Foundation
-import Report
 
 /// `bluebench new`: creates template files.
 struct NewCommand: ParsableCommand {

@@ -1,9 +1,9 @@
 import ArgumentParser
-import Cases
-import Conformance
+import BBCases
+import BBConformance
+import BBReport
+import BBVirtualDongle
 import Foundation
-import Report
-import VirtualDongle
 
 /// `bluebench schema`: prints the schemas of case files, device descriptions and results.
 struct SchemaCommand: ParsableCommand {

@@ -1,8 +1,8 @@
 import ArgumentParser
-import Cases
-import Conformance
-import Host
-import Packets
+import BBCases
+import BBConformance
+import BBHost
+import BBPackets
 
 /// `bluebench advertise`: runs an accessory on a device.
 struct AdvertiseCommand: ParsableCommand {

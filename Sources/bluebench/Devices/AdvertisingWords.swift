@@ -1,5 +1,5 @@
-import Host
-import Packets
+import BBHost
+import BBPackets
 
 /// Advertising data for people: a name and a value for each AD structure.
 enum AdvertisingWords {

@@ -1,9 +1,9 @@
-import Dongles
+import BBDongles
+import BBPackets
+import BBTiming
+import BBTransport
+import BBTransportUSB
 import Foundation
-import Packets
-import Timing
-import Transport
-import TransportUSB
 
 /// Checks a dongle for `bluebench devices --probe` and displays the progress.
 struct CheckUpRun {
@@ -19,8 +19,9 @@ struct CheckUpRun {
     /// Runs the check-up; Ctrl-C ends it, and the findings so far are reported.
     ///
     /// - Returns: the report, and the error if the transport has failed.
-    func run(_ transport: any HCITransport, usb: USBDongleDescription?, on loop: Timing.RunLoop) throws -> (CheckUpReport, TransportError?)
-    {
+    func run(_ transport: any HCITransport, usb: USBDongleDescription?, on loop: BBTiming.RunLoop) throws -> (
+        CheckUpReport, TransportError?
+    ) {
         var plan = CheckUp.Plan()
         plan.table = table
         plan.listening = .seconds(listening)
@@ -50,7 +51,7 @@ struct CheckUpRun {
 
     /// Opens the dongle a second time, because some dongles answer only every second time.
     private func reopened(_ usb: USBDongleDescription, after first: String) throws -> CheckUpFinding? {
-        let loop = Timing.RunLoop(mode: .wall)
+        let loop = BBTiming.RunLoop(mode: .wall)
         let dongle = try USBTransport(usb.location, options: try firmware.usb(), on: loop)
         let transport = FirmwareTransport(dongle, folders: FirmwareFolders("none"), on: loop)
         defer { transport.close() }

@@ -1,9 +1,9 @@
-import Dongles
+import BBDongles
+import BBPackets
+import BBTiming
+import BBTransport
+import BBTransportUSB
 import Foundation
-import Packets
-import Timing
-import Transport
-import TransportUSB
 
 /// The row of a dongle; the JSON has the names in snake case.
 struct DeviceRow: Encodable {
@@ -167,7 +167,7 @@ struct DeviceRows {
 
     private func row(of selector: DeviceSelector) -> DeviceRow {
         var row = DeviceRow(selector: selector.description)
-        let loop = Timing.RunLoop(mode: .wall)
+        let loop = BBTiming.RunLoop(mode: .wall)
         do { try check(try command.firmware.open(selector, on: loop), nil, &row, loop) } catch { note(error, &row) }
         return row
     }
@@ -179,7 +179,7 @@ struct DeviceRows {
     }
 
     private func ask(_ description: USBDongleDescription, _ row: inout DeviceRow) throws {
-        let loop = Timing.RunLoop(mode: .wall)
+        let loop = BBTiming.RunLoop(mode: .wall)
         let folders = command.firmware.folders
         let dongle = try USBTransport(description.location, options: try command.firmware.usb(), on: loop)
         let transport = FirmwareTransport(dongle, folders: folders, onlyAsks: true, on: loop)
@@ -204,7 +204,7 @@ struct DeviceRows {
     }
 
     private func check(
-        _ transport: any HCITransport, _ usb: USBDongleDescription?, _ row: inout DeviceRow, _ loop: Timing.RunLoop
+        _ transport: any HCITransport, _ usb: USBDongleDescription?, _ row: inout DeviceRow, _ loop: BBTiming.RunLoop
     ) throws {
         let run = CheckUpRun(
             table: table, listening: command.listen ?? 3, helper: helper, firmware: command.firmware, stopping: stopping,

@@ -1,11 +1,11 @@
 import ArgumentParser
-import Dongles
+import BBDongles
+import BBPackets
+import BBReport
+import BBTiming
+import BBTransport
+import BBTransportUSB
 import Foundation
-import Packets
-import Report
-import Timing
-import Transport
-import TransportUSB
 
 /// `bluebench devices`: lists the dongles of this machine.
 struct DevicesCommand: ParsableCommand {

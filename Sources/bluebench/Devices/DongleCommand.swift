@@ -1,11 +1,11 @@
 import ArgumentParser
-import Capture
+import BBCapture
+import BBPackets
+import BBSimulation
+import BBTiming
+import BBTransport
+import BBVirtualDongle
 import Foundation
-import Packets
-import Simulation
-import Timing
-import Transport
-import VirtualDongle
 
 /// `bluebench dongle`: offers virtual dongles to other programs.
 struct DongleCommand: ParsableCommand {
@@ -102,7 +102,7 @@ struct DongleCommand: ParsableCommand {
     }
 
     /// Starts the servers and prints their addresses; returns the functions that stop them.
-    private func start(_ simulation: Simulation, _ captures: Captures, _ ended: Promise<Void>, _ loop: Timing.RunLoop) throws -> [() ->
+    private func start(_ simulation: Simulation, _ captures: Captures, _ ended: Promise<Void>, _ loop: BBTiming.RunLoop) throws -> [() ->
         Void]
     {
         let configurations = (0..<count).map { index in
@@ -136,7 +136,7 @@ struct DongleCommand: ParsableCommand {
     }
 
     private func offerVirtualTime(
-        _ backend: any DongleBackend, _ own: [DeviceAddress], _ captures: Captures, _ ended: Promise<Void>, _ loop: Timing.RunLoop
+        _ backend: any DongleBackend, _ own: [DeviceAddress], _ captures: Captures, _ ended: Promise<Void>, _ loop: BBTiming.RunLoop
     ) throws -> () -> Void {
         let server = try VirtualTimeServer(own.indices.map(socketAddress), on: loop, limits: sharing.limits) {
             try backend.attach($0, to: $1)
@@ -173,7 +173,7 @@ struct DongleCommand: ParsableCommand {
     private func serialNumbers(_ addresses: [DeviceAddress]) -> [String] { addresses.map { $0.description.split(separator: ":").joined() } }
 
     private func offerUSB(
-        _ backend: any DongleBackend, _ addresses: [DeviceAddress], _ conduct: DongleConduct, port: UInt16, _ loop: Timing.RunLoop
+        _ backend: any DongleBackend, _ addresses: [DeviceAddress], _ conduct: DongleConduct, port: UInt16, _ loop: BBTiming.RunLoop
     ) throws -> () -> Void {
         let serials = serialNumbers(addresses)
         let server = try USBIPServer(
@@ -187,7 +187,7 @@ struct DongleCommand: ParsableCommand {
     }
 
     private func offerFolder(
-        _ backend: any DongleBackend, _ addresses: [DeviceAddress], _ conduct: DongleConduct, _ folder: String, _ loop: Timing.RunLoop
+        _ backend: any DongleBackend, _ addresses: [DeviceAddress], _ conduct: DongleConduct, _ folder: String, _ loop: BBTiming.RunLoop
     ) throws -> () -> Void {
         #if os(Linux)
             let serials = serialNumbers(addresses)

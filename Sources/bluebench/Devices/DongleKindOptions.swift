@@ -1,7 +1,7 @@
 import ArgumentParser
-import Conformance
-import Misbehaviour
-import VirtualDongle
+import BBConformance
+import BBMisbehaviour
+import BBVirtualDongle
 
 /// The options for a virtual dongle's chip and its behaviour.
 struct DongleKindOptions: ParsableArguments {

@@ -1,6 +1,6 @@
-import Host
-import Packets
-import Timing
+import BBHost
+import BBPackets
+import BBTiming
 
 /// The operation of `bluebench scan --bredr`: finds devices by inquiry, with their names.
 final class InquirySession {

@@ -1,11 +1,11 @@
 import ArgumentParser
+import BBPackets
+import BBReport
+import BBThroughput
+import BBTiming
+import BBTransport
+import BBTransportUSB
 import Foundation
-import Packets
-import Report
-import Throughput
-import Timing
-import Transport
-import TransportUSB
 
 /// `bluebench loopback`: measures the throughput of the transport to a controller, without any air.
 struct LoopbackCommand: ParsableCommand {
@@ -31,7 +31,7 @@ struct LoopbackCommand: ParsableCommand {
         let output = try json.map { try OutputFile($0) }
         var plan = LoopbackPlan()
         (plan.packets, plan.octets, plan.channel) = (packets, octets, voice ? .voice : .data)
-        let loop = Timing.RunLoop(mode: .wall)
+        let loop = BBTiming.RunLoop(mode: .wall)
         let (result, leaked): (LoopbackResult, Int)
         do {
             let selector = try DeviceSelector(device)
@@ -49,9 +49,11 @@ struct LoopbackCommand: ParsableCommand {
         if !result.isClean { throw ExitCode.fail }
     }
 
-    private func measure(_ plan: LoopbackPlan, _ transport: any HCITransport, _ loop: Timing.RunLoop, _ signals: SignalHandler) throws -> (
-        LoopbackResult, Int
-    ) {
+    private func measure(_ plan: LoopbackPlan, _ transport: any HCITransport, _ loop: BBTiming.RunLoop, _ signals: SignalHandler) throws
+        -> (
+            LoopbackResult, Int
+        )
+    {
         let usb = transport.dongle
         let bench = LoopbackBench(plan, on: transport, loop: loop) { handles, longest throws(LoopbackError) in
             try Self.pace(usb, longest: longest)

@@ -1,8 +1,8 @@
 import ArgumentParser
-import Host
-import Packets
-import Report
-import Timing
+import BBHost
+import BBPackets
+import BBReport
+import BBTiming
 
 /// `bluebench scan`: lists advertising devices.
 struct ScanCommand: ParsableCommand {

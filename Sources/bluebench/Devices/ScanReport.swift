@@ -1,6 +1,6 @@
+import BBHost
+import BBPackets
 import Foundation
-import Host
-import Packets
 
 /// A report in `bluebench scan --json`, with names in snake case.
 struct ScanReport: Encodable {

@@ -1,9 +1,9 @@
 import ArgumentParser
+import BBTiming
+import BBTransport
+import BBTransportUSB
+import BBVirtualDongle
 import Foundation
-import Timing
-import Transport
-import TransportUSB
-import VirtualDongle
 
 /// `bluebench share`: offers a dongle to a program on another machine.
 struct ShareCommand: ParsableCommand {
@@ -35,7 +35,7 @@ struct ShareCommand: ParsableCommand {
     func run() throws {
         let signals = SignalHandler()
         let token = try readToken()
-        let loop = Timing.RunLoop(mode: .wall)
+        let loop = BBTiming.RunLoop(mode: .wall)
         do {
             let selector = try DeviceSelector(device)
             guard selector != .virtual else { throw CommandFailure(.usage, "virtual dongles are served by `bluebench dongle`") }

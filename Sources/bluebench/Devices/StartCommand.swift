@@ -1,8 +1,8 @@
 import ArgumentParser
+import BBTiming
+import BBTransport
+import BBTransportUSB
 import Foundation
-import Timing
-import Transport
-import TransportUSB
 
 /// Starts hosts on several devices concurrently, scans and advertises, and reports the result, for tests of dongles.
 struct StartCommand: ParsableCommand {
@@ -13,7 +13,7 @@ struct StartCommand: ParsableCommand {
     @OptionGroup var firmware: FirmwareOptions
 
     func run() throws {
-        let loop = Timing.RunLoop(mode: .wall)
+        let loop = BBTiming.RunLoop(mode: .wall)
         let selectors = try devices.map { try DeviceSelector($0) }
         let opener = try firmware.opener()
         let outcomes = try loop.run { [firmware] in

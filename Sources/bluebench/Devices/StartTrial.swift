@@ -1,8 +1,8 @@
-import Host
-import Packets
-import Timing
-import Transport
-import TransportUSB
+import BBHost
+import BBPackets
+import BBTiming
+import BBTransport
+import BBTransportUSB
 
 /// The trial of a host on one device: start, scan, advertise and close.
 enum StartTrial {

@@ -1,8 +1,8 @@
 import ArgumentParser
-import Conformance
-import Host
-import Packets
-import Timing
+import BBConformance
+import BBHost
+import BBPackets
+import BBTiming
 
 /// `bluebench survey`: describes a device over the air.
 struct SurveyCommand: ParsableCommand {

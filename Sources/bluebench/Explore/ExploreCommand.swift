@@ -1,13 +1,13 @@
 import ArgumentParser
-import Cases
-import Conformance
-import Exploration
+import BBCases
+import BBConformance
+import BBExploration
+import BBPackets
+import BBReport
+import BBSimulation
+import BBTiming
 import Foundation
-import Packets
-import Report
-import Simulation
 import Synchronization
-import Timing
 
 /// `bluebench explore`: every course of events of two link layer procedures.
 struct ExploreCommand: ParsableCommand {

@@ -1,7 +1,7 @@
-import Exploration
-import Packets
+import BBExploration
+import BBPackets
+import BBTiming
 import Synchronization
-import Timing
 
 /// The progress and the result of a search on the terminal.
 final class ExploreProgress: Sendable {

@@ -1,7 +1,7 @@
 import ArgumentParser
-import Host
-import Packets
-import Timing
+import BBHost
+import BBPackets
+import BBTiming
 
 /// `bluebench gatt`: connects to a peer and uses its GATT server.
 struct GATTCommand: ParsableCommand {

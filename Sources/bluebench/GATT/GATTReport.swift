@@ -1,7 +1,7 @@
+import BBHost
+import BBPackets
+import BBReport
 import Foundation
-import Host
-import Packets
-import Report
 
 /// The output of `bluebench gatt --json`, with names in snake case. Octets are hexadecimal.
 struct GATTReport: Encodable {

@@ -1,7 +1,7 @@
-import Conformance
-import Host
-import Packets
-import Timing
+import BBConformance
+import BBHost
+import BBPackets
+import BBTiming
 
 /// The operation of `bluebench gatt` on one link, with its report.
 struct GATTSession {

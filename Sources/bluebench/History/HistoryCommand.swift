@@ -1,8 +1,8 @@
 import ArgumentParser
+import BBHistory
+import BBPackets
+import BBReport
 import Foundation
-import History
-import Packets
-import Report
 
 /// `bluebench history`: displays the results of many runs.
 struct HistoryCommand: ParsableCommand {

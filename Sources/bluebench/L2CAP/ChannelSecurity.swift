@@ -1,6 +1,6 @@
 import ArgumentParser
-import Host
-import Packets
+import BBHost
+import BBPackets
 
 /// The security of a link with channels, at either end.
 struct ChannelSecurity: ParsableArguments {

@@ -1,5 +1,5 @@
-import Timing
-import Transport
+import BBTiming
+import BBTransport
 
 #if canImport(Glibc)
     import Glibc

@@ -1,6 +1,6 @@
-import Host
-import Packets
-import Timing
+import BBHost
+import BBPackets
+import BBTiming
 
 /// The octets between a desk end and channels: dealt to the channels in turn, an SDU to each, and collected in the same order.
 final class DeskPipe {

@@ -1,7 +1,7 @@
-import Host
-import Packets
-import Timing
-import Transport
+import BBHost
+import BBPackets
+import BBTiming
+import BBTransport
 
 #if canImport(Glibc)
     import Glibc

@@ -1,6 +1,6 @@
-import Host
-import Packets
-import Timing
+import BBHost
+import BBPackets
+import BBTiming
 
 extension L2CAPCommand {
     /// Connects with the parameters of the command, and secures the link.

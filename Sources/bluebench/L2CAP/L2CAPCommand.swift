@@ -1,7 +1,7 @@
 import ArgumentParser
-import Host
-import Packets
-import Timing
+import BBHost
+import BBPackets
+import BBTiming
 
 /// `bluebench l2cap`: a pipe over credit-based channels, a bridge to TCP, or single SDUs.
 struct L2CAPCommand: ParsableCommand {

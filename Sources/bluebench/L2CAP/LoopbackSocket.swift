@@ -1,6 +1,6 @@
 import ArgumentParser
-import Timing
-import Transport
+import BBTiming
+import BBTransport
 
 #if canImport(Glibc)
     import Glibc

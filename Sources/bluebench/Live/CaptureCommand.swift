@@ -1,11 +1,11 @@
 import ArgumentParser
-import Capture
-import Diagnosis
-import Host
-import Packets
-import Timing
-import Transport
-import VirtualDongle
+import BBCapture
+import BBDiagnosis
+import BBHost
+import BBPackets
+import BBTiming
+import BBTransport
+import BBVirtualDongle
 
 /// `bluebench capture`: shows and records the HCI packets of devices as they come.
 struct CaptureCommand: ParsableCommand {
@@ -59,7 +59,7 @@ struct CaptureCommand: ParsableCommand {
             }
             guard Set(selectors).count == selectors.count else { throw CommandFailure(.usage, "the same device is named twice") }
             let sockets = try between.map { try BenchEnds.listeningAddress($0, option: "--between") }
-            let loop = Timing.RunLoop(mode: .wall)
+            let loop = BBTiming.RunLoop(mode: .wall)
             let capture = try makeCapture(loop)
             let ended = Promise<Void>(on: loop)
             capture.onEnd = { error in if let error { ended.fail(error) } else { ended.fulfil(()) } }
@@ -81,7 +81,7 @@ struct CaptureCommand: ParsableCommand {
         }
     }
 
-    private func makeCapture(_ loop: Timing.RunLoop) throws -> LiveCapture {
+    private func makeCapture(_ loop: BBTiming.RunLoop) throws -> LiveCapture {
         let interfaces = devices.map { CaptureInterface(name: $0, linkType: .h4WithDirection) }
         let ring = ringFiles.map { (files: $0, octets: (ringSize ?? 10) * 1_000_000) }
         // A ring leaves files out, with whose packets notes would go.
@@ -99,7 +99,7 @@ struct CaptureCommand: ParsableCommand {
 
     /// - Parameter isOpen: called when all devices are open; returns the end of the capture.
     private func capture(
-        _ selectors: [DeviceSelector], _ sockets: [SocketAddress], into capture: LiveCapture, on loop: Timing.RunLoop,
+        _ selectors: [DeviceSelector], _ sockets: [SocketAddress], into capture: LiveCapture, on loop: BBTiming.RunLoop,
         _ isOpen: () -> Promise<Void>
     ) throws {
         let opener = try firmware.opener(asksEveryChip: firmware.firmware != nil)
@@ -131,7 +131,7 @@ struct CaptureCommand: ParsableCommand {
     }
 
     /// Scans until the end, which also ends the start of a controller that is silent or slow.
-    private static func listen(_ hosts: [Host], until ended: Promise<Void>, on loop: Timing.RunLoop) async throws {
+    private static func listen(_ hosts: [Host], until ended: Promise<Void>, on loop: BBTiming.RunLoop) async throws {
         let scans = try await ended.interrupts(
             {
                 var settings = ScanSettings()

@@ -1,6 +1,6 @@
 import ArgumentParser
+import BBTransportUSB
 import Foundation
-import TransportUSB
 
 /// `bluebench extcap`: the external capture interface of Wireshark.
 struct ExtcapCommand: ParsableCommand {

@@ -1,6 +1,6 @@
-import Capture
-import Packets
-import Timing
+import BBCapture
+import BBPackets
+import BBTiming
 
 /// Packets of devices as they come: lines on the terminal, and a capture.
 final class LiveCapture {

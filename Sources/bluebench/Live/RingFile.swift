@@ -1,6 +1,6 @@
-import Capture
+import BBCapture
+import BBPackets
 import Foundation
-import Packets
 
 /// A capture in one file, or in a ring of files of which the newest are kept.
 final class RingFile {

@@ -1,7 +1,7 @@
-import Capture
-import Packets
-import Timing
-import Transport
+import BBCapture
+import BBPackets
+import BBTiming
+import BBTransport
 
 /// A host's pipe to a controller that reports every packet.
 final class TapTransport: HCITransport, HCITransportSink {

@@ -1,6 +1,6 @@
-import Conformance
+import BBConformance
+import BBTransport
 import Foundation
-import Transport
 
 /// A command of this program as a process, with a bounded output and duration.
 enum BenchProcess {

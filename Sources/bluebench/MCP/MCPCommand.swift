@@ -1,7 +1,7 @@
 import ArgumentParser
-import Conformance
+import BBConformance
+import BBTransport
 import Foundation
-import Transport
 
 /// `bluebench mcp`: offers the bench to a program that speaks the Model Context Protocol.
 struct MCPCommand: ParsableCommand {

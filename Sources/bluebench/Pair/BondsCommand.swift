@@ -1,7 +1,7 @@
 import ArgumentParser
-import Host
-import Packets
-import Report
+import BBHost
+import BBPackets
+import BBReport
 
 /// `bluebench bonds`: manages the bench's bonds.
 struct BondsCommand: ParsableCommand {

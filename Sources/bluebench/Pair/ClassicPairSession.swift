@@ -1,7 +1,7 @@
-import HCI
-import Host
-import Packets
-import Timing
+import BBHCI
+import BBHost
+import BBPackets
+import BBTiming
 
 /// The operation of `bluebench pair --transport bredr`: pages the peer or becomes discoverable, pairs or encrypts, and reports the events.
 final class ClassicPairSession {

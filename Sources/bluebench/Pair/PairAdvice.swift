@@ -1,6 +1,6 @@
-import Host
-import Packets
-import Timing
+import BBHost
+import BBPackets
+import BBTiming
 
 /// Advice for failures of pairing or encryption.
 enum PairAdvice {

@@ -1,8 +1,8 @@
 import ArgumentParser
-import HCI
-import Host
-import Packets
-import Timing
+import BBHCI
+import BBHost
+import BBPackets
+import BBTiming
 
 /// `bluebench pair`: pairs with a peer, in either role.
 struct PairCommand: ParsableCommand {

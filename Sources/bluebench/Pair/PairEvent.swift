@@ -1,5 +1,5 @@
+import BBHost
 import Foundation
-import Host
 
 /// An event of `bluebench pair`: a line of text, or of JSON with names in snake case.
 struct PairEvent: Encodable {

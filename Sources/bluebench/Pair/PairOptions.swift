@@ -1,6 +1,6 @@
 import ArgumentParser
-import Host
-import Packets
+import BBHost
+import BBPackets
 
 /// The peer of a pairing, and the role of this side.
 struct PairEnds: ParsableArguments {

@@ -1,6 +1,6 @@
-import Host
-import Packets
-import Timing
+import BBHost
+import BBPackets
+import BBTiming
 
 /// The user at the terminal during pairing on either transport: questions and messages.
 final class PairUser {

@@ -1,9 +1,9 @@
+import BBPackets
+import BBReport
 import Foundation
-import Packets
-import Report
 
-import struct Host.ClassicOutOfBandData
-import struct Host.OutOfBandData
+import struct BBHost.ClassicOutOfBandData
+import struct BBHost.OutOfBandData
 
 /// Out-of-band data in a file, instead of NFC or a printed code. Core Vol 3, Part H, 2.3.5.4 and 2.3.5.6.4; Vol 2, Part H, 7.2.2.
 ///

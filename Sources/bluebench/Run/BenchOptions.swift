@@ -1,9 +1,9 @@
 import ArgumentParser
-import Cases
-import Conformance
-import HCI
-import Host
-import UpperTester
+import BBCases
+import BBConformance
+import BBHCI
+import BBHost
+import BBUpperTester
 
 /// The two devices of a run.
 struct EndOptions: ParsableArguments {

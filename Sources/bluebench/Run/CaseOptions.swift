@@ -1,6 +1,6 @@
 import ArgumentParser
-import Cases
-import Conformance
+import BBCases
+import BBConformance
 import Foundation
 
 /// The cases of a run, their order and their parameters.

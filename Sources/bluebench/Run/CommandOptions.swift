@@ -1,5 +1,5 @@
 import ArgumentParser
-import Conformance
+import BBConformance
 import Foundation
 
 /// The user's shell commands around each case.

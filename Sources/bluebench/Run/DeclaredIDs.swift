@@ -1,5 +1,5 @@
-import Cases
-import Conformance
+import BBCases
+import BBConformance
 
 /// The public test-case ids that a product's implementation conformance statement (ICS) makes applicable.
 struct DeclaredIDs {

@@ -1,8 +1,8 @@
 import ArgumentParser
-import Cases
-import Conformance
+import BBCases
+import BBConformance
+import BBReport
 import Foundation
-import Report
 
 /// `bluebench evidence`: the results of runs by the requirements of a profile.
 struct EvidenceCommand: ParsableCommand {

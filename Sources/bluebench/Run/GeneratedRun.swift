@@ -1,9 +1,9 @@
 import ArgumentParser
-import Cases
-import Conformance
+import BBCases
+import BBConformance
+import BBReport
+import BBTiming
 import Foundation
-import Report
-import Timing
 
 /// `bluebench mutants --generated`.
 struct GeneratedRun {

@@ -1,9 +1,9 @@
-import Dongles
-import Host
-import Packets
-import Timing
-import Transport
-import TransportUSB
+import BBDongles
+import BBHost
+import BBPackets
+import BBTiming
+import BBTransport
+import BBTransportUSB
 
 /// The reason why a dongle is unusable, as a stable word for programs.
 enum ImpedimentKind: String, Encodable, CaseIterable {
@@ -56,7 +56,7 @@ extension DeviceRows {
     /// Waits until enough dongles are usable, and returns the last rows in any case. Dongles are probed only if there
     /// appear to be enough, because each probe resets them.
     func wait(for names: [String], atLeast needed: Int, seconds: Int) throws -> [DeviceRow] {
-        let loop = Timing.RunLoop(mode: .wall)
+        let loop = BBTiming.RunLoop(mode: .wall)
         let deadline = MonotonicClock.now() + .seconds(seconds)
         while true {
             let isLast = MonotonicClock.now() >= deadline

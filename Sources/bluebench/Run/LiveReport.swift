@@ -1,9 +1,9 @@
-import Conformance
+import BBConformance
+import BBPackets
+import BBReport
+import BBTiming
+import BBTransport
 import Foundation
-import Packets
-import Report
-import Timing
-import Transport
 
 /// The results that can be read during a run or after it was killed: JUnit, which is complete after each case, and `results.json`.
 struct LiveReport {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Conformance
+import BBConformance
 
 /// The product's log.
 struct LogOptions: ParsableArguments {

@@ -1,8 +1,8 @@
 import ArgumentParser
-import Conformance
+import BBConformance
+import BBReport
+import BBTransport
 import Foundation
-import Report
-import Transport
 
 /// `bluebench merge`: combines parts of a run.
 struct MergeCommand: ParsableCommand {

@@ -1,6 +1,6 @@
-import Conformance
+import BBConformance
+import BBReport
 import Foundation
-import Report
 
 /// Several runs combined into one.
 struct MergedRun {

@@ -1,4 +1,4 @@
-import Conformance
+import BBConformance
 
 /// The shards among runs that are merged.
 struct MergedShards {

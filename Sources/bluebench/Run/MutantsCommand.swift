@@ -1,8 +1,8 @@
 import ArgumentParser
-import Cases
-import Conformance
+import BBCases
+import BBConformance
+import BBReport
 import Foundation
-import Report
 
 /// `bluebench mutants`: runs the suites against peers with known defects.
 struct MutantsCommand: ParsableCommand {

@@ -1,8 +1,8 @@
-import Cases
-import Conformance
+import BBCases
+import BBConformance
+import BBPackets
+import BBTiming
 import Foundation
-import Packets
-import Timing
 
 #if canImport(Glibc)
     import Glibc

@@ -1,8 +1,8 @@
 import ArgumentParser
-import Conformance
+import BBConformance
+import BBReport
+import BBTransport
 import Foundation
-import Report
-import Transport
 
 /// The documents with results.
 struct DocumentOptions: ParsableArguments {

@@ -1,4 +1,4 @@
-import Conformance
+import BBConformance
 import Foundation
 
 /// The files of a previous run in the report's folder, which remain until this run starts.

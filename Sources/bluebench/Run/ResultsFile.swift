@@ -1,6 +1,6 @@
-import Conformance
+import BBConformance
+import BBReport
 import Foundation
-import Report
 
 /// The results of an earlier run: `results.json`, `results.jsonl`, or the report folder with either.
 struct ResultsFile {

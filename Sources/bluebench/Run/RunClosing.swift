@@ -1,8 +1,8 @@
-import Conformance
+import BBConformance
+import BBPackets
+import BBReport
+import BBTiming
 import Foundation
-import Packets
-import Report
-import Timing
 
 /// The last lines of a run: the number of verdicts, influences of the machine and the devices, the report's path and the next commands.
 struct RunClosing {

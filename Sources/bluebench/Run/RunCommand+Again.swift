@@ -1,4 +1,4 @@
-import Report
+import BBReport
 
 extension RunCommand {
     /// The options needed to repeat a case, quoted for a shell.

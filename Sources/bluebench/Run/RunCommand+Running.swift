@@ -1,13 +1,13 @@
 import ArgumentParser
-import Capture
-import Conformance
+import BBCapture
+import BBConformance
+import BBPackets
+import BBReport
+import BBTiming
+import BBTransport
+import BBTransportUSB
+import BBUpperTester
 import Foundation
-import Packets
-import Report
-import Timing
-import Transport
-import TransportUSB
-import UpperTester
 
 extension RunCommand {
     /// Runs the cases and writes the report as far as possible.

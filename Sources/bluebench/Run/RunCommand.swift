@@ -1,14 +1,14 @@
 import ArgumentParser
-import Cases
-import Conformance
+import BBCases
+import BBConformance
+import BBHCI
+import BBHost
+import BBPackets
+import BBReport
+import BBTiming
+import BBTransport
+import BBTransportUSB
 import Foundation
-import HCI
-import Host
-import Packets
-import Report
-import Timing
-import Transport
-import TransportUSB
 
 /// `bluebench run`: runs cases against a subject.
 struct RunCommand: ParsableCommand {

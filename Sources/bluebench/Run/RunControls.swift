@@ -1,8 +1,8 @@
 import ArgumentParser
-import Cases
-import Conformance
+import BBCases
+import BBConformance
+import BBTiming
 import Foundation
-import Timing
 
 /// The options that limit a run.
 struct RunControls: ParsableArguments {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The expected duration of a run, corrected by the duration of the cases that have ended.
 struct RunForecast {

@@ -1,5 +1,5 @@
-import Conformance
-import Timing
+import BBConformance
+import BBTiming
 
 /// The first lines of a run in real time: its devices, their start, and the tolerance of windows.
 enum RunHeader {

@@ -1,8 +1,8 @@
 import ArgumentParser
-import Cases
-import Conformance
+import BBCases
+import BBConformance
+import BBReport
 import Foundation
-import Report
 
 /// `bluebench variants`: runs the suites with conforming devices that differ from the default.
 struct VariantsCommand: ParsableCommand {

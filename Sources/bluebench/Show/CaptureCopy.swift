@@ -1,4 +1,4 @@
-import Capture
+import BBCapture
 
 /// A copy of packets of a capture, with their interfaces, in another file.
 final class CaptureCopy {

@@ -1,5 +1,5 @@
-import Capture
-import Packets
+import BBCapture
+import BBPackets
 
 /// `show A --diff B`: compares the PDUs of two captures by interface, direction and name.
 struct CaptureDifference {

@@ -1,4 +1,4 @@
-import Capture
+import BBCapture
 import Foundation
 
 /// Comments and flags of a person on the packets of a capture, in a file beside it: `run.pcapng.notes.json`.

@@ -1,5 +1,5 @@
-import Capture
-import Packets
+import BBCapture
+import BBPackets
 
 /// Text of a packet without addresses, names, keys and long values.
 enum HiddenText {

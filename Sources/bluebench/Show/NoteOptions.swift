@@ -1,6 +1,6 @@
 import ArgumentParser
-import Capture
-import Packets
+import BBCapture
+import BBPackets
 
 /// The options for comments and flags, which are kept in a file beside the capture.
 struct NoteOptions: ParsableArguments {

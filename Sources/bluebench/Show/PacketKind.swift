@@ -1,5 +1,5 @@
-import Capture
-import Packets
+import BBCapture
+import BBPackets
 
 /// Kind of a packet for its colour, in the terminal and on the page.
 enum PacketKind: UInt8, CaseIterable {

@@ -1,5 +1,5 @@
-import Capture
-import Diagnosis
+import BBCapture
+import BBDiagnosis
 
 /// The rules that packets of a capture match. They are known at the end of the capture, so that it is read twice.
 struct PacketMarks {

@@ -1,7 +1,7 @@
-import Capture
+import BBCapture
+import BBPackets
+import BBTransport
 import Foundation
-import Packets
-import Transport
 
 /// The output of `bluebench show`: lines for the standard output or a file, or a capture.
 struct PacketOutput {

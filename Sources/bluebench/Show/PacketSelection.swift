@@ -1,7 +1,7 @@
 import ArgumentParser
-import Capture
-import Diagnosis
-import Packets
+import BBCapture
+import BBDiagnosis
+import BBPackets
 
 /// The options that select packets of a capture.
 struct SelectionOptions: ParsableArguments {

@@ -1,4 +1,4 @@
-import Diagnosis
+import BBDiagnosis
 import Foundation
 
 /// The rules for captures: the built-in ones, and those of files.

@@ -1,9 +1,9 @@
 import ArgumentParser
-import Capture
-import Diagnosis
+import BBCapture
+import BBDiagnosis
+import BBHost
+import BBPackets
 import Foundation
-import Host
-import Packets
 
 /// `bluebench show`: decodes a capture, one line for each packet.
 struct ShowCommand: ParsableCommand {

@@ -1,5 +1,5 @@
-import Capture
-import Packets
+import BBCapture
+import BBPackets
 
 /// One pass of `bluebench show` over a capture. Options are read before it, because each access of an option looks its value up.
 final class ShowPass {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Conformance
+import BBConformance
 import Foundation
 
 /// The option for colour on the terminal.

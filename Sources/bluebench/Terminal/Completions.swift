@@ -1,8 +1,8 @@
 import ArgumentParser
-import Cases
-import Conformance
+import BBCases
+import BBConformance
+import BBTransportUSB
 import Foundation
-import TransportUSB
 
 /// The shell completions of a word. Only names are read, because reading all cases would take too long.
 enum Completions {

@@ -1,6 +1,6 @@
-import Packets
+import BBPackets
+import BBTransport
 import Synchronization
-import Transport
 
 #if canImport(Glibc)
     import Glibc

@@ -1,8 +1,8 @@
 import ArgumentParser
-import Capture
-import Conformance
-import Host
-import Transport
+import BBCapture
+import BBConformance
+import BBHost
+import BBTransport
 
 #if canImport(Glibc)
     import Glibc

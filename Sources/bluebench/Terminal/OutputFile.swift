@@ -1,6 +1,6 @@
 import ArgumentParser
+import BBTransport
 import Foundation
-import Transport
 
 /// An output file of a command.
 ///

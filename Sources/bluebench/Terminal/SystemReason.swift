@@ -1,5 +1,5 @@
+import BBTransport
 import Foundation
-import Transport
 
 /// The reason for an error of Foundation in the system's words, as for errors of system calls.
 func systemReason(_ error: any Error) -> String {

@@ -1,4 +1,4 @@
-import Cases
+import BBCases
 
 /// An option that a command does not have, with the option of ours that does what its name says elsewhere.
 struct UnknownOption {

@@ -1,7 +1,7 @@
 import ArgumentParser
+import BBHistory
+import BBThroughput
 import Foundation
-import History
-import Throughput
 
 /// `--baseline FILE --at-least 95%`: compares each row with the same row of the file.
 struct BaselineGate {

@@ -1,9 +1,9 @@
 import ArgumentParser
-import Capture
+import BBCapture
+import BBHistory
+import BBPackets
+import BBReport
 import Foundation
-import History
-import Packets
-import Report
 
 /// `bluebench compare`: reports regressions.
 struct CompareCommand: ParsableCommand {

@@ -1,9 +1,9 @@
 import ArgumentParser
+import BBPackets
+import BBSimulation
+import BBThroughput
+import BBTiming
 import Foundation
-import Packets
-import Simulation
-import Throughput
-import Timing
 
 /// The measured flows and their links.
 struct FlowOptions: ParsableArguments {

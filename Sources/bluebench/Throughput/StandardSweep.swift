@@ -1,7 +1,7 @@
+import BBPackets
+import BBReport
+import BBThroughput
 import Foundation
-import Packets
-import Report
-import Throughput
 
 /// The throughput rows that a report displays.
 enum StandardSweep {

@@ -1,9 +1,9 @@
 import ArgumentParser
-import Capture
-import Diagnosis
-import Packets
-import Throughput
-import Timing
+import BBCapture
+import BBDiagnosis
+import BBPackets
+import BBThroughput
+import BBTiming
 
 extension ThroughputCommand {
     /// Explains the flows of a capture like measured ones.

@@ -1,11 +1,11 @@
 import ArgumentParser
-import Capture
-import Conformance
-import Host
-import Packets
-import Throughput
-import Timing
-import Transport
+import BBCapture
+import BBConformance
+import BBHost
+import BBPackets
+import BBThroughput
+import BBTiming
+import BBTransport
 
 extension ThroughputCommand {
     /// Measures between two hosts on simulated controllers, in virtual time.

@@ -1,11 +1,11 @@
 import ArgumentParser
+import BBPackets
+import BBReport
+import BBSimulation
+import BBThroughput
+import BBTiming
+import BBTransport
 import Foundation
-import Packets
-import Report
-import Simulation
-import Throughput
-import Timing
-import Transport
 
 /// `bluebench throughput`: measures a sweep of flows and compares each row with its ceiling.
 struct ThroughputCommand: ParsableCommand {
@@ -50,7 +50,7 @@ struct ThroughputCommand: ParsableCommand {
         let stop = StopFlag()
         var output = try ThroughputOutput(
             files, isExplaining: explain, showsProgress: progress, seed: simulated.seed, setup: setup, stop: stop)
-        let loop = Timing.RunLoop(mode: ends.areVirtual ? .virtual : .wall)
+        let loop = BBTiming.RunLoop(mode: ends.areVirtual ? .virtual : .wall)
         let captures = try Captures(packets: files.capture, air: files.air, keys: files.keylog, on: loop)
         signals.onStop { stop.raise() }
         do {

@@ -1,9 +1,9 @@
 import ArgumentParser
-import Packets
-import Simulation
-import Throughput
-import Timing
-import VirtualDongle
+import BBPackets
+import BBSimulation
+import BBThroughput
+import BBTiming
+import BBVirtualDongle
 
 /// The two sides of the measured links.
 struct ThroughputDevices: ParsableArguments {

@@ -1,9 +1,9 @@
 import ArgumentParser
+import BBPackets
+import BBReport
+import BBThroughput
+import BBTiming
 import Foundation
-import Packets
-import Report
-import Throughput
-import Timing
 
 /// The output of `bluebench throughput`, row by row.
 struct ThroughputOutput {

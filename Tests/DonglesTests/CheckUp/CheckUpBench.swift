@@ -1,10 +1,10 @@
-import BenchTesting
-import Dongles
-import Packets
-import Simulation
-import Timing
-import Transport
-import VirtualDongle
+import BBBenchTesting
+import BBDongles
+import BBPackets
+import BBSimulation
+import BBTiming
+import BBTransport
+import BBVirtualDongle
 
 /// A virtual dongle with switches, checked in virtual time with a second one without switches.
 struct CheckUpBench {

@@ -1,9 +1,9 @@
-import Dongles
-import Packets
-import Simulation
+import BBDongles
+import BBPackets
+import BBSimulation
+import BBTiming
+import BBVirtualDongle
 import Testing
-import Timing
-import VirtualDongle
 
 @Suite struct CheckUpTests {
     /// Injected switches; each is found, and no other.

@@ -1,4 +1,4 @@
-import Dongles
+import BBDongles
 import Testing
 
 @Suite struct CSRCloneTests {

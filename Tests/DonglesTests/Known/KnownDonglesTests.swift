@@ -1,7 +1,7 @@
-import Dongles
-import Packets
+import BBDongles
+import BBPackets
+import BBVirtualDongle
 import Testing
-import VirtualDongle
 
 @Suite struct KnownDonglesTests {
     /// Numbers, and the matching rows.

@@ -1,8 +1,8 @@
-import HCI
-import Packets
-import Timing
+import BBHCI
+import BBPackets
+import BBTiming
 
-@testable import Host
+@testable import BBHost
 
 extension FuzzTarget {
     private static let attributeLayer: LayerOfAction = { $0.kind == 2 ? nil : .att }

@@ -1,6 +1,6 @@
-import Packets
+import BBPackets
 
-@testable import Host
+@testable import BBHost
 
 extension FuzzTarget {
     /// AVDTP signalling to a session with a source and a sink. Kinds: 0 and 1 a packet, 2 a local command, 3 the media channel is opened or

@@ -1,11 +1,11 @@
-import BTP
-import Host
-import Packets
-import Simulation
-import Timing
-import Transport
+import BBBTP
+import BBHost
+import BBPackets
+import BBSimulation
+import BBTiming
+import BBTransport
 
-@testable import UpperTester
+@testable import BBUpperTester
 
 extension FuzzTarget {
     /// Octets of an upper tester, in any pieces: the outcomes do not depend on the pieces, and each command has one answer at most.

@@ -1,8 +1,8 @@
-import HCI
-import Packets
-import Timing
+import BBHCI
+import BBPackets
+import BBTiming
 
-@testable import Host
+@testable import BBHost
 
 /// Both ends of a link: L2CAP and the layers above it, connected directly.
 final class BareLink {

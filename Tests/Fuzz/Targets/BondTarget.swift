@@ -1,6 +1,6 @@
-import Packets
+import BBPackets
 
-@testable import Host
+@testable import BBHost
 
 extension FuzzTarget {
     /// A bond file: it is rejected with a reason, or its content can be written and read again. Every second input is the complete file;

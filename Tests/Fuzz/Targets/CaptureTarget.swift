@@ -1,5 +1,5 @@
-import Capture
-import Diagnosis
+import BBCapture
+import BBDiagnosis
 import Foundation
 
 extension FuzzTarget {

@@ -1,5 +1,5 @@
-@testable import Cases
-@testable import Conformance
+@testable import BBCases
+@testable import BBConformance
 
 extension FuzzTarget {
     /// Any text as a case file: it is a valid case, or its errors are reported with their positions.

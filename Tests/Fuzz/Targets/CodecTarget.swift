@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 extension FuzzTarget {
     private static let layers: [Layer] = [.hciCommands, .hciEvents, .llControl, .att, .smp, .l2capSignaling, .hciData, .lmp]

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 extension FuzzTarget {
     private static let commandLayer: LayerOfAction = { $0.kind < 3 ? .hciCommands : nil }

@@ -1,7 +1,7 @@
-import Capture
-import Packets
+import BBCapture
+import BBPackets
 
-@testable import Diagnosis
+@testable import BBDiagnosis
 
 extension FuzzTarget {
     /// A condition of `--where`: it is refused with a reason, or decides about every packet, as its negation decides the other way.

@@ -1,7 +1,7 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
-@testable import Host
+@testable import BBHost
 
 extension FuzzTarget {
     private static let creditLayer: LayerOfAction = { [0, 1].contains($0.kind) ? .l2capSignaling : nil }

@@ -1,6 +1,6 @@
-import Packets
+import BBPackets
 
-@testable import Host
+@testable import BBHost
 
 extension FuzzTarget {
     /// SDP without a channel: requests to a server, responses to a client with a pending request, and data elements, which are re-encoded

@@ -1,9 +1,9 @@
-import Packets
-import Timing
-import Transport
+import BBPackets
+import BBTiming
+import BBTransport
 
-@testable import HCI
-@testable import Host
+@testable import BBHCI
+@testable import BBHost
 
 extension FuzzTarget {
     private static let bearerLayer: LayerOfAction = { [.att, .l2capSignaling, nil, nil][$0.kind] }

@@ -1,7 +1,7 @@
-import Host
-import Packets
-import Timing
-import Transport
+import BBHost
+import BBPackets
+import BBTiming
+import BBTransport
 
 extension FuzzTarget {
     private static let eventLayer: LayerOfAction = { $0.kind < 3 ? .hciEvents : nil }

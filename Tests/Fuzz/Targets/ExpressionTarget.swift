@@ -1,5 +1,5 @@
-import Conformance
-import Packets
+import BBConformance
+import BBPackets
 
 @testable import bluebench
 

@@ -1,7 +1,7 @@
-import Packets
-import VirtualDongle
+import BBPackets
+import BBVirtualDongle
 
-@testable import TransportUSB
+@testable import BBTransportUSB
 
 extension FuzzTarget {
     /// Octets as a firmware file of Realtek for each kind of chip: what is sent is part of the file, and no longer than it.

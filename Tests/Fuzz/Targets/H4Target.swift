@@ -1,5 +1,5 @@
-import Packets
-import Transport
+import BBPackets
+import BBTransport
 
 extension FuzzTarget {
     /// A byte stream yields the same packets and the same failure as a whole, in the pieces of the frames, and octet by octet.

@@ -1,4 +1,4 @@
-import HTTP
+import BBHTTP
 
 extension FuzzTarget {
     /// Octets of a client: every request is whole, reading ends, and the pieces in which octets arrive do not matter.

@@ -1,8 +1,8 @@
-import Host
-import Packets
-import Simulation
-import Timing
-import Transport
+import BBHost
+import BBPackets
+import BBSimulation
+import BBTiming
+import BBTransport
 
 /// A pipe between a host and its controller that can inject packets.
 final class Tap {

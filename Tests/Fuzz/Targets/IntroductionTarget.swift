@@ -1,8 +1,8 @@
+import BBPackets
+import BBTiming
 import Foundation
-import Packets
-import Timing
 
-@testable import Transport
+@testable import BBTransport
 
 extension FuzzTarget {
     /// The first line of a client at a server with a token: exactly the right line passes, in any pieces.
@@ -35,7 +35,7 @@ extension FuzzTarget {
 
 /// A gate at one end of a pair of sockets.
 private final class GateTrial {
-    private let loop = Timing.RunLoop(mode: .virtual, watchesDescriptors: true)
+    private let loop = BBTiming.RunLoop(mode: .virtual, watchesDescriptors: true)
     private let gate: TokenGate
     private let stream: ByteStream
     private let other: Int32

@@ -1,8 +1,8 @@
-import BluetoothCrypto
-import Packets
-import Timing
+import BBBluetoothCrypto
+import BBPackets
+import BBTiming
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// One end of a link without a baseband: sent messages are in transit until they are delivered.
 private final class FuzzWire: LinkTransport, ACLConnectionDelegate {

@@ -1,7 +1,7 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
-@testable import Simulation
+@testable import BBSimulation
 
 extension FuzzTarget {
     private static let controlLayer: LayerOfAction = { $0.kind < 2 ? .llControl : nil }

@@ -1,9 +1,9 @@
-import Capture
-import Diagnosis
+import BBCapture
+import BBDiagnosis
+import BBHTTP
+import BBPackets
+import BBTiming
 import Foundation
-import HTTP
-import Packets
-import Timing
 
 @testable import bluebench
 
@@ -50,7 +50,7 @@ private final class LivePageTrial {
         let trial = LivePageTrial()
         return LoopBound(trial, to: trial.loop)
     }()
-    private let loop = Timing.RunLoop(mode: .wall)
+    private let loop = BBTiming.RunLoop(mode: .wall)
     private let store: LiveStore
     private let server: LiveServer?
     private let count: Int

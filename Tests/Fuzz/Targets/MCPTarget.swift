@@ -1,5 +1,5 @@
+import BBPackets
 import Foundation
-import Packets
 
 @testable import bluebench
 

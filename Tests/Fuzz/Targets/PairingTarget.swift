@@ -1,8 +1,8 @@
-import BluetoothCrypto
-import Packets
-import Timing
+import BBBluetoothCrypto
+import BBPackets
+import BBTiming
 
-@testable import Host
+@testable import BBHost
 
 extension FuzzTarget {
     private static let pairingLayer: LayerOfAction = { [0, 3].contains($0.kind) ? .smp : nil }

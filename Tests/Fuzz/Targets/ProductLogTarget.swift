@@ -1,7 +1,7 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
-@testable import Conformance
+@testable import BBConformance
 
 extension FuzzTarget {
     /// The log of a product in any pieces: its lines are bounded and printable, and do not depend on the pieces.

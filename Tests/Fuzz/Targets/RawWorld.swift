@@ -1,8 +1,8 @@
-import Packets
-import Timing
-import Transport
+import BBPackets
+import BBTiming
+import BBTransport
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// The opcodes that the virtual controller implements.
 let knownCommands = Set(CommandTable.le.rows.keys)

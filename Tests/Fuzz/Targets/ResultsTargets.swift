@@ -1,9 +1,9 @@
+import BBPackets
 import Foundation
-import Packets
 
-@testable import Conformance
-@testable import History
-@testable import Report
+@testable import BBConformance
+@testable import BBHistory
+@testable import BBReport
 @testable import bluebench
 
 extension FuzzTarget {

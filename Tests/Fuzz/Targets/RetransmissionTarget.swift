@@ -1,8 +1,8 @@
-import L2CAP
-import Packets
-import Timing
+import BBL2CAP
+import BBPackets
+import BBTiming
 
-@testable import Host
+@testable import BBHost
 
 extension FuzzTarget {
     private static let retransmissionLayer: LayerOfAction = { _ in nil }

@@ -1,6 +1,6 @@
-import Cases
+import BBCases
 
-@testable import Diagnosis
+@testable import BBDiagnosis
 
 extension FuzzTarget {
     /// Any text as a rules file: it is valid, or its errors are reported with their positions.

@@ -1,7 +1,7 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
-@testable import Host
+@testable import BBHost
 
 extension FuzzTarget {
     /// RFCOMM between two ends. Kinds: 0 octets, 1 a frame with a correct FCS, 2 an action of the user, 3 delivery of the frames in

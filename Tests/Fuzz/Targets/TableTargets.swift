@@ -1,9 +1,9 @@
 import Foundation
 import Yams
 
-@testable import Cases
-@testable import Conformance
-@testable import Dongles
+@testable import BBCases
+@testable import BBConformance
+@testable import BBDongles
 
 extension FuzzTarget {
     private static let vocabulary = Vocabulary.declared(covers: ["HCI/DSU/BV-02-C"])

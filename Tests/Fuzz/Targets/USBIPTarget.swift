@@ -1,8 +1,8 @@
-import Packets
-import Simulation
-import Timing
-import Transport
-import VirtualDongle
+import BBPackets
+import BBSimulation
+import BBTiming
+import BBTransport
+import BBVirtualDongle
 
 /// Two dongles with simulated controllers.
 private final class Bus: USBIPBus {

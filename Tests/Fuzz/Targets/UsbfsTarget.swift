@@ -1,10 +1,10 @@
+import BBPackets
+import BBSimulation
+import BBTiming
 import Foundation
-import Packets
-import Simulation
-import Timing
 
-@testable import Transport
-@testable import VirtualDongle
+@testable import BBTransport
+@testable import BBVirtualDongle
 
 extension FuzzTarget {
     /// System calls of a program at the fake usbfs, with its memory as far as it is asked for: each call has one answer, and nothing is left
@@ -18,7 +18,7 @@ extension FuzzTarget {
 }
 
 private final class UsbfsTrial {
-    private let loop = Timing.RunLoop(mode: .virtual, watchesDescriptors: true)
+    private let loop = BBTiming.RunLoop(mode: .virtual, watchesDescriptors: true)
     private let node: UsbfsNode
     private let connection: UsbfsConnection
     private let stream: ByteStream

@@ -1,8 +1,8 @@
+import BBPackets
+import BBTiming
 import Foundation
-import Packets
-import Timing
 
-@testable import Transport
+@testable import BBTransport
 
 extension FuzzTarget {
     /// Octets of clients for a virtual-time server with two ports, beside packets of the controllers: time never goes back, only members
@@ -157,7 +157,7 @@ private struct ClockTrial {
 
 /// Our client at a socket whose other end is the input.
 private final class ClientTrial: HCITransportSink {
-    private let loop = Timing.RunLoop(mode: .virtual, watchesDescriptors: true)
+    private let loop = BBTiming.RunLoop(mode: .virtual, watchesDescriptors: true)
     private var closed: Promise<Void>?
     private var latest = Microseconds.zero
     private var hasGoneBack = false

@@ -1,8 +1,8 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
 import Testing
 
-@testable import Host
+@testable import BBHost
 
 /// Signalling of AVDTP: packets, each role alone, and both with one another.
 @Suite struct AVDTPTests {

@@ -1,8 +1,8 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
 import Testing
 
-@testable import Host
+@testable import BBHost
 
 /// AVCTP's packets, and AVRCP's controller and target over them.
 @Suite struct AVRCPTests {

@@ -1,7 +1,7 @@
-import Packets
+import BBPackets
 import Testing
 
-@testable import Host
+@testable import BBHost
 
 /// Security mode 4 on one BR/EDR link, host state machine. Core Vol 3, Part C, 5.2.2.
 @Suite struct BREDRSecurityTests {

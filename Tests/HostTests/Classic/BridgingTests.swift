@@ -1,8 +1,8 @@
-import Packets
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 /// A phone and an accessory: profiles on BR/EDR, set up by one pairing on LE.
 @Suite struct BridgingTests {

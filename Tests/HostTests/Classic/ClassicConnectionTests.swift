@@ -1,11 +1,11 @@
-import BenchTesting
-import L2CAP
-import Packets
-import Simulation
+import BBBenchTesting
+import BBL2CAP
+import BBPackets
+import BBSimulation
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 /// Connections over BR/EDR between two hosts on two virtual controllers, and channels over them.
 @Suite struct ClassicConnectionTests {

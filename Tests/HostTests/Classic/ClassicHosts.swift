@@ -1,10 +1,10 @@
-import BenchTesting
-import Packets
-import Simulation
+import BBBenchTesting
+import BBPackets
+import BBSimulation
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 /// Two started hosts on dual mode controllers; the second one is discoverable and connectable.
 struct ClassicHosts {

@@ -1,7 +1,7 @@
-import Packets
+import BBPackets
 import Testing
 
-@testable import Host
+@testable import BBHost
 
 /// All profiles of a link on both devices: channels are opened and closed in the order in which the profiles request it.
 @Suite struct ClassicProfilesTests {

@@ -1,8 +1,8 @@
-import Packets
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 /// Pairing between two hosts on BR/EDR over the simulated air, with a user at both. Core Vol 3, Part C, 5.2.2.
 @Suite struct ClassicSecurityTests {

@@ -1,8 +1,8 @@
-import Packets
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 /// Service discovery, serial ports and attributes between two hosts on two virtual controllers.
 @Suite struct ClassicServicesTests {

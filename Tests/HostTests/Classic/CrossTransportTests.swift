@@ -1,9 +1,9 @@
-import Packets
-import Simulation
+import BBPackets
+import BBSimulation
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 /// One pairing is used on both transports, also after both controllers were powered off. Core Vol 3, Part C, 14.1; Part H, 2.4.2.4 and
 /// 2.4.2.5.

@@ -1,8 +1,8 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
 import Testing
 
-@testable import Host
+@testable import BBHost
 
 /// Each PDU of the tables cut at each octet, and with each octet at a limit: the protocol cores continue to answer correct PDUs afterwards.
 @Suite struct KnownBadProfileTests {

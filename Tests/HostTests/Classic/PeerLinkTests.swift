@@ -1,8 +1,8 @@
-import Packets
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 /// A peer has one identifier on all transports, and registered listeners are notified.
 @Suite struct PeerLinkTests {

@@ -1,8 +1,8 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
 import Testing
 
-@testable import Host
+@testable import BBHost
 
 /// Frames and sessions of RFCOMM: each end alone against frames put together here, and two ends with one another.
 @Suite struct RFCOMMTests {

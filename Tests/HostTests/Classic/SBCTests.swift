@@ -1,7 +1,7 @@
-import Packets
+import BBPackets
 import Testing
 
-@testable import Host
+@testable import BBHost
 
 /// SBC's frames, and the packets of a source at their pace. What a decoder makes of them is tested in Tests/Reference.
 @Suite struct SBCTests {

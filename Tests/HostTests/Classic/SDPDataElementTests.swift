@@ -1,8 +1,8 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
 import Testing
 
-@testable import Host
+@testable import BBHost
 
 /// Data elements on the wire. Core Vol 3, Part B, 3.
 @Suite struct SDPDataElementTests {

@@ -1,8 +1,8 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
 import Testing
 
-@testable import Host
+@testable import BBHost
 
 /// The server and the client of SDP, alone and with one another. Core Vol 3, Part B, 4.
 @Suite struct SDPTests {

@@ -1,9 +1,9 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 /// Credit-based channels under load: back-pressure, streams, reasons for the end, and nothing left over.
 @Suite struct ChannelLoadTests {

@@ -1,10 +1,10 @@
-import BenchTesting
-import L2CAP
-import Packets
+import BBBenchTesting
+import BBL2CAP
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 /// Channels in enhanced credit-based flow control mode over BR/EDR. Core Vol 3, Part A, 4.25 to 4.28, and 10.2.
 @Suite struct ClassicCreditBasedTests {

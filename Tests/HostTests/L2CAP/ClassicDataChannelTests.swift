@@ -1,10 +1,10 @@
-import BenchTesting
-import L2CAP
-import Packets
+import BBBenchTesting
+import BBL2CAP
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 /// Connection-oriented BR/EDR channels end to end, over ACL fragments that may be lost.
 @Suite struct ClassicDataChannelTests {

@@ -1,8 +1,8 @@
-import HCI
-import Packets
-import Timing
+import BBHCI
+import BBPackets
+import BBTiming
 
-@testable import Host
+@testable import BBHost
 
 /// Both ends of a BR/EDR link; each ACL packet arrives after a delay or is lost.
 final class ClassicLink {

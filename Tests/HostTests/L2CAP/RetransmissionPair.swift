@@ -1,8 +1,8 @@
-import L2CAP
-import Packets
-import Timing
+import BBL2CAP
+import BBPackets
+import BBTiming
 
-@testable import Host
+@testable import BBHost
 
 /// Both ends of a channel in Enhanced Retransmission mode, with a link that loses, corrupts, repeats and swaps frames, in virtual time.
 struct RetransmissionPair {

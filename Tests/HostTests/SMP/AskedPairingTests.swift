@@ -1,8 +1,8 @@
-import Packets
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 /// A peripheral sends a Security Request, and the central requests the same. Core Vol 3, Part H, 2.4.6.
 @Suite struct AskedPairingTests {

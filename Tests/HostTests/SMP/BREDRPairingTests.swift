@@ -1,9 +1,9 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 /// Pairing over BR/EDR. Core Vol 3, Part H, 2.4.2.5, 3.5.1 and 3.6.1.
 @Suite struct BREDRPairingTests {

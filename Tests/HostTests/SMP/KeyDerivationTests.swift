@@ -1,9 +1,9 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 /// Cross-transport key derivation. Core Vol 3, Part C, 14.1; Part H, 2.4.2.4 and 2.4.2.5.
 @Suite struct KeyDerivationTests {

@@ -1,9 +1,9 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 /// A peer's OOB data flag is trusted only as far as it can be proven. Core Vol 3, Part H, 2.3.5.6.4; Vol 2, Part H, 7.2.2.
 struct OutOfBandClaimTests {

@@ -1,10 +1,10 @@
-import BenchTesting
-import BluetoothCrypto
-import Packets
+import BBBenchTesting
+import BBBluetoothCrypto
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 /// Pairings that must fail: the device that ends them, the PDU and the reason.
 @Suite struct PairingFailureTests {

@@ -1,8 +1,8 @@
-import BluetoothCrypto
-import Packets
-import Timing
+import BBBluetoothCrypto
+import BBPackets
+import BBTiming
 
-@testable import Host
+@testable import BBHost
 
 /// Two directly connected security managers, with a user who reads both displays.
 struct PairingLab {

@@ -1,8 +1,8 @@
-import Packets
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Host
+@testable import BBHost
 
 /// Our host pairs with our host over the simulated air, and a user sits in front of both.
 @Suite struct SimulatedPairingTests {

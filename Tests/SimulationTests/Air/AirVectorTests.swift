@@ -1,8 +1,8 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
 import Testing
 
-@testable import Simulation
+@testable import BBSimulation
 
 @Suite struct AirVectorTests {
     @Test(arguments: [

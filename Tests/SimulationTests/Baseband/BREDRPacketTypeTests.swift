@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// Packet types of Core Vol 2, Part B, 6.5 and 6.7, with their maximum durations.
 @Suite struct BREDRPacketTypeTests {

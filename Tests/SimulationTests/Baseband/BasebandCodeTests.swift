@@ -1,7 +1,7 @@
-import Packets
+import BBPackets
 import Testing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// Sample data of Core Vol 2, Part G, and values from an independent implementation.
 @Suite struct BasebandCodeTests {

@@ -1,9 +1,9 @@
-import Capture
-import Packets
+import BBCapture
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// One end of a link without link manager and host: records received data and keeps the link's queue filled.
 final class BasebandEnd: BasebandLinkDelegate, LinkTransportDelegate {

@@ -1,8 +1,8 @@
-import Packets
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Simulation
+@testable import BBSimulation
 
 enum SampleEncryption {
     static let key: UInt128 = 0x0123_4567_89AB_CDEF_0011_2233_4455_6677

@@ -1,8 +1,8 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
 import Testing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// The sample data of Core Vol 2, Part G for what is around a packet's data.
 @Suite struct BasebandSampleDataTests {

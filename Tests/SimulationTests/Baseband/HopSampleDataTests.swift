@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// The sample data of Core Vol 2, Part G for hop sequences: three addresses, and RF channels by the ticks of a clock.
 @Suite struct HopSampleDataTests {

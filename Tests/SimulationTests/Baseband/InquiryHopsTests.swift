@@ -1,8 +1,8 @@
-import Packets
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// Phases of inquirers and scanners. Core Vol 2, Part B, 2.6.4.
 @Suite struct InquiryHopsTests {

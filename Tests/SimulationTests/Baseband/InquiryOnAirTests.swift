@@ -1,10 +1,10 @@
-import BenchTesting
-import Capture
-import Packets
+import BBBenchTesting
+import BBCapture
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// Inquiry as the air log shows it, beside LE on the same radios. Core Vol 2, Part B, 2.6.4, 8.4.2 and 8.4.3.
 @Suite struct InquiryOnAirTests {

@@ -1,9 +1,9 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// Inquiry and inquiry scan, as hosts see them. Core Vol 4, Part E, 7.1.1 and 7.7.1; Vol 2, Part B, 8.4.
 @Suite struct InquiryTests {

@@ -1,10 +1,10 @@
-import BenchTesting
+import BBBenchTesting
+import BBPackets
+import BBTiming
 import Foundation
-import Packets
 import Testing
-import Timing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// Pages and page scans without hosts. Core Vol 2, Part B, 8.3.
 @Suite struct PagingTests {

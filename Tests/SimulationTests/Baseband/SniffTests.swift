@@ -1,8 +1,8 @@
-import Packets
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// Links in sniff mode. Core Vol 2, Part B, 8.7.
 @Suite struct SniffTests {

@@ -1,9 +1,9 @@
-import Capture
-import Packets
+import BBCapture
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// SCO and eSCO transports on the air. Core Vol 2, Part B, 4.3, 4.4 and 8.6.
 @Suite struct SynchronousLinkTests {

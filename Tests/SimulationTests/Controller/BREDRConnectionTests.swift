@@ -1,9 +1,9 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// Connections over BR/EDR as two hosts see them. Core Vol 4, Part E, 7.1.5 to 7.1.9 and 7.7.3 to 7.7.5.
 @Suite struct BREDRConnectionTests {

@@ -1,10 +1,10 @@
-import BenchTesting
-import BluetoothCrypto
-import Packets
+import BBBenchTesting
+import BBBluetoothCrypto
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// Names, features, pairing and encryption of BR/EDR as two hosts see them, over a radio. Core Vol 4, Part E, 7.1 and 7.7.
 @Suite struct BREDRSecurityTests {

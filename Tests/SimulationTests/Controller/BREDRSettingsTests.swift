@@ -1,9 +1,9 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// BR/EDR settings: written values are read back, invalid values are rejected, Reset restores the defaults. Core Vol 4, Part E, 7.3.
 @Suite struct BREDRSettingsTests {

@@ -1,8 +1,8 @@
-import BenchTesting
-import Packets
-import Simulation
+import BBBenchTesting
+import BBPackets
+import BBSimulation
+import BBTiming
 import Testing
-import Timing
 
 /// Controller behaviour that the specification leaves open: each choice has its effect.
 @Suite struct ChoiceTests {

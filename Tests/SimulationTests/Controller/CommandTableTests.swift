@@ -1,9 +1,9 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// Rules for every supported command: its answer, its lengths, its bit. `facts`: Core Vol 4, Part E, 4.4 to 4.5 and 6.27.
 @Suite struct CommandTableTests {

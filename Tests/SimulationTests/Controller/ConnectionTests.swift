@@ -1,8 +1,8 @@
-import BenchTesting
-import Packets
-import Simulation
+import BBBenchTesting
+import BBPackets
+import BBSimulation
+import BBTiming
 import Testing
-import Timing
 
 /// Procedures of a connection, as both hosts see them.
 @Suite struct ConnectionTests {

@@ -1,8 +1,8 @@
-import BenchTesting
-import Misbehaviour
+import BBBenchTesting
+import BBMisbehaviour
 import Testing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// The table of quirks and the fields of a controller's configuration.
 @Suite struct ControllerQuirkTests {

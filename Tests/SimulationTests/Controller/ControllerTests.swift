@@ -1,9 +1,9 @@
-import BenchTesting
-import Packets
-import Simulation
+import BBBenchTesting
+import BBPackets
+import BBSimulation
+import BBTiming
+import BBTransport
 import Testing
-import Timing
-import Transport
 
 /// Controller behaviour outside individual procedures.
 @Suite struct ControllerTests {

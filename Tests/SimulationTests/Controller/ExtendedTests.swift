@@ -1,8 +1,8 @@
-import BenchTesting
-import Packets
-import Simulation
+import BBBenchTesting
+import BBPackets
+import BBSimulation
+import BBTiming
 import Testing
-import Timing
 
 /// Extended advertising, scanning and connecting, as message sequences between hosts.
 @Suite struct ExtendedTests {

@@ -1,8 +1,8 @@
-import BenchTesting
-import Packets
-import Simulation
+import BBBenchTesting
+import BBPackets
+import BBSimulation
+import BBTiming
 import Testing
-import Timing
 
 /// Data for a host that has reported its buffers. Core Vol 4, Part E, 4.2 and 4.3.
 @Suite struct HostFlowControlTests {

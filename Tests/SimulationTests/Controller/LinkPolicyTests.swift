@@ -1,9 +1,9 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// Names without a connection, roles, policies and quality of service as two hosts see them, over a radio. Core Vol 4, Part E, 7.1.19, 7.2 and 7.5.
 @Suite struct LinkPolicyTests {

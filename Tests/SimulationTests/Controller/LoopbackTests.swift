@@ -1,8 +1,8 @@
-import BenchTesting
-import Packets
-import Simulation
+import BBBenchTesting
+import BBPackets
+import BBSimulation
+import BBTiming
 import Testing
-import Timing
 
 /// Local loopback mode. Core Vol 4, Part E, 7.6.1 and 7.6.2.
 @Suite struct LoopbackTests {

@@ -1,9 +1,9 @@
-import BenchTesting
-import BluetoothCrypto
-import Packets
-import Simulation
+import BBBenchTesting
+import BBBluetoothCrypto
+import BBPackets
+import BBSimulation
+import BBTiming
 import Testing
-import Timing
 
 /// Private addresses generated and resolved by controllers. Core Vol 6, Part B, 6; Vol 4, Part E, 7.8.38 to 7.8.45.
 @Suite struct PrivacyTests {

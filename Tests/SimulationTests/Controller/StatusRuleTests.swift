@@ -1,8 +1,8 @@
-import BenchTesting
-import Packets
-import Simulation
+import BBBenchTesting
+import BBPackets
+import BBSimulation
+import BBTiming
 import Testing
-import Timing
 
 /// The status with which each command is refused. Core Vol 4, Part E, 7.8, and Vol 1, Part F.
 @Suite struct StatusRuleTests {

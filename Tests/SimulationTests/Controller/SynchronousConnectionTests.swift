@@ -1,9 +1,9 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// Sniff mode, SCO and eSCO as two hosts see them, over a radio. Core Vol 4, Part E, 7.1.26 to 7.1.28, 7.2.2 and 7.2.3.
 @Suite struct SynchronousConnectionTests {

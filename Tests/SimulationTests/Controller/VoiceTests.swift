@@ -1,9 +1,9 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// Voice between two hosts over SCO and eSCO, and how it is coded. Core Vol 2, Part B, 9; Vol 4, Part E, 5.4.3 and 6.12.
 @Suite struct VoiceTests {

@@ -1,9 +1,9 @@
-import BenchTesting
-import Capture
-import Packets
-import Simulation
+import BBBenchTesting
+import BBCapture
+import BBPackets
+import BBSimulation
+import BBTiming
 import Testing
-import Timing
 
 /// Advertising times in the air log: T_IFS, pointers, T_MAFS, advDelay. The expected values are calculated separately.
 /// Core Vol 6, Part B, 4.1 and 4.4.2.

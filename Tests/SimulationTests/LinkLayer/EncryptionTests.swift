@@ -1,11 +1,11 @@
-import BenchTesting
-import BluetoothCrypto
-import Misbehaviour
-import Packets
+import BBBenchTesting
+import BBBluetoothCrypto
+import BBMisbehaviour
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// Encryption start and pause as both hosts see them, and what is on the air. Core Vol 6, Part B, 5.1.3; Part E.
 @Suite struct EncryptionTests {

@@ -1,9 +1,9 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// Behaviour of both ends before, at and after an instant. Core Vol 6, Part B, 5.1.1 and 5.5.
 @Suite struct InstantTests {

@@ -1,8 +1,8 @@
-import Packets
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// Data channel PDUs that have broken other controllers: the link survives, and delivers data in order afterwards.
 @Suite struct KnownBadTests {

@@ -1,8 +1,8 @@
-import Packets
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// One end of a link in a test: records the link's callbacks and keeps its queue filled.
 final class LinkEnd: ConnectionDelegate {

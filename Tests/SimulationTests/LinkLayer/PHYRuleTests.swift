@@ -1,8 +1,8 @@
-import Packets
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// PHYs that a PHY update may choose, and limits on packets around it. Core Vol 6, Part B, 5.1.10.
 @Suite struct PHYRuleTests {

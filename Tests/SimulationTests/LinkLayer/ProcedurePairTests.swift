@@ -1,9 +1,9 @@
-import Misbehaviour
-import Packets
+import BBMisbehaviour
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// All pairs of procedures that start at the same time, one on each device or both on one, without and with packet loss.
 @Suite struct ProcedurePairTests {

@@ -1,9 +1,9 @@
-import Misbehaviour
-import Packets
+import BBMisbehaviour
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// Instants, timeouts, injected faults and packet rules.
 @Suite struct ProcedureTimingTests {

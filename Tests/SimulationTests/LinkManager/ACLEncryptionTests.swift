@@ -1,10 +1,10 @@
-import BenchTesting
-import BluetoothCrypto
-import Packets
+import BBBenchTesting
+import BBBluetoothCrypto
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// Encryption of a BR/EDR link from mode to key refresh, and attacks on it. Core Vol 2, Part C, 4.2.5; Part H, 3 and 4.
 @Suite struct ACLEncryptionTests {

@@ -1,9 +1,9 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// One end of a link without a baseband: every message arrives after two slots.
 final class LMPWire: LinkTransport {

@@ -1,8 +1,8 @@
-import Packets
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// Messages between two link managers and reports to their hosts. Core Vol 2, Part C, 4.1, 4.3 and 4.4.
 @Suite struct LinkManagerTests {

@@ -1,9 +1,9 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// Authentication, pairing and encryption: messages of both link managers and reports to both hosts. Core Vol 2, Part C, 4.2; Part H.
 @Suite struct PairingTests {

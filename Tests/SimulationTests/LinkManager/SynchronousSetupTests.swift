@@ -1,8 +1,8 @@
-import Packets
+import BBPackets
+import BBTiming
 import Testing
-import Timing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// The agreement of two link managers on SCO and eSCO. Core Vol 2, Part C, 4.6.
 @Suite struct SynchronousSetupTests {

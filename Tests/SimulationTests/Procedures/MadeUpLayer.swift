@@ -1,6 +1,6 @@
-import Packets
+import BBPackets
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// A fictitious control layer, with transactions by initiator as in the link manager.
 enum MadeUpLayer: ControlLayer {

@@ -1,7 +1,7 @@
-import Packets
+import BBPackets
 import Testing
 
-@testable import Simulation
+@testable import BBSimulation
 
 /// The engine alone, with procedures of a fictitious layer.
 @Suite struct ProcedureEngineTests {

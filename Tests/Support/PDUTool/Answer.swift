@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 enum Answer {
     static func to(_ words: [String]) -> String {

@@ -1,5 +1,5 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
 
 /// The functions of BR/EDR. SAFER+ and E0 use octets in the order of LMP and HCI, octet 0 first, and an address has its six octets in the
 /// same order;

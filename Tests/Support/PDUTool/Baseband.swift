@@ -1,5 +1,5 @@
-import Packets
-import Simulation
+import BBPackets
+import BBSimulation
 
 /// The baseband's functions by name, for comparison with another implementation. Numbers are hexadecimal; the least significant bit is sent
 /// first.

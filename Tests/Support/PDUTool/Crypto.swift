@@ -1,5 +1,5 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
 
 /// The security toolbox by name, for comparison with another implementation. Numbers are octets in hexadecimal, most significant first; an
 /// address starts with its type.

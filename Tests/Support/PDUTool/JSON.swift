@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// JSON as text. Octets are hexadecimal strings; the order of fields is kept.
 enum JSON {

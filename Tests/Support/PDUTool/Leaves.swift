@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The plain values of a PDU in the order of transmission, as octets: once without and once with the counts and lengths that other fields
 /// imply.

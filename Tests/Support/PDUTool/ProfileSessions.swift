@@ -1,5 +1,5 @@
-import Host
-import Packets
+import BBHost
+import BBPackets
 
 /// BR/EDR profiles for another program that implements the peer: `profile NAME VERB WORD...`. An answer contains the sent octets and the reports, as
 /// text. Time does not advance.

@@ -1,5 +1,5 @@
+import BBPackets
 import Foundation
-import Packets
 
 // `PDUTool page` prints the reference page. Without arguments, answers each line of input with one line of JSON, so that other programs can compare
 // their codecs with these.

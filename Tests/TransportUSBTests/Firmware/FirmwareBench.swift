@@ -1,13 +1,13 @@
-import BenchTesting
-import Dongles
+import BBBenchTesting
+import BBDongles
+import BBPackets
+import BBSimulation
+import BBTiming
+import BBTransport
+import BBVirtualDongle
 import Foundation
-import Packets
-import Simulation
-import Timing
-import Transport
-import VirtualDongle
 
-@testable import TransportUSB
+@testable import BBTransportUSB
 
 /// A dongle that needs firmware, a folder of files, and virtual time.
 struct FirmwareBench {
@@ -47,7 +47,7 @@ struct FirmwareBench {
     }
 
     private func start(in folders: FirmwareFolders, onlyAsks: Bool) throws -> Result {
-        let loop = Timing.RunLoop()
+        let loop = BBTiming.RunLoop()
         let configuration = ControllerConfiguration(address: DeviceAddress(value: 0x02BB_0000_0001))
         let simulated = try SimulatedBackend(Simulation(loop: loop, seed: 1), configurations: [configuration], on: loop)
         let backend = BootloaderBackend(simulated, model: model, on: loop)

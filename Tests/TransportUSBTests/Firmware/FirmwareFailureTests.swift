@@ -1,11 +1,11 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
+import BBTiming
+import BBTransport
+import BBVirtualDongle
 import Testing
-import Timing
-import Transport
-import VirtualDongle
 
-@testable import TransportUSB
+@testable import BBTransportUSB
 
 /// Any defect of files or dongle yields one line with the cause, in time, and never a hang.
 @Suite struct FirmwareFailureTests {

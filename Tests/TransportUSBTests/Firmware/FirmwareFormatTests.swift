@@ -1,10 +1,10 @@
+import BBPackets
+import BBTiming
+import BBVirtualDongle
 import Foundation
-import Packets
 import Testing
-import Timing
-import VirtualDongle
 
-@testable import TransportUSB
+@testable import BBTransportUSB
 
 /// Parsing of files and answers, without a dongle.
 @Suite struct FirmwareFormatTests {

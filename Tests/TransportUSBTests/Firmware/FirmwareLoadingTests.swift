@@ -1,11 +1,11 @@
-import BenchTesting
-import Packets
+import BBBenchTesting
+import BBPackets
+import BBTiming
+import BBTransport
+import BBVirtualDongle
 import Testing
-import Timing
-import Transport
-import VirtualDongle
 
-@testable import TransportUSB
+@testable import BBTransportUSB
 
 /// Loaders with virtual dongles that emulate the ROM, in virtual time.
 @Suite struct FirmwareLoadingTests {

@@ -1,7 +1,7 @@
-import Packets
+import BBPackets
 import Testing
 
-@testable import VirtualDongle
+@testable import BBVirtualDongle
 
 /// Commands that the boot ROMs accept or reject.
 @Suite struct BootROMTests {

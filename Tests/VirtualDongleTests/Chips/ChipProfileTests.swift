@@ -1,11 +1,11 @@
+import BBPackets
+import BBSimulation
+import BBTiming
+import BBTransport
 import Foundation
-import Packets
-import Simulation
 import Testing
-import Timing
-import Transport
 
-@testable import VirtualDongle
+@testable import BBVirtualDongle
 
 /// Each chip reports the values of the real chip.
 @Suite struct ChipProfileTests {

@@ -1,9 +1,9 @@
-import Packets
-import Simulation
-import Timing
-import Transport
+import BBPackets
+import BBSimulation
+import BBTiming
+import BBTransport
 
-@testable import VirtualDongle
+@testable import BBVirtualDongle
 
 /// A packet of a host, and its time.
 struct StageLine {

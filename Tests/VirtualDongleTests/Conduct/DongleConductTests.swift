@@ -1,7 +1,7 @@
-import Misbehaviour
+import BBMisbehaviour
 import Testing
 
-@testable import VirtualDongle
+@testable import BBVirtualDongle
 
 /// Parsing of switches.
 @Suite struct DongleConductTests {

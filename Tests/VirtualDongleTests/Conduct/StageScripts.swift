@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Scripts that reveal every switch.
 enum StageScripts {

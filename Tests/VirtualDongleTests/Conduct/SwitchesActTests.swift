@@ -1,9 +1,9 @@
-import Packets
+import BBPackets
+import BBTiming
+import BBTransport
 import Testing
-import Timing
-import Transport
 
-@testable import VirtualDongle
+@testable import BBVirtualDongle
 
 /// Each switch changes the behaviour of a dongle.
 @Suite struct SwitchesActTests {

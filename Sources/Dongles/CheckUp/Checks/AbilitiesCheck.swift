@@ -1,5 +1,5 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
 
 extension CheckUp {
     /// Reads the capabilities of the dongle and checks them for consistency.

@@ -1,6 +1,6 @@
-import HCI
-import Packets
-import Timing
+import BBHCI
+import BBPackets
+import BBTiming
 
 /// Commands that only read, from the PDU declarations.
 struct HarmlessCommand: Sendable {

@@ -1,6 +1,6 @@
-import HCI
-import Packets
-import Timing
+import BBHCI
+import BBPackets
+import BBTiming
 
 extension CheckUp {
     /// Sends commands that lock up some dongles; afterwards only checks if the dongle still responds.

@@ -1,6 +1,6 @@
-import HCI
-import Packets
-import Timing
+import BBHCI
+import BBPackets
+import BBTiming
 
 extension CheckUp {
     /// Extended scanning, connecting and advertising, each after a reset, since command families must not be mixed. Core Vol 4, Part E,

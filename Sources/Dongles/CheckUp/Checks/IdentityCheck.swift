@@ -1,6 +1,6 @@
-import HCI
-import Packets
-import Timing
+import BBHCI
+import BBPackets
+import BBTiming
 
 extension CheckUp {
     /// Reads identity and version numbers and evaluates them.

@@ -1,6 +1,6 @@
-import HCI
-import Packets
-import Timing
+import BBHCI
+import BBPackets
+import BBTiming
 
 extension CheckUp {
     /// Handles of both ends of a connection between the dongle, as central, and the helper.

@@ -1,6 +1,6 @@
-import HCI
-import Packets
-import Timing
+import BBHCI
+import BBPackets
+import BBTiming
 
 extension CheckUp {
     /// Commands and data of various lengths in local loopback, with flow control. Core Vol 4, Part E, 7.6.1.

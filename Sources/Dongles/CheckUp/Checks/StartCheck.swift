@@ -1,7 +1,7 @@
-import HCI
-import Packets
-import Timing
-import Transport
+import BBHCI
+import BBPackets
+import BBTiming
+import BBTransport
 
 extension CheckUp {
     /// Records unsolicited packets, checks for an answer before HCI_Reset, and measures the time.

@@ -1,6 +1,6 @@
-import HCI
-import Packets
-import Timing
+import BBHCI
+import BBPackets
+import BBTiming
 
 /// An activity that a controller can start without a peer.
 enum Role: CaseIterable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A media packet: RTP header, number of SBC frames, and frames. A2DP 1.3, 4.3.4; RFC 3550, 5.1.
 public struct A2DPMediaPacket: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Number of bits for the samples of each subband, derived from the scale factors by encoder and decoder alike. A2DP 1.3, 12.6.3.
 enum SBCBitAllocation {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Encodes 16-bit samples into SBC frames. A2DP 1.3, 12.7.
 public struct SBCEncoder: Sendable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Coding parameters of an SBC frame. A2DP 1.3, 12.5 and 12.6.
 public struct SBCParameters: Sendable, Hashable {

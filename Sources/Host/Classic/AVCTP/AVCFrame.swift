@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// An AV/C frame: a command to a subunit, or its response. AVRCP 1.6, 6.3; AV/C Digital Interface Command Set 4.0, 7.
 public struct AVCFrame: Sendable, Hashable {

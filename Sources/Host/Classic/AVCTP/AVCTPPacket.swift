@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// An AVCTP message, independent of fragmentation. AVCTP 1.4, 6.1.
 public struct AVCTPMessage: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// PDU IDs of metadata transfer. AVRCP 1.6, 4.5.
 public enum AVRCPPDUID: UInt8, Sendable, Hashable, CaseIterable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The controller role: responses to this device's requests. AVRCP 1.6, 4.
 extension AVRCPSession {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The target role: responses to a controller's frames. AVRCP 1.6, 4.
 extension AVRCPSession {

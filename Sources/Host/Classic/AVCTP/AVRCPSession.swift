@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Capabilities of this device's target role. AVRCP 1.6, 4.
 public struct AVRCPTarget: Sendable, Hashable {

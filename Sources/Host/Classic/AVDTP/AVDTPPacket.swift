@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A signalling message, independent of fragmentation. AVDTP 1.3, 8.4.
 public struct AVDTPMessage: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The acceptor role: the peer's commands to stream end points of this device. AVDTP 1.3, 8.6 to 8.19.
 extension AVDTPSession {

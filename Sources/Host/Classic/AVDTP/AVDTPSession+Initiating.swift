@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The initiator role: responses to this device's commands.
 extension AVDTPSession {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A stream end point of this device. AVDTP 1.3, 4.10.
 public struct AVDTPEndpoint: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Signal identifiers. AVDTP 1.3, 8.5.
 public enum AVDTPSignal: UInt8, Sendable, Hashable, CaseIterable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Codec specific information elements of SBC: capabilities of an end point, or a configuration with one choice each. A2DP 1.3, 4.3.2.
 public struct SBCCapabilities: Sendable, Hashable {

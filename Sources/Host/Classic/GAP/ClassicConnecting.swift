@@ -1,6 +1,6 @@
-import HCI
-import Packets
-import Timing
+import BBHCI
+import BBPackets
+import BBTiming
 
 /// BR/EDR connections initiated by this host and by others. Core Vol 3, Part C, 4 and 7.
 final class ClassicConnecting {

@@ -1,6 +1,6 @@
-import HCI
-import Packets
-import Timing
+import BBHCI
+import BBPackets
+import BBTiming
 
 /// An event on a BR/EDR connection that was not requested locally.
 public enum ClassicConnectionEvent: Sendable, Equatable {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Protocols and profiles on the channels of one BR/EDR connection.
 final class ClassicLayers {

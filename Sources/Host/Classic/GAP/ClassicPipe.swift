@@ -1,5 +1,5 @@
-import L2CAP
-import Packets
+import BBL2CAP
+import BBPackets
 
 /// A BR/EDR channel in basic mode for programs above the host; SDUs are sent and received unchanged. Core Vol 3, Part A, 3.1.
 public struct ClassicPipe {

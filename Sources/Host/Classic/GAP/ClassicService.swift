@@ -1,5 +1,5 @@
-import L2CAP
-import Packets
+import BBL2CAP
+import BBPackets
 
 /// A service to which peers may open connection-oriented channels.
 struct ClassicService {

@@ -1,5 +1,5 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
 
 /// Properties that a device reports to inquiring devices. Core Vol 3, Part C, 3.2.
 public struct ClassicDescription: Sendable, Hashable {

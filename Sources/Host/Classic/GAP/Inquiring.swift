@@ -1,6 +1,6 @@
-import HCI
-import Packets
-import Timing
+import BBHCI
+import BBPackets
+import BBTiming
 
 /// The inquiry of a host, and the names of devices around. Core Vol 3, Part C, 6.
 final class Inquiring {

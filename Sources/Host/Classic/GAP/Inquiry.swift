@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Inquiry parameters. Core Vol 4, Part E, 7.1.1 and 7.3.50.
 public struct InquirySettings: Sendable, Hashable {

@@ -1,6 +1,6 @@
-import HCI
-import Packets
-import Timing
+import BBHCI
+import BBPackets
+import BBTiming
 
 /// Parameters of a synchronous connection. Core Vol 4, Part E, 7.1.26.
 public struct SynchronousSettings: Sendable, Hashable {

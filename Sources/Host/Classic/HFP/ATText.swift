@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Splits a stream of octets into lines between CR and LF; empty lines are skipped. HFP 1.8, 4.34; ITU-T V.250, 5.
 public struct ATLineReader: Sendable {

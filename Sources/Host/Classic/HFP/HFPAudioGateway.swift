@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The audio gateway: responds to commands of a hands-free unit. HFP 1.8, 4.2.
 public struct HFPAudioGateway: Sendable {

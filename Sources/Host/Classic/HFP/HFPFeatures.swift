@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Features of a hands-free unit: AT+BRSF. HFP 1.8, 4.35.1.
 public struct HFPHandsFreeFeatures: OptionSet, Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The hands-free unit: establishes and maintains the service level connection. HFP 1.8, 4.2.
 public struct HFPHandsFree: Sendable {

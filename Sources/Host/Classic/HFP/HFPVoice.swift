@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Voice of an audio connection: sends a tone in the codec's frames in real time, and counts received frames. HFP 1.8, 5.7.
 public struct HFPVoice: Sendable {

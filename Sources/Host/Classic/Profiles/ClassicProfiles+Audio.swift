@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A2DP: a source discovers a sink's end point, or a sink a source's, and configures SBC. A2DP 1.3, 4.4; AVDTP 1.3, 6.
 extension ClassicProfiles {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// HFP over a serial port: the RFCOMM connection, then the commands of the hands-free unit. HFP 1.8, 4.2.
 extension ClassicProfiles {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// AVRCP: registers for changes on the peer, repeatedly. AVRCP 1.6, 6.7.
 extension ClassicProfiles {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Discovery of the peer's profiles. Core Vol 3, Part B, 2.
 extension ClassicProfiles {

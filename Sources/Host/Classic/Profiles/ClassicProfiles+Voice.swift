@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// State of HFP's audio connection.
 enum AudioStage: Sendable {

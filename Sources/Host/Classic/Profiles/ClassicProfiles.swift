@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Profiles that are set up together on BR/EDR.
 public enum ClassicProfile: Sendable, Hashable, CaseIterable {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Progress of an LE connection that sets up profiles on BR/EDR.
 public enum BridgeStep: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The profiles that a host offers on BR/EDR.
 struct ProfileOffer {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// HFP's audio connection on a synchronous connection of the link.
 extension ProfileSession {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Runs `ClassicProfiles` on the channels and serial ports of one BR/EDR connection.
 public final class ProfileSession {

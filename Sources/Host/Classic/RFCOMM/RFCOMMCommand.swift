@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Values of DLC parameter negotiation. RFCOMM 1.2, 5.5.3.
 enum RFCOMMParameters {

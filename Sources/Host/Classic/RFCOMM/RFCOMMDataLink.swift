@@ -1,5 +1,5 @@
+import BBPackets
 import DequeModule
-import Packets
 
 /// One end of a data link connection: state, credits and transmit queue.
 struct RFCOMMDataLink: Sendable {

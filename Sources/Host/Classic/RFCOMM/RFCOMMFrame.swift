@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// An RFCOMM frame: the basic option of TS 07.10 without flags. RFCOMM 1.2, 5.1; TS 07.10, 5.2.
 public struct RFCOMMFrame: Sendable, Hashable {

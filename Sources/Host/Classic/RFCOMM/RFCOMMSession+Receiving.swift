@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 extension RFCOMMSession {
     /// Handles a frame. Malformed frames and frames with a wrong FCS are discarded. TS 07.10, 5.2.1.6.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Settings of an RFCOMM session.
 public struct RFCOMMSettings: Sendable, Hashable {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Runs an RFCOMM session on one L2CAP channel and passes data to its ports. RFCOMM 1.2, 5.
 final class SerialMultiplexer {

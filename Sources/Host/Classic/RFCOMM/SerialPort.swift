@@ -1,6 +1,6 @@
+import BBPackets
+import BBTiming
 import DequeModule
-import Packets
-import Timing
 
 /// A serial port over RFCOMM: one data link connection. RFCOMM 1.2, 2 and 5.
 public final class SerialPort {

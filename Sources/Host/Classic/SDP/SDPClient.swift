@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A query of a client.
 public enum SDPQuery: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A data element: a value with its type and size. Core Vol 3, Part B, 3.
 public indirect enum SDPDataElement: Sendable, Hashable {

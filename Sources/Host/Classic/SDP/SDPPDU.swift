@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The reason for rejecting a request is thrown by the server.
 extension SDPErrorCode: Error {}

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 extension BluetoothUUID {
     // Protocols. Assigned Numbers, 3.2.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// An attribute ID, universal (Core Vol 3, Part B, 5.1) or profile-specific.
 public struct SDPAttributeID: RawRepresentable, Sendable, Hashable, Comparable, ExpressibleByIntegerLiteral {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The server: records, and responses to clients. Core Vol 3, Part B, 4.
 ///

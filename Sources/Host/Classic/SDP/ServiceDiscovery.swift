@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Service discovery between connected devices. Core Vol 3, Part B.
 extension Host {

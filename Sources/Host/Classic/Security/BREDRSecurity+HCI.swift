@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// HCI events and commands of a link's security state machine.
 extension BREDRSecurity {

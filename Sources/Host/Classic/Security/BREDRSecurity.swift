@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Authentication, pairing and encryption of one BR/EDR link in the host. Core Vol 3, Part C, 5.2.2; Vol 4, Part E, 7.1 and 7.7.
 struct BREDRSecurity {

@@ -1,6 +1,6 @@
-import HCI
-import Packets
-import Timing
+import BBHCI
+import BBPackets
+import BBTiming
 
 /// Security of one BR/EDR link: runs the state machine with controller commands, user dialogue, and callers that wait for a level. Core Vol
 /// 3, Part C, 5.2.2.

@@ -1,5 +1,5 @@
-import HCI
-import Packets
+import BBHCI
+import BBPackets
 
 /// HCI events about the security of BR/EDR links. Core Vol 4, Part E, 7.7.
 extension Host {

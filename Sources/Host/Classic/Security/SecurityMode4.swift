@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Security mode 4 levels, as required by BR/EDR services. Core Vol 3, Part C, 5.2.2.8.
 public enum SecurityMode4Level: Int, Sendable, Comparable, CaseIterable {

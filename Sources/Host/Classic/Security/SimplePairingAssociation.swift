@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Features of one device in Secure Simple Pairing. Core Vol 4, Part E, 7.1.29.
 struct SimplePairingFeatures: Sendable, Hashable {

@@ -1,6 +1,6 @@
-import L2CAP
-import Packets
-import Timing
+import BBL2CAP
+import BBPackets
+import BBTiming
 
 /// A connection-oriented channel of a BR/EDR link. Core Vol 3, Part A, 6.1.
 struct ClassicChannel {

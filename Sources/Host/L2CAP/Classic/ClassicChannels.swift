@@ -1,6 +1,6 @@
-import L2CAP
-import Packets
-import Timing
+import BBL2CAP
+import BBPackets
+import BBTiming
 
 /// The dynamic channels of a BR/EDR link: the signalling channel, and the data of connection-oriented channels. Core Vol 3, Part A, 2.1.
 final class ClassicChannels: CreditBasedLink {

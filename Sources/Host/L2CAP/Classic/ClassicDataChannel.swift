@@ -1,6 +1,6 @@
-import L2CAP
-import Packets
-import Timing
+import BBL2CAP
+import BBPackets
+import BBTiming
 
 /// The data of a connection-oriented channel in the agreed mode. Core Vol 3, Part A, 8.
 final class ClassicDataChannel {

@@ -1,6 +1,6 @@
-import L2CAP
-import Packets
-import Timing
+import BBL2CAP
+import BBPackets
+import BBTiming
 
 extension ClassicSignaling {
     /// Processes a PDU of the signalling channel, which may contain several commands. Core Vol 3, Part A, 4.

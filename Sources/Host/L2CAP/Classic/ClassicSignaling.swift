@@ -1,6 +1,6 @@
-import L2CAP
-import Packets
-import Timing
+import BBL2CAP
+import BBPackets
+import BBTiming
 
 /// The state machine of a BR/EDR link's signalling channel and connection-oriented channels. Core Vol 3, Part A, 4 to 7.
 struct ClassicSignaling {

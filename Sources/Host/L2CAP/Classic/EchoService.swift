@@ -1,5 +1,5 @@
-import L2CAP
-import Timing
+import BBL2CAP
+import BBTiming
 
 /// A service on a BR/EDR channel that returns each received SDU, for channel tests.
 public struct EchoService: Sendable {

@@ -1,5 +1,5 @@
-import L2CAP
-import Packets
+import BBL2CAP
+import BBPackets
 
 /// The configuration of a channel: each side proposes its options and the other answers, until both agree. Core Vol 3, Part A, 7.1.
 struct ChannelConfiguration {

@@ -1,6 +1,6 @@
-import L2CAP
-import Packets
-import Timing
+import BBL2CAP
+import BBPackets
+import BBTiming
 
 /// The settings that this side proposes for a connection-oriented channel. Core Vol 3, Part A, 5.
 struct ClassicChannelSettings: Equatable {

@@ -1,5 +1,5 @@
-import L2CAP
-import Packets
+import BBL2CAP
+import BBPackets
 
 /// This side's answer to a proposal of the peer. Core Vol 3, Part A, 5.
 struct ConfigurationJudgement {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// The octets of a credit-based channel as a stream in both directions, without the limits of SDUs.
 ///

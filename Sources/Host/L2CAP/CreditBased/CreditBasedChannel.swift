@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// An L2CAP channel in LE credit-based flow control mode or enhanced credit-based flow control mode. Core Vol 3, Part A, 10.
 ///

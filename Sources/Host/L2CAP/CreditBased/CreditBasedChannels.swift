@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// The signalling of a link, of either transport, as its credit-based channels use it.
 protocol CreditBasedLink: AnyObject {

@@ -1,6 +1,6 @@
+import BBL2CAP
+import BBPackets
 import DequeModule
-import L2CAP
-import Packets
 
 /// The data of a credit-based channel: SDUs are divided into K-frames, each of which uses a credit. Core Vol 3, Part A, 10.
 ///

@@ -1,6 +1,6 @@
-import L2CAP
-import Packets
-import Timing
+import BBL2CAP
+import BBPackets
+import BBTiming
 
 extension CreditBasedSignaling {
     /// Processes a command; returns nil if it does not belong to credit-based channels.

@@ -1,6 +1,6 @@
-import L2CAP
-import Packets
-import Timing
+import BBL2CAP
+import BBPackets
+import BBTiming
 
 /// The state machine of a link's credit-based channels. Core Vol 3, Part A, 4.22 to 4.28, and 10.
 struct CreditBasedSignaling {

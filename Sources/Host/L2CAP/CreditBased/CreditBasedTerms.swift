@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// This side's settings of a credit-based channel. Core Vol 3, Part A, 4.22 and 4.25.
 public struct CreditBasedChannelSettings: Sendable, Hashable {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 extension Host {
     /// Accepts credit-based channels to a service.

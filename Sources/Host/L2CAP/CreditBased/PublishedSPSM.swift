@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 extension BluetoothUUID {
     /// The characteristic that publishes the SPSM of an L2CAP channel, as accessories of phones have it: a number of two octets.

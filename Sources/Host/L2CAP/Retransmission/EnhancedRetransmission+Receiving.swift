@@ -1,6 +1,6 @@
-import L2CAP
-import Packets
-import Timing
+import BBL2CAP
+import BBPackets
+import BBTiming
 
 extension EnhancedRetransmission {
     /// Processes a PDU without its basic header. Corrupted frames are ignored: they are requested again.

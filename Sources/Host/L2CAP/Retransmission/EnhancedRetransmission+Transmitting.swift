@@ -1,6 +1,6 @@
-import L2CAP
-import Packets
-import Timing
+import BBL2CAP
+import BBPackets
+import BBTiming
 
 extension EnhancedRetransmission {
     /// Sends I-frames until the peer's window is full.

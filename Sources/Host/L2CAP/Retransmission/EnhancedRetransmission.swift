@@ -1,7 +1,7 @@
+import BBL2CAP
+import BBPackets
+import BBTiming
 import DequeModule
-import L2CAP
-import Packets
-import Timing
 
 /// The data of a channel in Enhanced Retransmission mode: windows, acknowledgements and retransmissions. Core Vol 3, Part A, 8.6.
 struct EnhancedRetransmission {

@@ -1,5 +1,5 @@
-import L2CAP
-import Packets
+import BBL2CAP
+import BBPackets
 
 /// The data of a channel in Streaming mode: lost frames are counted and not retransmitted. Core Vol 3, Part A, 8.7.
 struct StreamingMode {

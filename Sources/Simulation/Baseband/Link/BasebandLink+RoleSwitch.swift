@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// State of a role switch, from its instant until the new piconet is established or the old one is resumed. Core Vol 2, Part B, 8.6.5.
 struct RoleSwitch {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// SCO and eSCO transports of a link. Core Vol 2, Part B, 4.3, 4.4 and 8.6.
 extension BasebandLink {

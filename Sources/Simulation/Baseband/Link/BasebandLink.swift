@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Events of a link, besides those for the link manager. All calls are on the loop.
 protocol BasebandLinkDelegate: AnyObject {

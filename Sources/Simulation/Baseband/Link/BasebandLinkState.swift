@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Parameters of a new link that both ends know from the page procedure.
 struct BasebandLinkParameters {

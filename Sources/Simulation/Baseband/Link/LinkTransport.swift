@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 typealias LinkRole = ConnectionParameters.Role
 

@@ -1,5 +1,5 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
 
 /// Payload encryption of a link, per direction. Core Vol 2, Part H, 4 and 9.
 ///

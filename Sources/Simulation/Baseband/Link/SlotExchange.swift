@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A packet with a CRC, which is sent until it is acknowledged.
 struct OutgoingSlots {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Periodic central slots: the anchor points of sniff mode, or the instants of synchronous transports. Core Vol 2, Part B, 8.6.2, 8.6.3 and
 /// 8.7.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// ARQ state of one end of a synchronous transport: one payload in each direction per interval. eSCO acknowledges with ARQN and retransmits
 /// in its window. Core Vol 2, Part B, 4.3, 4.4 and 7.6.

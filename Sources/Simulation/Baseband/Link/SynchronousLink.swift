@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// One end of a synchronous logical transport: reserved slots in each interval and, for eSCO, a retransmission window after them. Core Vol
 /// 2, Part B, 4.3, 4.4, 8.6.2 and 8.6.3.

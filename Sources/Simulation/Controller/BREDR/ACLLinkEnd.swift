@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// A BR/EDR connection as seen by the host: baseband link, link manager and packet counters.
 final class ACLLinkEnd: HostLink {

@@ -1,6 +1,6 @@
-import BluetoothCrypto
-import Packets
-import Timing
+import BBBluetoothCrypto
+import BBPackets
+import BBTiming
 
 /// BR/EDR connections and their events. Core Vol 4, Part E, 7.7.3 to 7.7.5.
 extension BREDRController {

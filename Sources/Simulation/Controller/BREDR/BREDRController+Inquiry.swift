@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Parameters of the current inquiry, and its results.
 struct InquiryState {

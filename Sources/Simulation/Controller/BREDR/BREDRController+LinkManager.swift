@@ -1,5 +1,5 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
 
 /// Turns reports of link managers into HCI events. Core Vol 4, Part E, 7.7.
 extension BREDRController {

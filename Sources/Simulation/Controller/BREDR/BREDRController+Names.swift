@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Remote name requests, on an existing link or a link created for the purpose. Core Vol 4, Part E, 7.1.19, 7.1.20, 7.7.7 and 7.7.50.
 extension BREDRController {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Purpose of a page.
 enum PagePurpose {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// A synchronous connection being set up on a link.
 struct SynchronousConnecting {

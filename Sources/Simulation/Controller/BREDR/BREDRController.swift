@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// The BR/EDR part of a controller. Core Vol 1, Part A, 2; Vol 2.
 final class BREDRController {

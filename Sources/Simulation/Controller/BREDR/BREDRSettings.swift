@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The host's BR/EDR settings. The initial values are those of Core Vol 4, Part E, 7.3.
 struct BREDRSettings {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// LMP features page 0 that the simulation implements. Core Vol 2, Part C, 3.3.
 struct LMPFeatures: OptionSet {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A synchronous connection as seen by the host: a transport of a link, and its voice coding. Core Vol 4, Part E, 5.4.3 and 6.12.
 final class SynchronousLinkEnd {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Voice coding between host and controller, and on the air. Core Vol 4, Part E, 6.12 and 7.1.45.
 struct VoiceSetting: Equatable {

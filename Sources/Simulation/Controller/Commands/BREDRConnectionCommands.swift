@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// BR/EDR connection commands. Core Vol 4, Part E, 7.1.5 to 7.1.9, 7.1.14, 7.3.19, 7.3.41 and 7.3.42.
 extension BREDRController {

@@ -1,5 +1,5 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
 
 /// Keys, pairing and encryption of BR/EDR links. Core Vol 4, Part E, 7.1.10 to 7.1.17, 7.1.29 to 7.1.36, 7.1.53 and 7.3.57 to 7.3.102.
 extension BREDRController {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// BR/EDR settings that a host reads and writes during initialization. Core Vol 4, Part E, 7.3.13 to 7.3.20, 7.3.27, 7.3.28, 7.3.78 and
 /// 7.3.79.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Checks that involve several parameters. Each parameter by itself has already been checked by its declaration.
 enum Check {

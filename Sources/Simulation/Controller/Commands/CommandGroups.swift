@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A part of the controller that executes commands.
 protocol CommandExecutor: AnyObject, SendableMetatype {

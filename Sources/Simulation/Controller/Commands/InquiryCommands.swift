@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Inquiry and inquiry results. Core Vol 4, Part E, 7.1.1, 7.1.2, 7.3.3, 7.3.49, 7.3.50 and 7.3.62.
 extension BREDRController {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Inquiry scan, class of device, name and extended inquiry response. Core Vol 4, Part E, 7.3.11, 7.3.17 to 7.3.26, 7.3.43 to 7.3.48,
 /// 7.3.55 and 7.3.56.

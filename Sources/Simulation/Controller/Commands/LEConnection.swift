@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// LE connection commands. Core Vol 4, Part E, 7.8.18 to 7.8.21, 7.8.31 and 7.8.32.
 extension LEController {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Advertising set commands. Core Vol 4, Part E, 7.8.52 to 7.8.60.
 extension LEController {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// LE commands that concern the controller as a whole. Core Vol 4, Part E, 7.8.
 extension LEController {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// LE connection creation. Core Vol 4, Part E, 7.8.12, 7.8.13 and 7.8.66.
 extension LEController {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Legacy advertising commands. Core Vol 4, Part E, 7.8.5 to 7.8.9.
 extension LEController {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Filter accept list commands. Core Vol 4, Part E, 7.8.14 to 7.8.17.
 extension LEController {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// PHY and data length commands. Core Vol 4, Part E, 7.8.33 to 7.8.35 and 7.8.46 to 7.8.49.
 extension LEController {

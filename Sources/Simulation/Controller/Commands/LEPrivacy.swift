@@ -1,5 +1,5 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
 
 /// Resolving list commands. Core Vol 4, Part E, 7.8.38 to 7.8.45 and 7.8.77.
 extension LEController {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Scanning commands. Core Vol 4, Part E, 7.8.10, 7.8.11, 7.8.64 and 7.8.65.
 extension LEController {

@@ -1,5 +1,5 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
 
 /// Random numbers, AES, P-256 and link encryption. Core Vol 4, Part E, 7.8.22 to 7.8.26, 7.8.36 and 7.8.37.
 extension LEController {

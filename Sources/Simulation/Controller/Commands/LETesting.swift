@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Direct Test Mode commands. Core Vol 4, Part E, 7.8.28 to 7.8.30.
 extension LEController {

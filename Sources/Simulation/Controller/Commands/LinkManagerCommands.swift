@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Link manager commands other than security. Core Vol 4, Part E, 7.1.19 to 7.1.23.
 extension BREDRController {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Sniff mode, role, link policy and quality of service commands. Core Vol 4, Part E, 7.2.2 to 7.2.13.
 extension BREDRController {

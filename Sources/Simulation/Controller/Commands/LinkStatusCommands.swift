@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Link status commands. Core Vol 4, Part E, 7.5.3, 7.5.5 and 7.5.6.
 extension BREDRController {

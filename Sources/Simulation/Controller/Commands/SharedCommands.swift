@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Commands of every controller: event masks, versions, buffers, links and loopback. Core Vol 4, Part E, 7.1 and 7.3 to 7.6.
 extension Controller {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Synchronous connection commands. Core Vol 4, Part E, 7.1.26 to 7.1.28, 7.1.45 and 7.1.46.
 extension BREDRController {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Vendor commands of this controller (OGF 0x3F).
 extension CommandTable {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Data channels that a central considers usable by itself. Core Vol 6, Part B, 4.5.8.1.
 final class AdaptiveChannels {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Queued advertising reports; a controller may combine several into one event. Core Vol 4, Part E, 7.7.65.2 and 7.7.65.13.
 final class AdvertisingReports {

@@ -1,5 +1,5 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
 
 extension LEController: AdvertiserDelegate {
     func advertiser(_ advertiser: Advertiser, accepts address: DeviceAddress, filtered: Bool) -> Bool {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// New links and their events. Core Vol 4, Part E, 7.7.65.
 extension LEController {

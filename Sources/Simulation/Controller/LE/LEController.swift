@@ -1,6 +1,6 @@
-import BluetoothCrypto
-import Packets
-import Timing
+import BBBluetoothCrypto
+import BBPackets
+import BBTiming
 
 /// The LE part of a controller. Core Vol 1, Part A, 2; Vol 6.
 final class LEController {

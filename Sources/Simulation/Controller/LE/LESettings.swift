@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The host's LE settings, which Reset clears. Core Vol 4, Part E, 7.3.2.
 struct LESettings {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Link layer states and combinations in LE_Read_Supported_States. Core Vol 4, Part E, 7.8.27.
 enum LinkLayerStates {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Event filters for inquiry results and connection requests. Core Vol 4, Part E, 7.3.3.
 struct EventFilters {

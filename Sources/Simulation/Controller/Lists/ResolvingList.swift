@@ -1,6 +1,6 @@
-import BluetoothCrypto
-import Packets
-import Timing
+import BBBluetoothCrypto
+import BBPackets
+import BBTiming
 
 /// Identity of an address received over the air.
 struct KnownDevice: Hashable {

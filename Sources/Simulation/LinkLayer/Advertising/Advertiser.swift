@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Callbacks from an advertiser to its controller.
 protocol AdvertiserDelegate: AnyObject {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Advertising physical channel PDU types. Core Vol 6, Part B, 2.3, table 2.3.
 enum AdvertisingPDUType: UInt8 {

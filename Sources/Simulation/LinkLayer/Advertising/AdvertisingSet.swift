@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Parameters of an advertising set. Core Vol 4, Part E, 7.8.53.
 struct AdvertisingParameters: Equatable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Fragmentation of data into a PDU and the AUX_CHAIN_INDs that follow. Core Vol 6, Part B, 2.3.4.9 and 4.4.2.2.
 enum AuxiliaryChain {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Schedule of the packets of one extended advertising event, computed before it starts.
 struct ExtendedEventPlan {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// AdvMode: connectable, scannable or neither. Core Vol 6, Part B, 2.3.4.
 enum AdvertisingMode: UInt8 {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Packets of a set's extended advertising events, and their durations. Core Vol 6, Part B, 2.3.4 and 4.4.2.2.
 extension AdvertisingSet {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Advertising events with legacy PDUs. Core Vol 6, Part B, 4.4.2.3 to 4.4.2.6.
 extension Advertiser {

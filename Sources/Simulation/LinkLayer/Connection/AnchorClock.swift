@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Anchor points of a link as measured by its own sleep clock. Core Vol 6, Part B, 4.2.2 and 4.5.7.
 struct AnchorClock {

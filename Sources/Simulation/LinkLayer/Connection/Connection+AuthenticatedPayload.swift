@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Effects of encryption changes, and the authenticated payload timeout. Core Vol 6, Part B, 5.4.
 extension Connection {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Control PDUs on their way between the procedure engine and the air, where the controller's packet rules change them.
 extension Connection {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Decisions about the length of a connection event and about the next one. They do not change the state of the link.
 extension Connection {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Requests of the host to a link. Each returns the status for Command Status or Command Complete; the delegate gets the result.
 extension Connection {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// One end of an LE link. Core Vol 6, Part B, 4.5.
 ///

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Events of a link, which the controller turns into HCI. All calls are on the loop; a procedure may be started from within a call.
 protocol ConnectionDelegate: AnyObject {

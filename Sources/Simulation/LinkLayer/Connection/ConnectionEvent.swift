@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// State of one connection event. Core Vol 6, Part B, 4.5.1 and 4.5.6.
 struct ConnectionEvent {

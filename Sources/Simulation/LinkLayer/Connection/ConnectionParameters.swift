@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Parameters of a new link that both ends know: the content of CONNECT_IND or AUX_CONNECT_REQ, and the time of the first packet.
 struct ConnectionParameters {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Data lengths of a link, derived from both devices' limits. Core Vol 6, Part B, 4.5.10.
 struct DataLengths {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Times of connection events, measured by one device's clock. Core Vol 6, Part B, 4.5.1, 4.5.2, 4.5.7 and 4.2.4.
 struct EventTiming {

@@ -1,6 +1,6 @@
-import BluetoothCrypto
-import Packets
-import Timing
+import BBBluetoothCrypto
+import BBPackets
+import BBTiming
 
 /// Encryption state of one end of a link: session key, encrypted directions and packet counters. Core Vol 6, Part B, 5.1.3; Part E.
 struct LinkEncryption {

@@ -1,5 +1,5 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
 
 /// State of one end of a link: parameters that both ends agreed on, and properties of the peer. It changes with `LinkChange` and with each
 /// connection event.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Packet state of one end of a link: transmit queue, unacknowledged PDU and sequence numbers. Core Vol 6, Part B, 4.5.9.
 struct PacketExchange {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// A timer for a deadline that moves with nearly every packet. It is set rarely; when it fires, it checks if the deadline has moved.
 ///

@@ -1,5 +1,5 @@
+import BBPackets
 import DequeModule
-import Packets
 
 /// LLID: the two low bits of a data channel PDU header. Core Vol 6, Part B, 2.4.
 enum LLID {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Channel Map Update procedure of the central. Core Vol 6, Part B, 5.1.2.
 struct LocalChannelMapUpdate: LinkProcedure {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Connection Parameters Request procedure, started by either device. Core Vol 6, Part B, 5.1.7.
 struct LocalParameterRequest: LinkProcedure {

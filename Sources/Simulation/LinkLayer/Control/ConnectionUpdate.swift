@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Connection Update procedure of the central. Core Vol 6, Part B, 5.1.1.
 struct LocalConnectionUpdate: LinkProcedure {

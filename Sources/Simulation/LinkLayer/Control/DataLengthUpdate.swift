@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Data Length Update procedure, started by either device. Core Vol 6, Part B, 5.1.9.
 struct LocalDataLengthUpdate: LinkProcedure {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Parameters of LE_Enable_Encryption.
 struct EncryptionKey: Equatable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Feature Exchange procedure: LL_FEATURE_REQ from the central or LL_PERIPHERAL_FEATURE_REQ from the peripheral. Core Vol 6, Part B, 5.1.4.
 struct LocalFeatureExchange: LinkProcedure {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The link layer control protocol for the procedure engine. Core Vol 6, Part B, 5.1 to 5.5.
 enum LinkLayerControl: ControlLayer {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// PHY Update procedure, started by either device; the central decides. Core Vol 6, Part B, 5.1.10.
 struct LocalPHYUpdate: LinkProcedure {

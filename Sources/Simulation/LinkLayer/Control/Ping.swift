@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// LE Ping procedure, started by either device. Core Vol 6, Part B, 5.1.8.
 struct LocalPing: LinkProcedure {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// ACL Termination procedure, started by either device. Core Vol 6, Part B, 5.1.6.
 struct LocalTermination: LinkProcedure {

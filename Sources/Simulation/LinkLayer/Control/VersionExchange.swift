@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Version Exchange procedure, started by either device: each sends LL_VERSION_IND once per link. Core Vol 6, Part B, 5.1.5.
 struct LocalVersionExchange: LinkProcedure {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Direct Test Mode: transmits test packets continuously, or counts received ones. Core Vol 6, Part F.
 final class DirectTest: RadioActivity {

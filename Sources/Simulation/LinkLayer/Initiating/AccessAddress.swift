@@ -1,4 +1,4 @@
-import Timing
+import BBTiming
 
 /// Access addresses of connections. Core Vol 6, Part B, 2.1.2.
 enum AccessAddress {

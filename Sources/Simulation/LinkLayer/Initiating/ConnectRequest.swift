@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// CONNECT_IND or AUX_CONNECT_REQ: addresses and parameters of a new connection. Core Vol 6, Part B, 2.3.3.1.
 struct ConnectRequest: Equatable {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Peer and parameters of a connection attempt. Core Vol 4, Part E, 7.8.12 and 7.8.66.
 struct InitiatorSettings {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A received advertisement, before it is encoded as a legacy or extended advertising report.
 struct AdvertisingReport {

@@ -1,4 +1,4 @@
-import Timing
+import BBTiming
 
 /// Backoff of active scanners, which avoids collisions of their requests. Core Vol 6, Part B, 4.4.3.2.
 struct Backoff {

@@ -1,5 +1,5 @@
+import BBPackets
 import DequeModule
-import Packets
 
 /// Advertisements already reported. Core Vol 6, Part B, 4.3.3. Legacy PDUs are identified by the advertiser's address, extended ones also
 /// by SID and DID.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Extended advertising events: AuxPtr on a primary channel, auxiliary packet, chain, and AUX_SCAN_REQ. Core Vol 6, Part B, 4.4.3.
 extension Scanner {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Legacy advertisements, and responses to SCAN_REQ. Core Vol 6, Part B, 4.4.3.
 extension Scanner {

@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Scan settings. Core Vol 4, Part E, 7.8.10, 7.8.64 and 7.8.65.
 struct ScannerSettings {

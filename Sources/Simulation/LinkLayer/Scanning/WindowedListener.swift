@@ -1,5 +1,5 @@
-import Packets
-import Timing
+import BBPackets
+import BBTiming
 
 /// Scan interval and window on one primary PHY. Core Vol 6, Part B, 4.4.3.
 struct ScanWindows: Equatable {

@@ -1,6 +1,6 @@
-import BluetoothCrypto
-import Packets
-import Timing
+import BBBluetoothCrypto
+import BBPackets
+import BBTiming
 
 /// State of a link in one link manager: parameters that both agreed on, and properties of the peer. It changes by `ACLLinkChange`.
 struct ACLLinkState {

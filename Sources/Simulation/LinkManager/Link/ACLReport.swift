@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Events of a link manager, which the controller turns into HCI.
 enum ACLReport: Equatable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A controller's capabilities on its links, and its host's settings for them.
 struct LinkManagerSettings {

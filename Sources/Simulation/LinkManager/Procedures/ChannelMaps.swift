@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The central switches to an adapted or the basic hopping sequence at an instant. Core Vol 2, Part C, 4.1.4.
 struct LocalChannelMap: LMPProcedure {

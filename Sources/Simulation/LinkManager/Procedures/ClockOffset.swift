@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Clock offset request by the central. Core Vol 2, Part C, 4.3.2.
 struct LocalClockOffset: LMPProcedure {

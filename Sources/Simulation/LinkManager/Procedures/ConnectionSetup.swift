@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Connection setup on the paging side: LMP_host_connection_req, then LMP_setup_complete. Core Vol 2, Part C, 4.1.1.
 struct LocalConnectionSetup: LMPProcedure {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Detach by the local device. Core Vol 2, Part C, 4.1.2.
 struct LocalDetach: LMPProcedure {

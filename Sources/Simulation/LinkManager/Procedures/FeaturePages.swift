@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Requests a page of the peer's features with LMP_features_req, or LMP_features_req_ext from page 1 on. Core Vol 2, Part C, 4.3.4.
 struct LocalFeaturePage: LMPProcedure {

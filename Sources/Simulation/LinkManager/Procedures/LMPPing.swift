@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// LMP ping, initiated by either device. Core Vol 2, Part C, 4.1.13.
 struct LocalLMPPing: LMPProcedure {

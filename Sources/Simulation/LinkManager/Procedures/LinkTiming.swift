@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// LMP_supervision_timeout, sent by the central. Core Vol 2, Part C, 4.1.6.
 struct LocalSupervisionTimeout: LMPProcedure {

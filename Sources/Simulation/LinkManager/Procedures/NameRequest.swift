@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Sends LMP_name_req repeatedly until the name is complete. Core Vol 2, Part C, 4.3.5.
 struct LocalNameRequest: LMPProcedure {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// LMP_max_slot: maximum slots of the peer's packets. Core Vol 2, Part C, 4.1.10.
 struct LocalMaxSlot: LMPProcedure {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Role switch requested by the local device. Core Vol 2, Part C, 4.4.2.
 struct LocalRoleSwitch: LMPProcedure {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Sniff mode parameters requested by the local host.
 struct SniffRequest: Equatable {

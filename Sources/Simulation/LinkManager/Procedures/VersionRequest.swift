@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// LMP_version_req. Core Vol 2, Part C, 4.3.3.
 struct LocalVersionRequest: LMPProcedure {

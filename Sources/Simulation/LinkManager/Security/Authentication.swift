@@ -1,6 +1,6 @@
-import BluetoothCrypto
-import Packets
-import Timing
+import BBBluetoothCrypto
+import BBPackets
+import BBTiming
 
 /// Reason for an authentication.
 enum AuthenticationPurpose: Equatable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Authentication stage 2: both devices verify the exchanged values with DHKey checks and derive the link key. Core Vol 2, Part C, 4.2.7.4.
 struct DHKeyCheck: LMPProcedure {

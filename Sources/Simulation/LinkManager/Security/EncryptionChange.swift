@@ -1,6 +1,6 @@
-import BluetoothCrypto
-import Packets
-import Timing
+import BBBluetoothCrypto
+import BBPackets
+import BBTiming
 
 /// Start or stop of encryption after both devices have agreed; the central leads, whoever initiated. Core Vol 2, Part C, 4.2.5.2 to
 /// 4.2.5.4.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Encryption on or off, requested by the local device: LMP_encryption_mode_req. Core Vol 2, Part C, 4.2.5.1.
 struct LocalEncryptionMode: LMPProcedure {

@@ -1,6 +1,6 @@
-import BluetoothCrypto
-import Packets
-import Timing
+import BBBluetoothCrypto
+import BBPackets
+import BBTiming
 
 /// Pauses encryption and resumes it with a new key, optionally with a role switch in between. Core Vol 2, Part C, 4.2.5.5, 4.2.5.6 and
 /// 4.4.2.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Waiting intervals after failed authentications: longer with each failure, shorter again after a time without failures. Core Vol 2, Part
 /// H, 5.1.

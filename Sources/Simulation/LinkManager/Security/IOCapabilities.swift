@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Start of Secure Simple Pairing: the local device sends its IO capabilities. Core Vol 2, Part C, 4.2.7.1.
 struct LocalIOCapabilities: LMPProcedure {

@@ -1,6 +1,6 @@
-import BluetoothCrypto
-import Packets
-import Timing
+import BBBluetoothCrypto
+import BBPackets
+import BBTiming
 
 /// Legacy (PIN) pairing on the initiating side: initialization key, then combination key. Core Vol 2, Part C, 4.2.2.
 struct LocalLegacyPairing: LMPProcedure {

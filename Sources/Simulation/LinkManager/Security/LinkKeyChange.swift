@@ -1,6 +1,6 @@
-import BluetoothCrypto
-import Packets
-import Timing
+import BBBluetoothCrypto
+import BBPackets
+import BBTiming
 
 /// Replaces the current link key by a new combination key: LMP_comb_key in both directions, masked with the current key, then mutual
 /// authentication. Core Vol 2, Part C, 4.2.3.

@@ -1,5 +1,5 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
 
 /// Encryption mode of a link as reported by HCI. Core Vol 4, Part E, 7.7.8.
 enum ACLEncryptionMode: UInt8 {

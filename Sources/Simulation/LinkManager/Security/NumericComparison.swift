@@ -1,5 +1,5 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
 
 /// Authentication stage 1 with numeric comparison, or with Just Works, where no user compares the number. Core Vol 2, Part C, 4.2.7.3.1.
 struct NumericComparison: LMPProcedure {

@@ -1,5 +1,5 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
 
 /// The peer's out-of-band data as supplied by the host. Core Vol 4, Part E, 7.1.34 and 7.1.53.
 struct RemoteOutOfBandData: Equatable {

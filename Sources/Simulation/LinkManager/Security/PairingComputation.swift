@@ -1,5 +1,5 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
 
 /// Functions of Secure Simple Pairing on one of the two curves, with the local key pair and the peer's public key. Core Vol 2, Part H, 7.
 ///

@@ -1,5 +1,5 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
 
 /// IO capabilities and requirements of one device. Core Vol 2, Part C, 4.2.7.1.
 struct IOOffer: Equatable {

@@ -1,5 +1,5 @@
-import BluetoothCrypto
-import Packets
+import BBBluetoothCrypto
+import BBPackets
 
 /// Authentication stage 1 with passkey entry: one user enters the passkey that the other device displays, or both enter it. One commitment
 /// for each of 20 bits. Core Vol 2, Part C, 4.2.7.3.2.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Public key exchange in encapsulated payloads, the initiator's key first. Core Vol 2, Part C, 4.2.7.2 and 4.1.12.
 struct PublicKeyExchange: LMPProcedure {

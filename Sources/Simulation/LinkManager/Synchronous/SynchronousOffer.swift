@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Parameters of LMP_SCO_link_req or LMP_eSCO_link_req. Core Vol 2, Part C, 4.6.
 struct SynchronousOffer: Equatable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Synchronous connection parameters that a host requests or accepts. Core Vol 4, Part E, 7.1.26 and 7.1.27.
 struct SynchronousRequest: Equatable {

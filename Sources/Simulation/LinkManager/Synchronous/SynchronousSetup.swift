@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Negotiation of a synchronous transport: offers are exchanged until one device accepts or gives up. Only the central knows the free
 /// slots, so it returns a peripheral's offer with slots assigned. Core Vol 2, Part C, 4.6.1 and 4.6.2.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// An Intel firmware file: a header with key and signature (two headers for newer generations), then HCI commands that write the firmware.
 struct IntelImage: Equatable {

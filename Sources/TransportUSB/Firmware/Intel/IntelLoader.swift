@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Loads an image into an Intel controller in its boot loader, starts it and writes its configuration.
 struct IntelLoader: FirmwareProcedure {

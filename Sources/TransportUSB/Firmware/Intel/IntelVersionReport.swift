@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Version information of an Intel controller, in the fixed format of older generations or as the TLV list of newer ones.
 struct IntelVersionReport: Sendable, Equatable {

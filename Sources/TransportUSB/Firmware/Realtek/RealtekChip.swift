@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A Realtek USB chip, identified by the version information of its ROM.
 struct RealtekChip: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A Realtek firmware file, and the part of it that one chip needs.
 ///

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Loads a patch into a Realtek chip: selects it by ROM version, sends it in fragments, resets the chip and reads the new version.
 struct RealtekLoader: FirmwareProcedure {

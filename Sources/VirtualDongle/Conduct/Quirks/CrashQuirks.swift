@@ -1,4 +1,4 @@
-import Misbehaviour
+import BBMisbehaviour
 
 extension DongleQuirk {
     /// Crashes of a controller.

@@ -1,5 +1,5 @@
-import Misbehaviour
-import Packets
+import BBMisbehaviour
+import BBPackets
 
 extension DongleQuirk {
     /// Data and data buffers.

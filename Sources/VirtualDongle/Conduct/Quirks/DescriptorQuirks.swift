@@ -1,4 +1,4 @@
-import Misbehaviour
+import BBMisbehaviour
 
 extension DongleQuirk {
     /// USB descriptors.

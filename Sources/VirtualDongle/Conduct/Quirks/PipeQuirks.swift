@@ -1,6 +1,6 @@
-import Misbehaviour
-import Packets
-import Transport
+import BBMisbehaviour
+import BBPackets
+import BBTransport
 
 extension DongleQuirk {
     private static let anyTime = "Core Vol 4, Part A, 2: a stream of octets, which the host reads when it has time"

@@ -1,5 +1,5 @@
-import Misbehaviour
-import Packets
+import BBMisbehaviour
+import BBPackets
 
 extension DongleQuirk {
     private static let statuses = QuirkValue.Kind.choice(["unknown", "disallowed"])

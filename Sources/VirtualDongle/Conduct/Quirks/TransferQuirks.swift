@@ -1,5 +1,5 @@
-import Misbehaviour
-import Packets
+import BBMisbehaviour
+import BBPackets
 
 extension DongleQuirk {
     /// Packets on USB endpoints.

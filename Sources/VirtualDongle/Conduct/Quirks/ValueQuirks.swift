@@ -1,5 +1,5 @@
-import Misbehaviour
-import Packets
+import BBMisbehaviour
+import BBPackets
 
 extension DongleQuirk {
     /// LMP feature bit "RSSI with inquiry results". Core Vol 2, Part C, 3.3.

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A vendor command that sets the public address. Opcodes collide between manufacturers, so the manufacturer determines the command.
 enum AddressCommand: String, CaseIterable {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Removes or changes reports in legacy and extended advertising report events.
 final class ReportFilter: ConductRule {

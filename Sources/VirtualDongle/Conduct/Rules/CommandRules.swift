@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Reports commands as supported, but rejects them.
 final class RefusedCommands: ConductRule {

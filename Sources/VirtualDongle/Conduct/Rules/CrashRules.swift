@@ -1,5 +1,5 @@
-import Misbehaviour
-import Packets
+import BBMisbehaviour
+import BBPackets
 
 /// Crashes some time after the first connection, with or without a dump.
 final class CrashInConnection: ConductRule {

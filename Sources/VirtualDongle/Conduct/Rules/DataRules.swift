@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Never reports buffers of ACL packets of one length as completed.
 final class MissingCredits: ConductRule {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// A rule made of two functions.
 final class PacketRule: ConductRule {

@@ -1,5 +1,5 @@
-import Misbehaviour
-import Packets
+import BBMisbehaviour
+import BBPackets
 
 /// Ignores the first HCI_Resets.
 final class UnheardReset: ConductRule {

@@ -1,7 +1,7 @@
-import Capture
-import Diagnosis
+import BBCapture
+import BBDiagnosis
+import BBPackets
 import Foundation
-import Packets
 
 /// The documents that the page asks for, as JSON.
 enum LiveDocuments {

@@ -1,6 +1,6 @@
-import Capture
+import BBCapture
+import BBPackets
 import Foundation
-import Packets
 
 /// The rows of a view as a file, made piece by piece beside the running capture.
 final class LiveExport {

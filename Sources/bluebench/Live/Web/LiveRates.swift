@@ -1,5 +1,5 @@
-import Capture
-import Packets
+import BBCapture
+import BBPackets
 
 /// Octets of ACL data per second, by connection and direction, of the last minutes.
 struct LiveRates {

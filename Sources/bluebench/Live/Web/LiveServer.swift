@@ -1,11 +1,11 @@
-import Capture
-import Diagnosis
+import BBCapture
+import BBDiagnosis
+import BBHTTP
+import BBPackets
+import BBReport
+import BBTiming
+import BBTransport
 import Foundation
-import HTTP
-import Packets
-import Report
-import Timing
-import Transport
 
 /// Serves the page of a capture: the page itself, windows of the list, trees, notes, exports, and events about progress.
 final class LiveServer {
@@ -14,7 +14,7 @@ final class LiveServer {
 
     private let store: LiveStore
     private let token: AccessToken
-    private let loop: Timing.RunLoop
+    private let loop: BBTiming.RunLoop
     private let showsNames: Bool
     private var server: HTTPServer?
     private var views: [Selection: LiveView] = [:]
@@ -54,7 +54,7 @@ final class LiveServer {
     private static let lastRequests = Microseconds.milliseconds(900)
 
     /// - Throws: a usage error for a token; `TransportError` if the port cannot be used.
-    init(_ options: WebOptions, _ store: LiveStore, names: Bool, on loop: Timing.RunLoop) throws {
+    init(_ options: WebOptions, _ store: LiveStore, names: Bool, on loop: BBTiming.RunLoop) throws {
         (self.store, self.loop, showsNames) = (store, loop, names)
         let text = try options.token()
         guard let token = AccessToken(text) else { throw CommandFailure(.usage, "no token") }

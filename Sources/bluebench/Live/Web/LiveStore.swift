@@ -1,6 +1,6 @@
-import Capture
-import Diagnosis
-import Packets
+import BBCapture
+import BBDiagnosis
+import BBPackets
 
 /// The packets of a running capture, for the page: each with its text, and copies of the decoder's state from which any packet can be
 /// decoded again.

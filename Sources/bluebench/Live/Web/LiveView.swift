@@ -1,5 +1,5 @@
-import Capture
-import Packets
+import BBCapture
+import BBPackets
 
 /// The packets of a selection. A new selection is judged from the newest block of packets back, a few packets in a turn of the loop; packets
 /// that come meanwhile are judged as they come.

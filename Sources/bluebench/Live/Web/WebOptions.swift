@@ -1,8 +1,8 @@
 import ArgumentParser
-import BluetoothCrypto
+import BBBluetoothCrypto
+import BBPackets
+import BBTransport
 import Foundation
-import Packets
-import Transport
 
 /// The options for the page of a capture.
 struct WebOptions: ParsableArguments {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// Fields as rows of a table: name, type, unit and range, values.
 enum FieldTable {

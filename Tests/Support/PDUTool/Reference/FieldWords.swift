@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The description of a field's type.
 enum FieldWords {

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 extension ReferencePage {
     static func identifier(_ declaration: PDUDeclaration) -> String { declaration.layer.rawValue + "." + declaration.name }

@@ -1,4 +1,4 @@
-import Packets
+import BBPackets
 
 /// The reference page: all declared PDUs and named values in one HTML page without external files.
 enum ReferencePage {
