@@ -20,7 +20,7 @@ struct SampleRow: Sendable, CustomTestStringConvertible {
 
     /// Splits a text of hexadecimal words into rows.
     static func rows(columns: Int, _ text: String) -> [SampleRow] {
-        let words = text.split(whereSeparator: \.isWhitespace).map { BenchTesting.octets(String($0)) }
+        let words = text.split(whereSeparator: \.isWhitespace).map { BBBenchTesting.octets(String($0)) }
         return stride(from: 0, to: words.count, by: columns).map { SampleRow(octets: Array(words[$0..<$0 + columns])) }
     }
 }

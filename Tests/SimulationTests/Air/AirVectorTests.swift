@@ -13,7 +13,7 @@ import Testing
         var whitening = Whitening(channel: ChannelIndex(UInt8(channel)))
         var octets = [UInt8](repeating: 0, count: 16)
         whitening.apply(to: &octets)
-        #expect(octets == BenchTesting.octets(expected))
+        #expect(octets == BBBenchTesting.octets(expected))
     }
 
     /// The CRC register as in the specification's figure, one bit at a time.
