@@ -59,7 +59,7 @@ let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swif
 // The fuzzer takes the program as a library, whose entry point gets another name.
 let programRooms: [Target.Dependency] = [
     "BBReport", "BBHistory", "BBDiagnosis", "BBConformance", "BBUpperTester", "BBExploration", "BBCases", "BBThroughput", "BBVirtualDongle",
-    "BBHost",
+    "BBBench", "BBHost",
     "BBSimulation", "BBCapture", "BBBluetoothCrypto", "BBHTTP", "BBHCI", "BBDongles", "BBTransportUSB", "BBTransport", "BBTiming",
     "BBMisbehaviour",
     "BBPackets", arguments,
@@ -101,14 +101,12 @@ let package = Package(
             [
                 "BBCases", "BBUpperTester", "BBBTP", "BBHost", "BBVirtualDongle", "BBSimulation", "BBCapture", "BBBluetoothCrypto",
                 "BBL2CAP", "BBHCI",
-                "BBTransport", "BBDongles",
-                "BBTransportUSB",
-                "BBTiming", "BBMisbehaviour", "BBPackets", yams,
+                "BBBench", "BBTransport", "BBDongles", "BBTransportUSB", "BBTiming", "BBMisbehaviour", "BBPackets", yams,
             ], settings: asWritten),
         room("BBUpperTester", ["BBBTP", "BBHost", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets"], settings: asWritten),
         room("BBExploration", ["BBSimulation", "BBCapture", "BBTransport", "BBTiming", "BBPackets"], settings: asWritten),
         room(
-            "CoreBluetooth", ["BBHost", "BBSimulation", "BBDongles", "BBTransportUSB", "BBTransport", "BBTiming", "BBPackets"],
+            "CoreBluetooth", ["BBBench", "BBHost", "BBSimulation", "BBTransportUSB", "BBTransport", "BBTiming", "BBPackets"],
             settings: asWritten),
         room("BBCases", ["BBMisbehaviour", "BBPackets", yams], settings: asWritten),
         room(
@@ -117,6 +115,7 @@ let package = Package(
         room(
             "BBVirtualDongle", ["BBSimulation", "BBCapture", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets", deque, yams],
             settings: asWritten, embedding: ["Chips/Chips.yaml"]),
+        room("BBBench", ["BBHost", "BBDongles", "BBTransportUSB", "BBHCI", "BBTransport", "BBTiming", "BBPackets"], settings: asWritten),
         room(
             "BBHost", ["BBBluetoothCrypto", "BBL2CAP", "BBHCI", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets", deque],
             settings: quick + asWritten),

@@ -44,6 +44,9 @@ PLANTED = [
     ("Exploration", "Task { await work() }", "leaves the run loop"),
     ("UpperTester", "let now = ContinuousClock.now", "time and randomness"),
     ("Diagnosis", "let pick = Int.random(in: 0...1)", "time and randomness"),
+    ("CoreBluetooth", "let dongle = try USBTransport(selector, on: loop)", "opened by DeviceOpener"),
+    ("bluebench", "let pipe = try H4Transport.connect(to: address, on: loop)", "opened by DeviceOpener"),
+    ("bluebench", "let host = Host(loop: loop, transport: pipe)", "made by BenchDevice"),
 ]
 
 
@@ -55,7 +58,7 @@ def test_a_planted_line_is_found_in_any_room(lint, rooms, tmp_path, monkeypatch,
     monkeypatch.setattr(lint, "ROOT", tmp_path)
     monkeypatch.setattr(lint, "SOURCES", tmp_path / "Sources")
     monkeypatch.setattr(lint, "violations", [])
-    for check in (lint.check_arrows, lint.check_loop, lint.check_hci):
+    for check in (lint.check_arrows, lint.check_loop, lint.check_hci, lint.check_devices):
         check(rooms)
     [found] = lint.violations
     assert found.startswith(f"Sources/{room}/Planted.swift:3: ") and text in found

@@ -1,12 +1,11 @@
+import BBBench
 import BBCases
-import BBDongles
 import BBHCI
 import BBHost
 import BBPackets
 import BBSimulation
 import BBTiming
 import BBTransport
-import BBTransportUSB
 import BBUpperTester
 
 /// The devices of a run and their settings.
@@ -34,14 +33,8 @@ public struct BenchSetup: Sendable {
     /// The file name of the accessory profile whose rules are judged.
     public var profile: String?
     public static let usualSlack = Microseconds.milliseconds(100)
-    /// The table of known dongles. The built-in one is read when a real dongle needs it.
-    public var knownDongles: KnownDongles {
-        get { otherDongles ?? .builtIn }
-        set { otherDongles = newValue }
-    }
-    private var otherDongles: KnownDongles?
-    /// Opens real devices and loads their firmware.
-    public var opener = DeviceOpener(firmware: .system)
+    /// Opens real devices.
+    public var opener = DeviceOpener()
 
     public init(tester: DeviceSelector, subject: DeviceSelector?, seed: UInt64, slack: Microseconds = usualSlack) {
         self.tester = tester
@@ -155,7 +148,7 @@ struct BenchFactory {
         let ends = Side.allCases.compactMap { side in
             devices.devices[isSwapped ? side.other : side].map { held in
                 let end = Endpoint(side, on: held, log: log, recorder: recorder, loop: devices.loop)
-                end.knowledge = setup.knownDongles.knowledge(of: held.usb?.description)
+                end.knowledge = held.knowledge
                 return end
             }
         }

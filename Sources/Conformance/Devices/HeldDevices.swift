@@ -1,3 +1,4 @@
+import BBBench
 import BBCases
 import BBDongles
 import BBHCI
@@ -104,7 +105,7 @@ public final class HeldDevices {
             }
         }
         do {
-            let held = HeldTransport(try setup.opener.transport(to: selector, on: loop), on: loop)
+            let held = HeldTransport(try setup.opener.device(selector, on: loop), on: loop)
             devices[side] = held
             try held.start()
             try await held.isReady.value()
@@ -146,7 +147,7 @@ public final class HeldDevices {
         let identity = try await probe.identity()
         let address = identity.address.map { ", \($0)" } ?? ""
         let numbers = DongleNumbers(identity, usb: held.usb?.description)
-        let rows = setup.knownDongles.find(numbers)
+        let rows = setup.opener.known.find(numbers)
         report.numbers = numbers
         report.known = rows.map { "\($0.id): \($0.conduct)" }
         report.workarounds = DongleWorkarounds(rows).namesInUse
@@ -160,7 +161,7 @@ public final class HeldDevices {
     /// Notes a public address that is not unique; cases use a static one instead.
     private func note(_ address: DeviceAddress?, of side: Side) {
         guard let address = address?.bdADDR else { return }
-        let origin = setup.knownDongles.origin(ofShared: DeviceAddress(address, kind: .public))
+        let origin = setup.opener.known.origin(ofShared: DeviceAddress(address, kind: .public))
         if let doubt = PublicAddressDoubt(address, others: Set(publicAddresses.filter { $0.key != side }.values), origin: origin) {
             noted[side, default: LearnedConductList()].note(doubt.kind, "\(doubt.text(address)): it goes by a static random address")
         }

@@ -30,8 +30,10 @@ public final class CBBench {
     /// Adds a phone, or an accessory written with Core Bluetooth.
     public func phone(_ name: String, _ traits: CBPhoneTraits = CBPhoneTraits()) -> CBPhone {
         let transport = controller(name, isDualMode: traits.isDualMode)
-        let phone = CBPhone(
-            name: name, loop: loop, transport: transport, seed: seed &* 1_000 &+ controllers, traits: traits, program: program)
+        let seed = seed &* 1_000 &+ controllers
+        let phone = CBPhone(name: name, seed: seed, traits: traits, program: program) {
+            PhoneHost(loop: loop, transport: transport, database: $0, seed: seed)
+        }
         phones.append(phone)
         phone.start()
         return phone

@@ -1,4 +1,4 @@
-import BBDongles
+import BBBench
 import BBTiming
 import BBTransport
 import BBTransportUSB
@@ -31,11 +31,8 @@ enum SystemPhone {
         if let text {
             let firmware = FirmwareFolders(ProcessInfo.processInfo.environment[FirmwareFolders.variable])
             do {
-                let known = KnownDongles.builtIn
-                let opener = DeviceOpener(firmware: firmware, usb: USBOptions().knowing(known))
-                let transport = try opener.open(try DeviceSelector(text), on: loop)
-                let phone = CBPhone(name: "bluebench", loop: loop, transport: transport, seed: 0)
-                phone.host.knowledge = known.knowledge(of: transport)
+                let device = try DeviceOpener(firmware: firmware).open(try DeviceSelector(text), on: loop)
+                let phone = CBPhone(name: "bluebench", seed: 0) { device.host(on: loop, database: $0) }
                 phone.start()
                 atexit { SystemPhone.leave() }
                 return Carried(phone)
@@ -43,7 +40,9 @@ enum SystemPhone {
                 reason = "\(text): \(error)"
             }
         }
-        let phone = CBPhone(name: "bluebench", loop: loop, transport: InProcessTransport.pair(on: loop).host, seed: 0)
+        let phone = CBPhone(name: "bluebench", seed: 0) {
+            PhoneHost(loop: loop, transport: InProcessTransport.pair(on: loop).host, database: $0)
+        }
         phone.failed(reason)
         return Carried(phone)
     }

@@ -47,15 +47,16 @@ public final class CBPhone {
         case isLeft
     }
 
+    /// - Parameter host: returns the host for a database.
     init(
-        name: String, loop: PhoneLoop, transport: any HCITransport, seed: UInt64, traits: CBPhoneTraits = CBPhoneTraits(),
-        program: ProgramQueues? = nil
+        name: String, seed: UInt64, traits: CBPhoneTraits = CBPhoneTraits(), program: ProgramQueues? = nil,
+        host makeHost: (GATTDatabase) -> PhoneHost
     ) {
         self.program = program
         self.name = name
-        self.loop = loop
         self.traits = traits
-        host = PhoneHost(loop: loop, transport: transport, database: traits.database(name), seed: seed)
+        host = makeHost(traits.database(name))
+        loop = host.loop
         directory = PeerRecords(seed: loop.mode == .virtual ? seed : nil)
         var pairing = PairingSettings()
         pairing.ioCapability = .keyboardDisplay

@@ -1,5 +1,5 @@
 import ArgumentParser
-import BBDongles
+import BBBench
 import BBTiming
 import BBTransport
 import BBTransportUSB
@@ -20,30 +20,28 @@ struct FirmwareOptions: ParsableArguments {
     var usbTimeout = 1.0
     @OptionGroup var known: KnownDonglesOptions
 
-    /// Returns the options for opening USB dongles, with the table of known dongles.
-    func usb() throws -> USBOptions {
-        var options = USBOptions().knowing(try known.read())
-        options.isForced = forceUSB
-        options.limits = options.limits.scaled(by: max(0.01, usbTimeout))
-        return options
-    }
-
     func opener(asksEveryChip: Bool = false) throws -> DeviceOpener {
-        DeviceOpener(firmware: folders, asksEveryChip: asksEveryChip, usb: try usb())
+        var usb = USBOptions()
+        usb.isForced = forceUSB
+        usb.limits = usb.limits.scaled(by: max(0.01, usbTimeout))
+        return DeviceOpener(firmware: folders, known: try known.read(), usb: usb, asksEveryChip: asksEveryChip)
     }
 
-    var folders: FirmwareFolders { FirmwareFolders(firmware ?? ProcessInfo.processInfo.environment[FirmwareFolders.variable]) }
+    /// Opens the devices of a tool. A dongle receives its firmware; another device only if a folder is given.
+    func toolOpener() throws -> DeviceOpener { try opener(asksEveryChip: firmware != nil) }
 
-    /// Opens a device for a tool that uses only this device. A dongle receives its firmware; another device only if a folder is given.
-    func open(_ selector: DeviceSelector, on loop: BBTiming.RunLoop) throws -> any HCITransport {
+    private var folders: FirmwareFolders { FirmwareFolders(firmware ?? ProcessInfo.processInfo.environment[FirmwareFolders.variable]) }
+
+    /// Opens a device for a tool that uses only this device.
+    func open(_ selector: DeviceSelector, on loop: BBTiming.RunLoop) throws -> BenchDevice {
         guard selector != .virtual else {
             throw CommandFailure(
                 .usage, "a virtual device has nobody else on its air: serve some with `bluebench dongle --tcp 0 --count 2` and use tcp:")
         }
-        let transport = try opener(asksEveryChip: firmware != nil).open(selector, on: loop)
-        guard let outcome = transport.firmware else { return transport }
-        let isNews = if case .loaded = outcome { true } else { transport.dongle == nil }
-        if isNews { Console.line("\(transport.name): \(outcome)") }
-        return transport
+        let device = try toolOpener().open(selector, on: loop)
+        guard let outcome = device.firmware else { return device }
+        let isNews = if case .loaded = outcome { true } else { device.dongle == nil }
+        if isNews { Console.line("\(device.name): \(outcome)") }
+        return device
     }
 }

@@ -1,4 +1,4 @@
-import BBDongles
+import BBBench
 import BBHost
 import BBTiming
 import BBTransport
@@ -22,30 +22,24 @@ enum HostSession {
         do {
             let selector = try DeviceSelector(device)
             let loop = RunLoop(mode: selector.isInVirtualTime ? .virtual : .wall, watchesDescriptors: true)
-            let transport = try firmware.open(selector, on: loop)
-            let host = Host(loop: loop, transport: transport, database: database ?? GATTDatabase(deviceName: name))
-            try firmware.tell(host, about: transport)
+            let device = try firmware.open(selector, on: loop)
+            let host = device.host(on: loop, database: database ?? GATTDatabase(deviceName: name))
             prepare(host)
             try loop.run {
                 let work = loop.start {
                     try await host.start()
-                    if let missing = host.learned[.firmwareMissing] { Console.complain("\(transport.name): \(missing.text)") }
+                    if let missing = host.learned[.firmwareMissing] { Console.complain("\(device.name): \(missing.text)") }
                     try await body(host)
                 }
                 signals.onStop(on: loop) { work.cancel() }
                 await work.ended()
                 await host.leave()
                 // The server treats the end of a connection without BYE as a fault.
-                if selector.isInVirtualTime { transport.close() }
+                if selector.isInVirtualTime { device.transport.close() }
                 try await work.value()
             }
         } catch {
             throw CommandFailure(error)
         }
     }
-}
-
-extension FirmwareOptions {
-    /// Gives the host the known properties of a transport's controller.
-    func tell(_ host: Host, about transport: any HCITransport) throws { host.knowledge = try known.read().knowledge(of: transport) }
 }

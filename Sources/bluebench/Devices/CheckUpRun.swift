@@ -1,3 +1,4 @@
+import BBBench
 import BBDongles
 import BBPackets
 import BBTiming
@@ -7,11 +8,11 @@ import Foundation
 
 /// Checks a dongle for `bluebench devices --probe` and displays the progress.
 struct CheckUpRun {
-    var table: KnownDongles
     var listening: Int
     /// The second dongle.
     var helper: DeviceSelector?
     var firmware: FirmwareOptions
+    var opener: DeviceOpener
     /// Raised to end the check-up.
     var stopping: StopFlag
     var isQuiet: Bool
@@ -23,10 +24,10 @@ struct CheckUpRun {
         CheckUpReport, TransportError?
     ) {
         var plan = CheckUp.Plan()
-        plan.table = table
+        plan.table = opener.known
         plan.listening = .seconds(listening)
         if let usb { plan.usb = DongleNumbers(vendor: usb.vendor, product: usb.product, release: usb.release) }
-        let second = try helper.map { try firmware.open($0, on: loop) }
+        let second = try helper.map { try firmware.open($0, on: loop).transport }
         let checkUp = try CheckUp(transport, helper: second, plan: plan, on: loop)
         defer { checkUp.close() }
         checkUp.onCheck = { [isQuiet, began = loop.now] check in
@@ -52,12 +53,13 @@ struct CheckUpRun {
     /// Opens the dongle a second time, because some dongles answer only every second time.
     private func reopened(_ usb: USBDongleDescription, after first: String) throws -> CheckUpFinding? {
         let loop = BBTiming.RunLoop(mode: .wall)
-        let dongle = try USBTransport(usb.location, options: try firmware.usb(), on: loop)
-        let transport = FirmwareTransport(dongle, folders: FirmwareFolders("none"), on: loop)
-        defer { transport.close() }
-        do { _ = try stopping.run(on: loop) { try await transport.prepare() } } catch { return nil }
+        var opener = opener
+        opener.firmware = FirmwareFolders("none")
+        let device = try opener.device(.usb(usb.location), on: loop)
+        defer { device.transport.close() }
+        do { try stopping.run(on: loop) { try await device.prepare() } } catch { return nil }
         let portReset = "\(StartupStep.portReset)"
-        guard dongle.startup.map({ "\($0)" }) == portReset, !first.hasPrefix(portReset) else { return nil }
+        guard device.dongle?.startup.map({ "\($0)" }) == portReset, !first.hasPrefix(portReset) else { return nil }
         return CheckUpFinding("second-open-deaf", .fault, "opened a second time, it answers only after a reset of its port")
     }
 }

@@ -1,3 +1,4 @@
+import BBBench
 import BBDongles
 import BBPackets
 import BBTiming
@@ -126,13 +127,14 @@ struct DeviceRow: Encodable {
 /// Probes and checks dongles one after another.
 struct DeviceRows {
     var command: DevicesCommand
-    var table: KnownDongles
+    private let opener: DeviceOpener
     /// Raised to end the probing; the rows so far are reported.
     var stopping: StopFlag
     private var helper: DeviceSelector?
 
-    init(command: DevicesCommand, table: KnownDongles, stopping: StopFlag) throws {
-        (self.command, self.table, self.stopping) = (command, table, stopping)
+    init(command: DevicesCommand, stopping: StopFlag) throws {
+        (self.command, self.stopping) = (command, stopping)
+        opener = try command.firmware.opener()
         do { helper = try command.with.map { try DeviceSelector($0) } } catch { throw CommandFailure(error) }
     }
 
@@ -168,7 +170,7 @@ struct DeviceRows {
     private func row(of selector: DeviceSelector) -> DeviceRow {
         var row = DeviceRow(selector: selector.description)
         let loop = BBTiming.RunLoop(mode: .wall)
-        do { try check(try command.firmware.open(selector, on: loop), nil, &row, loop) } catch { note(error, &row) }
+        do { try check(try command.firmware.open(selector, on: loop).transport, nil, &row, loop) } catch { note(error, &row) }
         return row
     }
 
@@ -180,38 +182,38 @@ struct DeviceRows {
 
     private func ask(_ description: USBDongleDescription, _ row: inout DeviceRow) throws {
         let loop = BBTiming.RunLoop(mode: .wall)
-        let folders = command.firmware.folders
-        let dongle = try USBTransport(description.location, options: try command.firmware.usb(), on: loop)
-        let transport = FirmwareTransport(dongle, folders: folders, onlyAsks: true, on: loop)
-        let outcome = try stopping.run(on: loop) { try await transport.prepare() }
-        if case .needed(let need) = outcome {
+        var asking = opener
+        asking.loadsFirmware = false
+        let device = try asking.device(.usb(description.location), on: loop)
+        let transport = device.transport
+        try stopping.run(on: loop) { try await device.prepare() }
+        row.startup = device.dongle?.startup.map { "\($0)" }
+        if case .needed(let need)? = device.firmware {
             row.chip = need.chip
-            row.startup = dongle.startup.map { "\($0)" }
             transport.close()
-            let image = try folders.read(need).image
+            let image = try opener.firmware.read(need).image
             row.firmware = "needs firmware: \(need.file); \(image.path) is loaded when the dongle is used"
             return
         }
-        if outcome != .notNeeded { row.firmware = "\(outcome)" }
-        row.startup = dongle.startup.map { "\($0)" }
+        if let outcome = device.firmware, outcome != .notNeeded { row.firmware = "\(outcome)" }
         defer { row.learned = transport.learned.all.map(\.text) }
         if command.probe { return try check(transport, description, &row, loop) }
         let probe = try DongleProbe(transport, on: loop)
         defer { probe.close() }
         let identity = try stopping.run(on: loop) { try await probe.identity() }
         row.take(identity)
-        row.take(DongleNumbers(identity, usb: description), from: table)
+        row.take(DongleNumbers(identity, usb: description), from: opener.known)
     }
 
     private func check(
         _ transport: any HCITransport, _ usb: USBDongleDescription?, _ row: inout DeviceRow, _ loop: BBTiming.RunLoop
     ) throws {
         let run = CheckUpRun(
-            table: table, listening: command.listen ?? 3, helper: helper, firmware: command.firmware, stopping: stopping,
+            listening: command.listen ?? 3, helper: helper, firmware: command.firmware, opener: opener, stopping: stopping,
             isQuiet: command.json)
         let (report, failure) = try run.run(transport, usb: usb, on: loop)
         if let identity = report.identity { row.take(identity) }
-        if let numbers = report.numbers { row.take(numbers, from: table) }
+        if let numbers = report.numbers { row.take(numbers, from: opener.known) }
         row.checkUp = report
         if let failure { throw failure }
     }

@@ -43,7 +43,7 @@ struct DevicesCommand: ParsableCommand {
         }
         let (signals, stopping) = (SignalHandler(), StopFlag())
         signals.onStop { stopping.raise() }
-        let rows = try DeviceRows(command: self, table: try firmware.known.read(), stopping: stopping)
+        let rows = try DeviceRows(command: self, stopping: stopping)
         let found = try waitForDevice.map { try rows.wait(for: devices, atLeast: needed, seconds: $0) } ?? rows.all(devices)
         let reference = probe ? ReferencePair.choose(found.compactMap(\.candidate)) : nil
         if json {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BBBench
 import BBPackets
 import BBReport
 import BBThroughput
@@ -35,9 +36,9 @@ struct LoopbackCommand: ParsableCommand {
         let (result, leaked): (LoopbackResult, Int)
         do {
             let selector = try DeviceSelector(device)
-            let transport = try firmware.open(selector, on: loop)
-            plan.pipe = Self.pipe(selector, transport)
-            (result, leaked) = try measure(plan, transport, loop, signals)
+            let opened = try firmware.open(selector, on: loop)
+            plan.pipe = Self.pipe(selector, opened)
+            (result, leaked) = try measure(plan, opened, loop, signals)
         } catch let error as LoopbackError {
             throw CommandFailure(Self.code(of: error), "\(device): \(error)")
         } catch {
@@ -49,13 +50,13 @@ struct LoopbackCommand: ParsableCommand {
         if !result.isClean { throw ExitCode.fail }
     }
 
-    private func measure(_ plan: LoopbackPlan, _ transport: any HCITransport, _ loop: BBTiming.RunLoop, _ signals: SignalHandler) throws
+    private func measure(_ plan: LoopbackPlan, _ device: BenchDevice, _ loop: BBTiming.RunLoop, _ signals: SignalHandler) throws
         -> (
             LoopbackResult, Int
         )
     {
-        let usb = transport.dongle
-        let bench = LoopbackBench(plan, on: transport, loop: loop) { handles, longest throws(LoopbackError) in
+        let usb = device.dongle
+        let bench = LoopbackBench(plan, on: device.transport, loop: loop) { handles, longest throws(LoopbackError) in
             try Self.pace(usb, longest: longest)
         }
         signals.onStop(on: loop) { bench.stop() }
@@ -88,9 +89,9 @@ struct LoopbackCommand: ParsableCommand {
     }
 
     /// Returns the known properties of the transport.
-    private static func pipe(_ selector: DeviceSelector, _ transport: any HCITransport) -> LoopbackPipe? {
+    private static func pipe(_ selector: DeviceSelector, _ device: BenchDevice) -> LoopbackPipe? {
         if case .serial(_, let speed) = selector { return .serial(bitsPerSecond: Int(speed)) }
-        switch transport.dongle?.speed {
+        switch device.dongle?.speed {
         case .full: return .fullSpeedBulk
         case .high: return .highSpeedBulk
         case .low, .superSpeed, nil: return nil

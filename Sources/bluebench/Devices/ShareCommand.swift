@@ -39,11 +39,11 @@ struct ShareCommand: ParsableCommand {
         do {
             let selector = try DeviceSelector(device)
             guard selector != .virtual else { throw CommandFailure(.usage, "virtual dongles are served by `bluebench dongle`") }
-            let opener = try firmware.opener(asksEveryChip: firmware.firmware != nil)
-            let shared = SharedDevice(on: loop) { try opener.transport(to: selector, on: loop) }
+            let opener = try firmware.toolOpener()
+            let shared = SharedDevice(on: loop) { try opener.device(selector, on: loop).transport }
             // Clients notice the end of their connection.
             shared.onTrouble = { Console.complain($0) }
-            let first = try opener.transport(to: selector, on: loop)
+            let first = try opener.device(selector, on: loop).transport
             // Opening blocks the loop; until here a signal ends the program at once.
             let ended = Promise<Void>(on: loop)
             signals.onStop(on: loop) { ended.fulfil(()) }

@@ -16,9 +16,9 @@ struct StartCommand: ParsableCommand {
         let loop = BBTiming.RunLoop(mode: .wall)
         let selectors = try devices.map { try DeviceSelector($0) }
         let opener = try firmware.opener()
-        let outcomes = try loop.run { [firmware] in
+        let outcomes = try loop.run { [slowness = firmware.usbTimeout] in
             let trials = selectors.map { selector in
-                loop.start { await StartTrial.run(selector, opener, firmware, on: loop) }
+                loop.start { await StartTrial.run(selector, opener, slowness: slowness, on: loop) }
             }
             var outcomes: [StartTrial.Outcome] = []
             for trial in trials { outcomes.append(try await trial.value()) }

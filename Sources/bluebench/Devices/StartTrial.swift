@@ -1,8 +1,8 @@
+import BBBench
 import BBHost
 import BBPackets
 import BBTiming
 import BBTransport
-import BBTransportUSB
 
 /// The trial of a host on one device: start, scan, advertise and close.
 enum StartTrial {
@@ -22,17 +22,15 @@ enum StartTrial {
         var isClean = true
     }
 
-    static func run(_ selector: DeviceSelector, _ opener: DeviceOpener, _ firmware: FirmwareOptions, on loop: RunLoop) async
-        -> Outcome
-    {
+    /// - Parameter slowness: factor for the timeouts of the host.
+    static func run(_ selector: DeviceSelector, _ opener: DeviceOpener, slowness: Double, on loop: RunLoop) async -> Outcome {
         var outcome = Outcome(device: "\(selector)")
         let begin = loop.now
         do {
-            let transport = try opener.transport(to: selector, on: loop)
-            try await transport.loadFirmware()
-            let host = Host(loop: loop, transport: transport)
-            try firmware.tell(host, about: transport)
-            host.limits = host.limits.scaled(by: firmware.usbTimeout)
+            let device = try opener.device(selector, on: loop)
+            try await device.prepare()
+            let host = device.host(on: loop)
+            host.limits = host.limits.scaled(by: slowness)
             defer { host.close() }
             do {
                 try await host.start()
@@ -41,7 +39,7 @@ enum StartTrial {
             } catch {
                 outcome.impediment = "\(error)"
             }
-            outcome.startup = transport.startOfPipe?.step
+            outcome.startup = device.transport.startOfPipe?.step
             for conduct in host.learned.all { outcome.learned[conduct.kind.rawValue] = conduct.text }
         } catch {
             outcome.impediment = "\(error)"

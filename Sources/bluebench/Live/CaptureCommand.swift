@@ -1,4 +1,5 @@
 import ArgumentParser
+import BBBench
 import BBCapture
 import BBDiagnosis
 import BBHost
@@ -102,12 +103,14 @@ struct CaptureCommand: ParsableCommand {
         _ selectors: [DeviceSelector], _ sockets: [SocketAddress], into capture: LiveCapture, on loop: BBTiming.RunLoop,
         _ isOpen: () -> Promise<Void>
     ) throws {
-        let opener = try firmware.opener(asksEveryChip: firmware.firmware != nil)
-        func tap(_ pipe: any HCITransport, _ index: Int) -> TapTransport {
-            TapTransport(pipe, on: loop) { capture.add($0, $1, interface: index, at: $2) }
+        let opener = try firmware.toolOpener()
+        func device(_ index: Int) throws -> BenchDevice {
+            try opener.device(selectors[index], on: loop).observed {
+                TapTransport($0, on: loop) { capture.add($0, $1, interface: index, at: $2) }
+            }
         }
         let servers = try sockets.enumerated().map { index, socket in
-            let shared = SharedDevice(on: loop) { tap(try opener.transport(to: selectors[index], on: loop), index) }
+            let shared = SharedDevice(on: loop) { try device(index).transport }
             shared.onTrouble = { Console.complain($0) }
             let server = H4DongleServer(backend: shared, on: loop)
             server.onEvent = { Self.report($0) }
@@ -115,10 +118,7 @@ struct CaptureCommand: ParsableCommand {
             return (server, shared)
         }
         let listeners = try (sockets.count..<selectors.count).map { index in
-            let pipe = try opener.transport(to: selectors[index], on: loop)
-            let host = Host(loop: loop, transport: tap(pipe, index), database: GATTDatabase(deviceName: "bluebench"))
-            try firmware.tell(host, about: pipe)
-            return host
+            try device(index).host(on: loop, database: GATTDatabase(deviceName: "bluebench"))
         }
         let ended = isOpen()
         defer {

@@ -155,8 +155,7 @@ struct BenchOptions: ParsableArguments {
         setup.pairing = try product.pairing.choice()
         if product.peer != nil { setup.known = try product.store.read(for: tester).all.compactMap(Self.resolving) }
         setup.ownAddresses = [.tester: ends.testerAddress, .subject: ends.subjectAddress].compactMapValues(\.self)
-        if real.firmware.known.knownDongles != nil { setup.knownDongles = try real.firmware.known.read() }
-        if !areVirtual { setup.opener = try real.firmware.opener() }
+        if !areVirtual || real.firmware.known.knownDongles != nil { setup.opener = try real.firmware.opener() }
         guard let slack = real.slack else { return }
         guard !areVirtual else {
             throw CommandFailure(.usage, "--slack is for wall time: nothing is late between two virtual devices")

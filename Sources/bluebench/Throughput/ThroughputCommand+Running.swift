@@ -75,13 +75,9 @@ extension ThroughputCommand {
 
     /// Creates a host on a device whose packets are captured.
     private func end(_ role: String, on device: DeviceSelector, _ loop: RunLoop, _ captures: Captures) throws -> ThroughputBench.End {
-        let pipe = try firmware.open(device, on: loop)
-        let transport = try pipe.captured(into: captures.packets, as: role, on: loop)
-        let host = Host(
-            loop: loop, transport: transport, database: GATTDatabase(deviceName: "bluebench", hasEnhancedBearers: flows.bearers != nil),
-            seed: simulated.seed)
-        try firmware.tell(host, about: pipe)
-        return ThroughputBench.End(host: host)
+        let opened = try firmware.open(device, on: loop).observed { try $0.captured(into: captures.packets, as: role, on: loop) }
+        let database = GATTDatabase(deviceName: "bluebench", hasEnhancedBearers: flows.bearers != nil)
+        return ThroughputBench.End(host: opened.host(on: loop, database: database, seed: simulated.seed))
     }
 
     private func sweep(

@@ -1,37 +1,41 @@
+import BBHCI
 import BBPackets
 import BBTiming
 import BBTransport
 import BBTransportUSB
 
-/// A transport shared by consecutive users. Packets that arrive between two users are dropped.
-final class HeldTransport: HCITransport, HCITransportSink {
-    var name: String { inner.name }
-    private let inner: any HCITransport
+/// The pipe of a device that remains open for consecutive users. Packets that arrive between two users are dropped.
+public final class HeldTransport: HCITransport, HCITransportSink {
+    public var name: String { inner.name }
+    private let device: BenchDevice
+    private var inner: any HCITransport { device.transport }
     private let loop: RunLoop
     private var user: (any HCITransportSink)?
-    private(set) var failure: TransportError?
+    public private(set) var failure: TransportError?
     /// The time at which the failure was noticed.
-    private(set) var failedAt: Microseconds?
+    public private(set) var failedAt: Microseconds?
     /// Fulfilled when the device answers; fails if the device is lost before.
-    let isReady: Promise<Void>
+    public let isReady: Promise<Void>
 
-    private(set) var wasReady = false
+    public private(set) var wasReady = false
     private var reordering = ReorderingStatistics()
     private var clearedHalts = 0
-    var product: String? { inner.product }
-    var startOfPipe: PipeStart? { inner.startOfPipe }
-    var learned: LearnedConductList { inner.learned }
+    public var product: String? { inner.product }
+    public var startOfPipe: PipeStart? { inner.startOfPipe }
+    public var learned: LearnedConductList { inner.learned }
 
-    var usb: USBTransport? { inner.dongle }
+    public var usb: USBTransport? { device.dongle }
+    /// The entries of the controller in the table of known dongles.
+    public var knowledge: ControllerKnowledge { device.knowledge }
 
-    init(_ inner: any HCITransport, on loop: RunLoop) {
-        self.inner = inner
+    public init(_ device: BenchDevice, on loop: RunLoop) {
+        self.device = device
         self.loop = loop
         isReady = Promise(on: loop)
     }
 
     /// Opens the transport. A dongle is ready after its start-up sequence and firmware download, other devices immediately.
-    func start() throws(TransportError) {
+    public func start() throws(TransportError) {
         if let firmware = inner as? FirmwareTransport {
             firmware.onReady = { [weak self] in self?.answered() }
         } else if let usb {
@@ -50,36 +54,36 @@ final class HeldTransport: HCITransport, HCITransportSink {
         isReady.fulfil(())
     }
 
-    func release() { inner.close() }
+    public func release() { inner.close() }
 
-    func takeReordering() -> ReorderingStatistics {
+    public func takeReordering() -> ReorderingStatistics {
         let recent = inner.takeReordering()
         reordering.add(recent)
         return recent
     }
 
     /// Returns the statistics of all users since the last call.
-    func takeAllReordering() -> ReorderingStatistics {
+    public func takeAllReordering() -> ReorderingStatistics {
         defer { reordering = ReorderingStatistics() }
         return reordering
     }
 
-    func takeClearedHalts() -> Int {
+    public func takeClearedHalts() -> Int {
         let all = usb?.clearedHalts ?? 0
         defer { clearedHalts = all }
         return all - clearedHalts
     }
 
-    func open(_ sink: any HCITransportSink) throws(TransportError) {
+    public func open(_ sink: any HCITransportSink) throws(TransportError) {
         if let failure { throw failure }
         user = sink
     }
 
-    func send(_ packet: HCIPacket) { inner.send(packet) }
-    func close() { user = nil }
-    func received(_ packet: HCIPacket, at time: Microseconds) { user?.received(packet, at: time) }
+    public func send(_ packet: HCIPacket) { inner.send(packet) }
+    public func close() { user = nil }
+    public func received(_ packet: HCIPacket, at time: Microseconds) { user?.received(packet, at: time) }
 
-    func closed(_ reason: TransportError) {
+    public func closed(_ reason: TransportError) {
         failure = reason
         failedAt = loop.now
         isReady.fail(reason)
