@@ -91,7 +91,7 @@ def test_the_page_of_the_simulation_names_the_optimised_rooms():
     """Those which the manifest does not compile as written when the build serves the tests."""
     manifest = (ROOT / "Package.swift").read_text()
     targets = re.findall(r'\n        room\(\s*"(\w+)"(.*?)(?=\n        (?:room|\.))', manifest, re.DOTALL)
-    optimised = {name for name, rest in targets if "asWritten" not in rest}
+    optimised = {name.removeprefix("BB") for name, rest in targets if "asWritten" not in rest}
     page = " ".join((ROOT / "docs/design/architecture.md").read_text().split())
     sentence = re.search(r"in which only (.*?) are optimised", page)[1]
     assert set(re.findall(r"`(\w+)`", sentence)) == optimised
