@@ -58,8 +58,8 @@ let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swif
 
 // The fuzzer takes the program as a library, whose entry point gets another name.
 let programRooms: [Target.Dependency] = [
-    "BBReport", "BBHistory", "BBDiagnosis", "BBConformance", "BBUpperTester", "BBExploration", "BBCases", "BBThroughput", "BBVirtualDongle",
-    "BBBench", "BBHost",
+    "BBReport", "BBHistory", "BBDiagnosis", "BBConformance", "BBProducts", "BBUpperTester", "BBExploration", "BBCases", "BBThroughput",
+    "BBVirtualDongle", "BBBench", "BBHost",
     "BBSimulation", "BBCapture", "BBBluetoothCrypto", "BBHTTP", "BBHCI", "BBDongles", "BBTransportUSB", "BBTransport", "BBTiming",
     "BBMisbehaviour",
     "BBPackets", arguments,
@@ -91,18 +91,22 @@ let package = Package(
             "BBDiagnosis", ["BBConformance", "BBCases", "BBThroughput", "BBCapture", "BBHCI", "BBPackets", yams], settings: asWritten,
             embedding: ["Rules/Rules.yaml"]),
         room(
-            "BBReport", ["BBConformance", "BBCases", "BBThroughput", "BBDongles", "BBTransport", "BBPackets", mustache],
+            "BBReport", ["BBConformance", "BBProducts", "BBCases", "BBThroughput", "BBDongles", "BBTransport", "BBPackets", mustache],
             settings: asWritten,
             embedding: ["Page/Files"]),
         room("BBHistory", ["BBCSQLite", "BBThroughput", "BBPackets", mustache], settings: asWritten, embedding: ["Pages/Files"]),
-        room("CoreBluetoothAccessories", ["CoreBluetooth", "BBConformance", "BBHost", "BBPackets"], settings: asWritten),
+        room("CoreBluetoothAccessories", ["CoreBluetooth", "BBProducts", "BBHost", "BBPackets"], settings: asWritten),
         room(
             "BBConformance",
             [
-                "BBCases", "BBUpperTester", "BBBTP", "BBHost", "BBVirtualDongle", "BBSimulation", "BBCapture", "BBBluetoothCrypto",
-                "BBL2CAP", "BBHCI",
-                "BBBench", "BBTransport", "BBDongles", "BBTransportUSB", "BBTiming", "BBMisbehaviour", "BBPackets", yams,
+                "BBProducts", "BBCases", "BBUpperTester", "BBBTP", "BBBench", "BBHost", "BBVirtualDongle", "BBSimulation", "BBCapture",
+                "BBBluetoothCrypto", "BBL2CAP", "BBHCI", "BBTransport", "BBDongles", "BBTransportUSB", "BBTiming", "BBMisbehaviour",
+                "BBPackets", yams,
             ], settings: asWritten),
+        room(
+            "BBProducts",
+            ["BBCases", "BBHost", "BBBluetoothCrypto", "BBHCI", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets", yams],
+            settings: asWritten),
         room("BBUpperTester", ["BBBTP", "BBHost", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets"], settings: asWritten),
         room("BBExploration", ["BBSimulation", "BBCapture", "BBTransport", "BBTiming", "BBPackets"], settings: asWritten),
         room(
@@ -191,8 +195,13 @@ let package = Package(
         tests(
             "BBConformance",
             [
-                "BBBenchTesting", "BBCases", "BBUpperTester", "BBBTP", "BBVirtualDongle", "BBHCI", "BBHost", "BBTransport", "BBTiming",
-                "BBMisbehaviour",
+                "BBBenchTesting", "BBProducts", "BBCases", "BBUpperTester", "BBBTP", "BBVirtualDongle", "BBHCI", "BBHost", "BBTransport",
+                "BBTiming", "BBMisbehaviour", "BBPackets",
+            ]),
+        tests(
+            "BBProducts",
+            [
+                "BBBenchTesting", "BBCases", "BBBluetoothCrypto", "BBHost", "BBSimulation", "BBTransport", "BBTiming", "BBMisbehaviour",
                 "BBPackets",
             ]),
         tests("BBDiagnosis", ["BBBenchTesting", "BBConformance", "BBCases", "BBCapture", "BBTransport", "BBTiming", "BBPackets"]),

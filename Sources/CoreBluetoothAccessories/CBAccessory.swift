@@ -1,6 +1,6 @@
-import BBConformance
 import BBHost
 import BBPackets
+import BBProducts
 import CoreBluetooth
 
 /// An accessory on the air of a bench, made from a description such as `bluebench survey > device.yaml` writes.
@@ -20,7 +20,7 @@ public final class CBAccessory {
         self.bench = bench
         name = description.device.name ?? path
         host = bench.host(name, database: description.database)
-        served = try ServedAccessory(description, fault: nil, on: host)
+        served = ServedAccessory(description, on: host)
         let (host, served) = (host, served)
         bench.start {
             try await host.start()

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import BBConformance
+@testable import BBProducts
 
 /// The catalogue of all quirks.
 @Suite struct QuirkCatalogueTests {

@@ -1,6 +1,7 @@
 import BBCases
 import BBHost
 import BBPackets
+import BBProducts
 
 /// The names of a bridge's profiles.
 enum BridgedProfiles {

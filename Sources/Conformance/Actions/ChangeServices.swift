@@ -1,6 +1,7 @@
 import BBCases
 import BBHost
 import BBPackets
+import BBProducts
 import BBTiming
 
 /// Writes the value that changes the services of the device under test. The device may restart for that; it is then met again. Core Vol 3,

@@ -1,4 +1,5 @@
 import BBCases
+import BBProducts
 
 /// Discovers the services, characteristics and descriptors of the device under test and reads their values. Core Vol 3, Part G, 4.4 to 4.8.
 enum DiscoverDevice: NamedAction {

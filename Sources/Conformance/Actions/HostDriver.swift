@@ -1,6 +1,7 @@
 import BBCases
 import BBHost
 import BBPackets
+import BBProducts
 import BBTiming
 
 /// The bench's host on an endpoint: an accessory at the subject, or the host that runs the tester's actions.

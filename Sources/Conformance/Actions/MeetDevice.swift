@@ -1,6 +1,7 @@
 import BBCases
 import BBHost
 import BBPackets
+import BBProducts
 import BBTiming
 
 /// Finds the device under test, whichever it is, and connects to it.

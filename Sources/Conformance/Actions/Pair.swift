@@ -37,16 +37,3 @@ enum PrepareForPairing: NamedAction {
         return CaseRecord()
     }
 }
-
-/// The simulated user of the bench's host during pairing.
-struct PairingUser {
-    /// The passkey that the user enters on request; nil if none is entered.
-    var passkey: UInt32?
-    var agrees: Bool
-    /// The last passkey or number that the host displayed.
-    private(set) var shown: UInt32?
-
-    init(passkey: UInt32?, agrees: Bool = true) { (self.passkey, self.agrees) = (passkey, agrees) }
-
-    mutating func sees(_ number: UInt32) { shown = number }
-}

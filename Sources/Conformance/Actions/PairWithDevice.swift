@@ -2,6 +2,7 @@ import BBBluetoothCrypto
 import BBCases
 import BBHost
 import BBPackets
+import BBProducts
 
 /// Pairs with the device under test, whichever it is. A device that declines to pair makes the case N/A; any other end is judged.
 enum PairWithDevice: NamedAction {
@@ -57,7 +58,8 @@ enum PairWithDevice: NamedAction {
         do {
             return (try await link.pair(settings), record)
         } catch HostError.peer(let fault) {
-            throw record.failure(fault)
+            let failure = record.failure(fault)
+            throw (failure as? PairingFault)?.stepFailure ?? failure
         }
     }
 

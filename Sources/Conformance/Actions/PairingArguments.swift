@@ -1,6 +1,7 @@
 import BBCases
 import BBHost
 import BBPackets
+import BBProducts
 
 /// The arguments of `pair` and `prepare for pairing`: the host's features and the user's answers.
 enum PairingArguments {

@@ -1,5 +1,6 @@
 import BBCases
 import BBPackets
+import BBProducts
 import BBTiming
 
 /// Runs the commands around one case, and repeats of it.

@@ -1,4 +1,5 @@
 import BBPackets
+import BBProducts
 import BBTiming
 import Foundation
 

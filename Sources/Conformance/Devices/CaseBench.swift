@@ -3,6 +3,7 @@ import BBCases
 import BBHCI
 import BBHost
 import BBPackets
+import BBProducts
 import BBTiming
 import BBTransport
 import BBUpperTester

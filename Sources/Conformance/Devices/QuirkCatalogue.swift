@@ -1,6 +1,7 @@
 import BBCases
 import BBHost
 import BBMisbehaviour
+import BBProducts
 import BBUpperTester
 import BBVirtualDongle
 

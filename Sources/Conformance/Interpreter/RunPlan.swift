@@ -1,4 +1,5 @@
 import BBCases
+import BBProducts
 import BBTiming
 
 /// The cases and settings of a run.

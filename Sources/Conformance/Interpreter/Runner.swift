@@ -1,5 +1,6 @@
 import BBCases
 import BBPackets
+import BBProducts
 import BBTiming
 import BBTransport
 import Synchronization
@@ -298,7 +299,7 @@ public final class Runner {
             if let error = error as? TransportError { lost = "no device: \(error)" }
         }
         productLog?.read(on: loop, after: commands.lastEnd)
-        productLog?.endCase(&result)
+        if let end = productLog?.endCase() { result.add(end) }
         result.virtualMilliseconds = (loop.now - start).milliseconds
         recorder.endCase(testCase.id, result.verdict, at: loop.now, isShared: factory.sharesLoop)
         return result

@@ -1,4 +1,5 @@
 import BBCases
+import BBHost
 import BBSimulation
 
 extension Mutant {
@@ -6,4 +7,9 @@ extension Mutant {
     ///
     /// - Throws: `Problem` for a rule that no controller can follow.
     public func controllerConfiguration() throws -> ControllerConfiguration? { try SimulatedWorld.configuration(of: self) }
+
+    /// The host with this defect.
+    ///
+    /// - Throws: `Problem` for a defect that a host cannot have.
+    public func hostQuirks() throws -> HostQuirks { try FaultRules.hostQuirks(fault.host, fault.rewrites) }
 }

@@ -1,3 +1,4 @@
+import BBProducts
 import Foundation
 
 /// The format of a case in `results.json`, documented in docs/guide/results.md.

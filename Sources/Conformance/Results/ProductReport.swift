@@ -1,4 +1,5 @@
 import BBPackets
+import BBProducts
 
 /// The identification of the product that a run tests over the air.
 public struct ProductReport: Codable, Sendable, Hashable {

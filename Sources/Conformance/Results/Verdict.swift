@@ -1,4 +1,5 @@
 import BBPackets
+import BBProducts
 import BBTransport
 
 /// The verdict of a case.

@@ -2,6 +2,7 @@ import BBCapture
 import BBCases
 import BBMisbehaviour
 import BBPackets
+import BBProducts
 import BBVirtualDongle
 
 extension Vocabulary {

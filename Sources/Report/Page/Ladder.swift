@@ -1,5 +1,6 @@
 import BBConformance
 import BBPackets
+import BBProducts
 
 /// The packets of a case as a message sequence chart: hosts and controllers of tester and subject are lines, packets are arrows between
 /// them. It is built from a list, so that it is readable without styles.

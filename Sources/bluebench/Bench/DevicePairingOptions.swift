@@ -1,6 +1,7 @@
 import ArgumentParser
 import BBConformance
 import BBHost
+import BBProducts
 
 /// Pairing with the device under test, without a user at the terminal.
 struct DevicePairingOptions: ParsableArguments {

@@ -1,4 +1,5 @@
 import BBConformance
+import BBProducts
 import BBTiming
 import BBTransport
 import Synchronization

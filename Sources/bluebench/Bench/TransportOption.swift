@@ -2,6 +2,7 @@ import ArgumentParser
 import BBConformance
 import BBHost
 import BBPackets
+import BBProducts
 
 /// The transport of a command's connection.
 enum TransportOption: String, ExpressibleByArgument, CaseIterable {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BBCases
 import BBConformance
+import BBProducts
 import BBReport
 import BBVirtualDongle
 import Foundation

@@ -3,6 +3,7 @@ import BBCases
 import BBConformance
 import BBHost
 import BBPackets
+import BBProducts
 
 /// `bluebench advertise`: runs an accessory on a device.
 struct AdvertiseCommand: ParsableCommand {
@@ -36,7 +37,7 @@ struct AdvertiseCommand: ParsableCommand {
     func run() throws {
         let (kind, seconds, isPrivate) = (kind ?? .reference, seconds.map { Microseconds.seconds($0) }, isPrivate)
         let played = try description.map { try DeviceDescription.load($0) }
-        let fault = try fault.map(mutant)
+        let quirks = try fault.map(mutant)?.hostQuirks()
         let file = try bonds.map { try BondOptions.open($0, for: device) }
         let prepare = { (host: Host) in
             guard let keys = file?.keys else { return }
@@ -47,7 +48,7 @@ struct AdvertiseCommand: ParsableCommand {
         try HostSession.run(on: device, firmware: firmware, database: database, prepare: prepare) { host in
             if file != nil { try host.keys.keepIdentity(host.address) }
             if isPrivate { try await host.enablePrivacy() }
-            let accessory = try played.map { try ServedAccessory($0, fault: fault, on: host) } ?? ServedAccessory(kind, on: host)
+            let accessory = played.map { ServedAccessory($0, quirks: quirks, on: host) } ?? ServedAccessory(kind, on: host)
             await accessory.start()
             Console.line("advertising '\(played?.device.name ?? kind.name)' at \(host.address.argument)")
             // Ctrl-C ends the command normally. Without a time there is no timer: one far ahead would be a fault in virtual time.

@@ -2,6 +2,7 @@ import ArgumentParser
 import BBConformance
 import BBHost
 import BBPackets
+import BBProducts
 import BBTiming
 
 /// `bluebench survey`: describes a device over the air.

@@ -1,6 +1,7 @@
 import BBConformance
 import BBHost
 import BBPackets
+import BBProducts
 import BBTiming
 
 /// The operation of `bluebench gatt` on one link, with its report.

@@ -1,4 +1,5 @@
 import BBConformance
+import BBProducts
 import BBTransport
 import Foundation
 

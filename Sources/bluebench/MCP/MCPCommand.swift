@@ -1,5 +1,6 @@
 import ArgumentParser
 import BBConformance
+import BBProducts
 import BBTransport
 import Foundation
 

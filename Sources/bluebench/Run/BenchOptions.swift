@@ -3,6 +3,7 @@ import BBCases
 import BBConformance
 import BBHCI
 import BBHost
+import BBProducts
 import BBUpperTester
 
 /// The two devices of a run.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BBConformance
+import BBProducts
 
 /// The product's log.
 struct LogOptions: ParsableArguments {

@@ -2,6 +2,7 @@ import ArgumentParser
 import BBCapture
 import BBConformance
 import BBPackets
+import BBProducts
 import BBReport
 import BBTiming
 import BBTransport

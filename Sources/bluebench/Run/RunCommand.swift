@@ -4,6 +4,7 @@ import BBConformance
 import BBHCI
 import BBHost
 import BBPackets
+import BBProducts
 import BBReport
 import BBTiming
 import BBTransport

@@ -3,6 +3,7 @@ import BBCapture
 import BBConformance
 import BBHost
 import BBPackets
+import BBProducts
 import BBThroughput
 import BBTiming
 import BBTransport

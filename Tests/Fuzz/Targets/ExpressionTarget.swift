@@ -1,5 +1,6 @@
 import BBConformance
 import BBPackets
+import BBProducts
 
 @testable import bluebench
 

@@ -2,6 +2,7 @@ import BBPackets
 import BBTiming
 
 @testable import BBConformance
+@testable import BBProducts
 
 extension FuzzTarget {
     /// The log of a product in any pieces: its lines are bounded and printable, and do not depend on the pieces.

@@ -4,6 +4,7 @@ import Yams
 @testable import BBCases
 @testable import BBConformance
 @testable import BBDongles
+@testable import BBProducts
 
 extension FuzzTarget {
     private static let vocabulary = Vocabulary.declared(covers: ["HCI/DSU/BV-02-C"])

@@ -1,0 +1,36 @@
+import BBCases
+import BBPackets
+import BBProducts
+import BBTiming
+
+/// Judges the parameters that a device requests by the rule of the case.
+enum JudgeParameters: NamedAction {
+    static let name = "judge parameters"
+    static let about =
+        "compares requested connection parameters with the rule of the case"
+    static let minimum = TypedArgument.number("minimum", 0...0xFFFF, "N x 1.25 ms")
+    static let maximum = TypedArgument.number("maximum", 0...0xFFFF, "N x 1.25 ms")
+    static let latency = TypedArgument.number("latency", 0...0xFFFF, "connection events")
+    static let timeout = TypedArgument.number("timeout", 0...0xFFFF, "N x 10 ms")
+    static var arguments: [ActionArgument] {
+        [minimum.declaration, maximum.declaration, latency.declaration, timeout.declaration]
+    }
+    /// - Throws: `ActionFinding`.
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        let (minimum, maximum) = (try context(minimum), try context(maximum))
+        let hid = BluetoothUUID(0x1812)
+        let rules = ConnectionParameterRules(
+            minimum: Microseconds(Int64(minimum) * 1_250), maximum: Microseconds(Int64(maximum) * 1_250),
+            latency: try context(latency),
+            timeout: .milliseconds(try context(timeout) * 10),
+            isHID: context.bench.device?.offers(hid) ?? false)
+        guard let fault = rules.fault(try context.rule()) else {
+            throw StepFailure(
+                .bench,
+                "the rule of this case is not about connection parameters: \(ConnectionParameterRules.names)"
+            )
+        }
+        guard fault.isEmpty else { throw ActionFinding(text: fault) }
+        return CaseRecord()
+    }
+}
