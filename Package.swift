@@ -58,8 +58,8 @@ let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swif
 
 // The fuzzer takes the program as a library, whose entry point gets another name.
 let programRooms: [Target.Dependency] = [
-    "BBReport", "BBHistory", "BBDiagnosis", "BBConformance", "BBProducts", "BBUpperTester", "BBExploration", "BBCases", "BBThroughput",
-    "BBVirtualDongle", "BBBench", "BBHost",
+    "BBSessions", "BBReport", "BBHistory", "BBDiagnosis", "BBConformance", "BBProducts", "BBUpperTester", "BBExploration", "BBCases",
+    "BBThroughput", "BBVirtualDongle", "BBBench", "BBHost",
     "BBSimulation", "BBCapture", "BBBluetoothCrypto", "BBHTTP", "BBHCI", "BBDongles", "BBTransportUSB", "BBTransport", "BBTiming",
     "BBMisbehaviour",
     "BBPackets", arguments,
@@ -87,6 +87,12 @@ let package = Package(
     ],
     targets: [
         program,
+        room(
+            "BBSessions",
+            [
+                "BBReport", "BBDiagnosis", "BBConformance", "BBProducts", "BBCases", "BBHost", "BBCapture", "BBBluetoothCrypto", "BBHTTP",
+                "BBHCI", "BBTransport", "BBTiming", "BBPackets",
+            ], settings: asWritten),
         room(
             "BBDiagnosis", ["BBConformance", "BBCases", "BBThroughput", "BBCapture", "BBHCI", "BBPackets", yams], settings: asWritten,
             embedding: ["Rules/Rules.yaml"]),
@@ -206,6 +212,13 @@ let package = Package(
             ]),
         tests("BBDiagnosis", ["BBBenchTesting", "BBConformance", "BBCases", "BBCapture", "BBTransport", "BBTiming", "BBPackets"]),
         tests("BBReport", ["BBConformance", "BBCases", "BBCapture", "BBPackets"]),
+        tests(
+            "BBSessions",
+            [
+                "BBBenchTesting", "BBDiagnosis", "BBConformance", "BBProducts", "BBCases", "BBHost", "BBSimulation", "BBCapture", "BBHTTP",
+                "BBHCI",
+                "BBTransport", "BBTiming", "BBPackets",
+            ]),
         tests("BBHistory", ["BBThroughput", "BBTiming"]),
         tests("BBThroughput", ["BBBenchTesting", "BBHost", "BBSimulation", "BBTransport", "BBTiming", "BBPackets"]),
     ]

@@ -15,20 +15,34 @@ public final class CaptureWriter {
     ///   - format: nil to choose by the file name extension.
     ///   - isSecret: restrict access to the owner, because the file contains keys.
     /// - Throws: `unknownExtension`, `cannotOpen`, or `unsuitable` for a read-only format.
-    public init(path: String, format: CaptureFormat? = nil, isSecret: Bool = false) throws(CaptureError) {
+    public convenience init(path: String, format: CaptureFormat? = nil, isSecret: Bool = false) throws(CaptureError) {
         guard let format = format ?? CaptureFormat(extensionOf: path) else { throw .unknownExtension(path: path) }
-        switch format {
-        case .btsnoop: encoder = BTSnoopEncoder()
-        case .pcapng: encoder = PcapNGEncoder()
-        case .packetLogger: encoder = PacketLoggerEncoder()
-        case .pcap, .hcidump: throw .unsuitable(path: path, reason: "\(format.rawValue) is only read, never written")
-        }
-        self.path = path
-        self.format = format
-        sink = try FileSink(path: path, isSecret: isSecret)
+        let encoder = try Self.encoder(format, path)
+        try self.init(path, format, encoder, try FileSink(path: path, isSecret: isSecret))
+    }
+
+    /// Creates a capture whose octets are handed on instead of written to a file.
+    ///
+    /// - Throws: `unsuitable` for a read-only format.
+    public convenience init(_ format: CaptureFormat, into take: @escaping ([UInt8]) -> Void) throws(CaptureError) {
+        let name = "a capture"
+        try self.init(name, format, try Self.encoder(format, name), FileSink(name, take))
+    }
+
+    private init(_ path: String, _ format: CaptureFormat, _ encoder: any RecordEncoder, _ sink: FileSink) throws(CaptureError) {
+        (self.path, self.format, self.encoder, self.sink) = (path, format, encoder, sink)
         let preamble = encoder.preamble
         try sink.write { $0.append(contentsOf: preamble) }
         try sink.flush()
+    }
+
+    private static func encoder(_ format: CaptureFormat, _ path: String) throws(CaptureError) -> any RecordEncoder {
+        switch format {
+        case .btsnoop: BTSnoopEncoder()
+        case .pcapng: PcapNGEncoder()
+        case .packetLogger: PacketLoggerEncoder()
+        case .pcap, .hcidump: throw .unsuitable(path: path, reason: "\(format.rawValue) is only read, never written")
+        }
     }
 
     /// Adds an interface and returns its index for later records.

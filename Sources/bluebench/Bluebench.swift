@@ -84,7 +84,8 @@ struct Bluebench: ParsableCommand {
     private static func finish(with error: any Error) -> Never {
         switch error {
         case let failure as CommandFailure:
-            Console.complain(failure.message)
+            for mistake in failure.mistakes { Console.problem(mistake) }
+            if !failure.message.isEmpty { Console.complain(failure.message) }
             Console.leave(with: failure.code.rawValue)
         case let code as ExitCode:
             Console.leave(with: code.rawValue)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BBHCI
 import BBPackets
+import BBSessions
 
 /// Argument values that several commands use.
 enum Arguments {
@@ -47,6 +48,11 @@ enum Arguments {
         }
     }
 
+    static let loopbackPort: @Sendable (String) throws -> UInt16 = { text in
+        guard let port = LoopbackSocket.port(text) else { throw ValidationError("a port of this machine: 127.0.0.1:8080") }
+        return port
+    }
+
     static let seed: @Sendable (String) throws -> UInt64 = { text in
         guard let seed = UInt64(text) else { throw ValidationError("a whole number, 0 to \(UInt64.max)") }
         return seed
@@ -87,39 +93,12 @@ enum Arguments {
         return milliseconds
     }
 
-    /// Reads an address such as `C0:B1:BE:00:00:01`, with `/public` or `/random`; random by default.
-    static func address(_ text: String) throws -> DeviceAddress {
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        let octets = parts[0].split(separator: ":", omittingEmptySubsequences: false).map { $0.count == 2 ? UInt8($0, radix: 16) : nil }
-        let kinds: [Substring: DeviceAddress.Kind] = ["public": .public, "random": .random]
-        guard parts.count <= 2, octets.count == 6, let kind = parts.count == 2 ? kinds[parts[1]] : .random else {
-            throw CommandFailure(.usage, "'\(text)' is no device address: write C0:B1:BE:00:00:01/random or 00:1B:DC:00:00:01/public")
-        }
-        var value: UInt64 = 0
-        for octet in octets {
-            guard let octet else { throw CommandFailure(.usage, "'\(text)' is no device address: two hexadecimal digits in each place") }
-            value = value << 8 | UInt64(octet)
-        }
-        return DeviceAddress(value: value, kind: kind)
-    }
-
     /// Reads `1m,2m,coded` as a mask.
     static func phys(_ text: String) throws -> PHYs {
         let names: [Substring: PHYs] = ["1m": .le1M, "2m": .le2M, "coded": .leCoded]
         return try text.lowercased().split(separator: ",").reduce(into: PHYs(rawValue: 0)) { mask, name in
             guard let phy = names[name] else { throw CommandFailure(.usage, "'\(name)' is no PHY: 1m, 2m or coded") }
             mask.formUnion(phy)
-        }
-    }
-}
-
-extension PHY {
-    /// The common name.
-    var shortName: String {
-        switch self {
-        case .le1M: "1M"
-        case .le2M: "2M"
-        case .leCoded: "Coded"
         }
     }
 }

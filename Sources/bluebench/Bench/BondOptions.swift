@@ -1,6 +1,7 @@
 import ArgumentParser
 import BBHost
 import BBPackets
+import BBSessions
 import BBTransport
 import Foundation
 
@@ -118,9 +119,4 @@ extension BondFile {
     func check() throws {
         if let failure { throw CommandFailure(.bench, "the bonds are not kept: \(path): \(failure)") }
     }
-}
-
-extension DeviceAddress {
-    /// The address in the format of options: `C0:B1:BE:00:00:01/random`.
-    var argument: String { Hex.octets(octets.reversed(), separator: ":") + (kind == .public ? "/public" : "/random") }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import BBConformance
 import BBHost
 import BBProducts
+import BBSessions
 
 /// Pairing with the device under test, without a user at the terminal.
 struct DevicePairingOptions: ParsableArguments {

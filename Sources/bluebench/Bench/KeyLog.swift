@@ -1,3 +1,4 @@
+import BBSessions
 import BBTransport
 import Foundation
 

@@ -1,5 +1,6 @@
 import BBHost
 import BBPackets
+import BBSessions
 import BBSimulation
 import BBTiming
 
@@ -19,7 +20,7 @@ struct BridgeAir {
             let accessory = try host(2, "accessory", simulation, loop)
             let phone = try host(1, "phone", simulation, loop)
             let ends = [phone, accessory].map { host, side in
-                BridgeSession(host, command: command, tells: BridgeReport(on: loop, json: command.json, side: side))
+                BridgeSession(host, command.plan, on: Terminal(on: loop), side: side)
             }
             let stop = StopFlag()
             signals.onStop { stop.raise() }

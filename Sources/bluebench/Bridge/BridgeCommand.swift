@@ -2,6 +2,7 @@ import ArgumentParser
 import BBHCI
 import BBHost
 import BBPackets
+import BBSessions
 import BBTiming
 
 /// `bluebench bridge`: pairs once over LE and opens profiles over BR/EDR.
@@ -49,7 +50,7 @@ struct BridgeCommand: ParsableCommand {
     func run() throws {
         let command = self
         let wanted = try wantedProfiles()
-        let address = try peer.map(Arguments.address)
+        let address = try peer.map { try DeviceAddress(argument: $0) }
         guard device != "virtual" else { return try BridgeAir(self).run(wanted) }
         let file = try store.open(makes: true, for: device)
         let keys = file?.keys ?? KeyStore()
@@ -60,12 +61,19 @@ struct BridgeCommand: ParsableCommand {
         try HostSession.run(on: device, firmware: firmware, named: advertise ?? "bluebench", prepare: prepare) { host in
             try PublicAddress.check(host, chosen: keys.identityAddress)
             try keys.keepIdentity(host.address)
-            let session = BridgeSession(host, command: command, tells: BridgeReport(on: host.loop, json: command.json))
+            let session = BridgeSession(host, command.plan, on: Terminal(on: host.loop))
             try await session.conclude {
                 if let address { try await session.asPhone(address, wanted) } else { try await session.asAccessory(Set(wanted)) }
             }
             try file?.check()
         }
+    }
+
+    var plan: BridgePlan {
+        var plan = BridgePlan()
+        (plan.advertised, plan.seconds, plan.timeout) = (advertise ?? "", seconds, wait)
+        (plan.compares, plan.accepts, plan.isJSON) = (compare, accept, json)
+        return plan
     }
 
     private func wantedProfiles() throws -> [ClassicProfile] {

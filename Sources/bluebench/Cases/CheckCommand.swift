@@ -1,6 +1,7 @@
 import ArgumentParser
 import BBCases
 import BBConformance
+import BBSessions
 import Foundation
 
 /// `bluebench check`: checks case files without running them.
@@ -57,7 +58,7 @@ struct CheckCommand: ParsableCommand {
 extension CheckCommand {
     /// - Throws: with --strict, a usage error if there are warnings.
     private func tell(_ warnings: [Problem]) throws {
-        if strict, !warnings.isEmpty { throw CaseFolder.refusal(Problems(warnings)) }
+        if strict, !warnings.isEmpty { throw CommandFailure(Problems(warnings)) }
         for warning in warnings { Console.problem("\(warning)") }
     }
 
@@ -77,110 +78,5 @@ extension CheckCommand {
         for field in missing { Console.problem("\(list): no case checks \(field), which is not listed") }
         for field in stale { Console.problem("\(list): remove \(field), which a case checks") }
         throw CommandFailure(.usage, "\(list) differs from the cases in \(Console.count(missing.count + stale.count, "field"))")
-    }
-}
-
-/// Reading of case folders with error messages for the command line.
-enum CaseFolder {
-    /// The built-in cases: in the folder if it exists, otherwise at the place of installation.
-    static let standard: String = {
-        let here = "Conformance"
-        guard !FileManager.default.fileExists(atPath: here), let program = Bundle.main.executableURL?.resolvingSymlinksInPath() else {
-            return here
-        }
-        let installed = program.deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent(
-            "share/bluebench/Conformance"
-        ).path
-        return FileManager.default.fileExists(atPath: installed) ? installed : here
-    }()
-
-    /// Loads all cases of a folder. Public ids are checked if their list is beside the suites. Cases in another folder may use the built-in
-    /// procedures and constants.
-    static func load(_ path: String) throws -> Catalogue { try read(path, nil) }
-
-    /// Loads the cases that match the filters from a folder and the built-in ones; without filters, all cases of the folder. Other files
-    /// are not opened.
-    static func load(_ path: String, matching filters: [String], needsProfiles: Bool = false) throws -> Catalogue {
-        guard !filters.isEmpty else { return try load(path) }
-        // A misspelt name is answered with the names of all cases.
-        let isNamed =
-            path == standard
-            ? Catalogue.canFind(filters, in: [path])
-            : Catalogue.canFind(["*"], in: [path]) && Catalogue.canFind(filters, in: [path, standard])
-        let filters = isNamed ? filters : nil
-        let own = try read(path, filters, needsProfiles)
-        guard path != standard, FileManager.default.fileExists(atPath: standard) else { return own }
-        var all = try read(standard, filters, needsProfiles)
-        let known = Set(own.cases.map(\.file))
-        all.cases = own.cases + all.cases.filter { !known.contains($0.file) }
-        all.procedures.merge(own.procedures) { $1 }
-        all.profiles.merge(own.profiles) { $1 }
-        return all
-    }
-
-    private static func read(_ path: String, _ filters: [String]?, _ needsProfiles: Bool = false) throws -> Catalogue {
-        guard FileManager.default.fileExists(atPath: path) else {
-            throw CommandFailure(.usage, "there are no cases in \(path): name their folder with --cases, or go to where it is")
-        }
-        do {
-            let vocabulary = Vocabulary.declared(covers: try publicCases(path + "/covers.txt"))
-            guard let filters else { return try Catalogue.load(path, base: standard, vocabulary: vocabulary) }
-            return try Catalogue.load(path, matching: filters, needsProfiles: needsProfiles, base: standard, vocabulary: vocabulary)
-        } catch {
-            throw refusal(error)
-        }
-    }
-
-    /// The public test-case ids that the cases of a folder may name.
-    static func publicIDs(_ path: String) throws -> Set<String> {
-        guard let known = try publicCases(path + "/covers.txt") else {
-            throw CommandFailure(.usage, "\(path)/covers.txt is missing: the list of public test-case ids")
-        }
-        return known
-    }
-
-    private static func publicCases(_ path: String) throws(Problems) -> Set<String>? {
-        FileManager.default.fileExists(atPath: path) ? try PublicCases.load(path) : nil
-    }
-
-    static func mutants(_ path: String, _ catalogue: Catalogue) throws -> [Mutant] {
-        do {
-            return try Mutant.load(path + "/mutants", catalogue: catalogue, vocabulary: .declared(covers: []))
-        } catch {
-            throw refusal(error)
-        }
-    }
-
-    static func variants(_ path: String) throws -> [Variant] {
-        do {
-            return try Variant.load(path + "/variants", vocabulary: .declared(covers: []))
-        } catch {
-            throw refusal(error)
-        }
-    }
-
-    /// Checks one case or procedure, which may use the built-in procedures and constants. Public ids are checked only if their list is
-    /// beside the suites.
-    ///
-    /// - Returns: the warnings.
-    static func check(file: String) throws -> [Problem] {
-        let covers = URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("covers.txt")
-            .path
-        do {
-            return try Catalogue.load(file: file, base: standard, vocabulary: .declared(covers: try publicCases(covers))).warnings
-        } catch {
-            throw refusal(error)
-        }
-    }
-
-    /// Prints the mistakes, each with its place at the beginning of the line, and returns the error that ends the command.
-    static func refusal(_ problems: Problems) -> any Error {
-        let list = problems.list.sorted {
-            ($0.position.file, $0.position.line, $0.position.column) < ($1.position.file, $1.position.line, $1.position.column)
-        }
-        for problem in list { Console.problem("\(problem)") }
-        guard list.count > 1 else { return ExitCode.usage }
-        let files = Set(list.map(\.position.file)).count
-        return CommandFailure(.usage, "\(list.count) mistakes in \(Console.count(files, "file"))")
     }
 }

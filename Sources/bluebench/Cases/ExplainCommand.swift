@@ -3,6 +3,7 @@ import BBCapture
 import BBCases
 import BBConformance
 import BBDiagnosis
+import BBSessions
 import Foundation
 
 /// `bluebench explain`: describes a case, or says what went wrong in a capture.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BBConformance
 import BBReport
+import BBSessions
 import Foundation
 
 /// `bluebench new`: creates template files.

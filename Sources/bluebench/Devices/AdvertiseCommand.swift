@@ -4,6 +4,7 @@ import BBConformance
 import BBHost
 import BBPackets
 import BBProducts
+import BBSessions
 
 /// `bluebench advertise`: runs an accessory on a device.
 struct AdvertiseCommand: ParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BBCapture
 import BBPackets
+import BBSessions
 import BBSimulation
 import BBTiming
 import BBTransport
@@ -90,7 +91,7 @@ struct DongleCommand: ParsableCommand {
         try surroundings.settle(in: simulation)
         signals.onStop(on: loop) { ended.fulfil(()) }
         let servers = try start(simulation, captures, ended, loop)
-        if tcp != nil || usbip != nil, !ShareCommand.isLoopback(host) {
+        if tcp != nil || usbip != nil, !LoopbackSocket.isLoopback(host) {
             Console.complain("others reach \(host): whoever connects uses these virtual dongles, for nobody is asked for a token")
         }
         // In virtual time, the captures are flushed before a client is woken.

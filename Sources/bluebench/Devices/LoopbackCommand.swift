@@ -2,6 +2,7 @@ import ArgumentParser
 import BBBench
 import BBPackets
 import BBReport
+import BBSessions
 import BBThroughput
 import BBTiming
 import BBTransport
@@ -98,7 +99,7 @@ struct LoopbackCommand: ParsableCommand {
         }
     }
 
-    private static func code(of error: LoopbackError) -> ExitCode {
+    private static func code(of error: LoopbackError) -> CommandFailure.Code {
         if case .wrongLength = error { .usage } else { .bench }
     }
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import BBHost
 import BBPackets
 import BBReport
+import BBSessions
 import BBTiming
 
 /// `bluebench scan`: lists advertising devices.
@@ -74,7 +75,8 @@ struct ScanCommand: ParsableCommand {
         }
         let command = self
         try HostSession.run(on: device, firmware: firmware) { host in
-            try await InquirySession(host).run(seconds: command.seconds, most: command.count, asksNames: !command.passive)
+            try await InquirySession(host, on: Terminal(on: host.loop)).run(
+                seconds: command.seconds, most: command.count, asksNames: !command.passive)
         }
     }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BBSessions
 import BBTiming
 import BBTransport
 import BBTransportUSB
@@ -74,7 +75,7 @@ struct ShareCommand: ParsableCommand {
             }
             return token
         }
-        guard unix == nil, !Self.isLoopback(host) else { return nil }
+        guard unix == nil, !LoopbackSocket.isLoopback(host) else { return nil }
         guard let text = ProcessInfo.processInfo.environment[AccessToken.variable], let token = AccessToken(text) else {
             throw CommandFailure(
                 .usage,
@@ -82,11 +83,6 @@ struct ShareCommand: ParsableCommand {
             )
         }
         return token
-    }
-
-    static func isLoopback(_ host: String) -> Bool {
-        let numbers = host.split(separator: ".", omittingEmptySubsequences: false).map { UInt8($0) }
-        return host == "localhost" || host == "::1" || (numbers.count == 4 && numbers[0] == 127 && !numbers.contains(nil))
     }
 
     private static func report(_ event: DongleEvent) {

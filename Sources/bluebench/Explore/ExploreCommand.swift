@@ -4,6 +4,7 @@ import BBConformance
 import BBExploration
 import BBPackets
 import BBReport
+import BBSessions
 import BBSimulation
 import BBTiming
 import Foundation

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BBHost
 import BBPackets
+import BBSessions
 import BBTiming
 
 /// `bluebench gatt`: connects to a peer and uses its GATT server.
@@ -15,7 +16,7 @@ struct GATTCommand: ParsableCommand {
 
     @Argument(help: .device) var device: String
     @Option(help: "Peer: its address, C0:B1:BE:00:00:01/random, its name, or the UUID of a service that it advertises.") var peer: String
-    @Option(help: "Transport: le or bredr.") var transport = TransportOption.le
+    @Option(help: "Transport: le or bredr.") var transport = SessionTransport.le
     @Option(help: "Connection interval in ms.", transform: Arguments.interval) var interval: Double?
     @Option(help: "Client Rx MTU, 23 to 517.", transform: Arguments.whole(23...517)) var mtu: Int?
     @Option(
@@ -58,7 +59,7 @@ struct GATTCommand: ParsableCommand {
         let file = hasBond ? try store.open(makes: false, for: device) : nil
         let account = Account()
         let prepare = { (host: Host) in
-            account.report = GATTReport(peer: address?.description ?? command.peer, transport: command.transport.rawValue)
+            account.report = GATTReport(peer: address?.description ?? command.peer, transport: command.transport)
             if let keys = file?.keys { host.keys = keys }
             host.addressChoice = file?.keys.identityAddress.map { .fixed($0) } ?? (command.transport == .bredr ? .automatic : .drawn)
         }

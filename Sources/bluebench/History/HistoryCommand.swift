@@ -2,6 +2,7 @@ import ArgumentParser
 import BBHistory
 import BBPackets
 import BBReport
+import BBSessions
 import Foundation
 
 /// `bluebench history`: displays the results of many runs.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BBHost
 import BBPackets
+import BBSessions
 import BBTiming
 
 /// `bluebench l2cap`: a pipe over credit-based channels, a bridge to TCP, or single SDUs.
@@ -18,7 +19,7 @@ struct L2CAPCommand: ParsableCommand {
     @Argument(help: .device) var device: String
     @Option(help: "Peer: its address, C0:B1:BE:00:00:01/random, its name, or the UUID of a service that it advertises.") var peer: String?
     @Flag(help: "Advertise and accept channels.") var listen = false
-    @Option(help: "Transport: le or bredr. Over BR/EDR channels are enhanced ones, on an encrypted link.") var transport = TransportOption
+    @Option(help: "Transport: le or bredr. Over BR/EDR channels are enhanced ones, on an encrypted link.") var transport = SessionTransport
         .le
     @Option(help: "SPSM of the service, 1 to 255 or 0x01 to 0xFF.", transform: Arguments.whole(1...255)) var spsm: UInt16 = 128
     @Flag(help: "With --peer: use the SPSM that the peer publishes. With --listen: publish it in a characteristic.") var published = false
@@ -34,7 +35,7 @@ struct L2CAPCommand: ParsableCommand {
     var tcpListen: UInt16?
     @Option(
         help: ArgumentHelp("With --listen: connect each channel to this port of this machine.", valueName: "host:port"),
-        transform: LoopbackSocket.port)
+        transform: Arguments.loopbackPort)
     var tcp: UInt16?
     @Option(help: "MTU: the longest SDU to receive, 23 to 65535. Default: 1974 for pipes, 512.", transform: Arguments.whole(23...65_535))
     var mtu: UInt16?
@@ -86,7 +87,7 @@ struct L2CAPCommand: ParsableCommand {
     private func execute() throws {
         let command = self
         let selector = try peer.map { try transport.peer($0) }
-        let phys = try phy.map(Arguments.phys)
+        let plan = try plan()
         let sdus = try send.map {
             guard let octets = Hex.parse($0) else { throw CommandFailure(.usage, "--send \($0) is no octets in hexadecimal") }
             return octets
@@ -95,63 +96,35 @@ struct L2CAPCommand: ParsableCommand {
         if published, listen {
             database.add(ServiceDefinition(L2CAPService.uuid, characteristics: [.publishing(spsm)]))
         }
-        let allowed = try protection.allowed(over: transport)
         let bonds = peer == nil && !listen ? nil : try protection.bonds(for: device)
         let prepare: (Host) -> Void = {
-            command.protection.prepare($0, bonds, isCentral: command.peer != nil, isPublic: command.transport == .bredr)
+            plan.protection.prepare($0, bonds?.keys, isCentral: command.peer != nil, isPublic: command.transport == .bredr)
         }
         try HostSession.run(on: device, firmware: firmware, database: database, prepare: prepare) { host in
             if command.transport == .bredr { try PublicAddress.check(host, chosen: bonds?.keys.identityAddress) }
             if command.protection.pair { try host.keys.keepIdentity(host.address) }
-            guard let selector else { return try await command.listen ? command.accept(host, allowed) : command.echo(host) }
+            let session = L2CAPSession(plan, on: Terminal(on: host.loop))
+            guard let selector else { return try await command.listen ? session.accept(host) : session.echo(host) }
             let address = try await selector.found(by: host)
-            if sdus.isEmpty {
-                try await command.connect(host, to: address, phys)
-            } else {
-                try await command.exchange(sdus, with: address, host)
-            }
+            if sdus.isEmpty { try await session.connect(host, to: address) } else { try await session.exchange(sdus, with: address, host) }
         }
+    }
+
+    private func plan() throws -> L2CAPPlan {
+        var plan = L2CAPPlan()
+        (plan.transport, plan.spsm, plan.published, plan.channels, plan.enhanced) = (transport, spsm, published, channels, enhanced)
+        (plan.tcpListen, plan.tcp, plan.settings, plan.interval) = (tcpListen, tcp, settings, interval)
+        plan.phys = try phy.map(Arguments.phys)
+        (plan.keepsOpen, plan.showsProgress, plan.seconds) = (keepOpen, progress, seconds)
+        plan.protection = try protection.protection(over: transport)
+        return plan
     }
 
     private var isPipe: Bool { listen || peer != nil && send.isEmpty }
 
-    var settings: CreditBasedChannelSettings {
+    private var settings: CreditBasedChannelSettings {
         CreditBasedChannelSettings(mtu: mtu ?? (isPipe ? 1_974 : 512), mps: mps, initialCredits: credits ?? (isPipe ? 64 : 10))
     }
-
-    // MARK: Single SDUs
-
-    private func exchange(_ sdus: [[UInt8]], with address: DeviceAddress, _ host: Host) async throws {
-        let link = try await connected(host, to: address)
-        for channel in try await open(try await target(link), on: link) {
-            Console.line(Self.title(channel) + ": open, \(channel.peerMTU) octets, \(channel.credits) credits")
-            for sdu in sdus {
-                try await channel.send(sdu)
-                let answer = try await channel.receive(within: .seconds(seconds ?? 10))
-                Console.line(Self.title(channel) + ": \(Hex.octets(answer))")
-            }
-            channel.disconnect()
-        }
-        try await link.disconnect()
-    }
-
-    private func echo(_ host: Host) async throws {
-        let loop = host.loop
-        host.listen(spsm, settings) { channel in
-            Console.line(Self.title(channel) + ": open, \(channel.peerMTU) octets, \(channel.credits) credits")
-            var waiting: [Activity<Void>] = []
-            channel.onReceive = { [unowned channel] sdu in
-                Console.line(Self.title(channel) + ": \(Hex.octets(sdu))")
-                waiting.append(loop.start { [channel] in try await channel.send(sdu) })
-                waiting.removeAll(where: \.isOver)
-            }
-        }
-        _ = try await host.advertise(AdvertisingSettings(data: AdvertisingData([.flags(.generalDiscoverable)])))
-        Console.line("advertising as \(host.address), SPSM \(Hex.number(spsm))")
-        try await loop.sleep(for: .seconds(seconds ?? 10))
-    }
-
-    static func title(_ channel: CreditBasedChannel) -> String { "channel \(Hex.number(channel.localCID))" }
 }
 
 /// The service that publishes an SPSM for `bluebench l2cap --listen --published`.

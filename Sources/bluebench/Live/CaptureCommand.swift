@@ -4,6 +4,7 @@ import BBCapture
 import BBDiagnosis
 import BBHost
 import BBPackets
+import BBSessions
 import BBTiming
 import BBTransport
 import BBVirtualDongle
@@ -89,12 +90,13 @@ struct CaptureCommand: ParsableCommand {
         let notes = write.map { ring == nil ? CaptureNotes(besideNew: $0) : CaptureNotes() } ?? CaptureNotes()
         let server = try page.web.map { _ in
             let store = LiveStore(interfaces, names: form.names, rules: try DiagnosisRule.builtIn(), notes: notes)
-            return try LiveServer(page, store, names: form.names, on: loop)
+            return try LiveServer(
+                host: page.host, port: page.web ?? 0, token: try page.token(), store, names: form.names, on: loop)
         }
         if let server { Console.complain("the page is \(server.address)") }
         return LiveCapture(
-            interfaces, epoch: .epoch(of: loop), selection: try PacketSelection(selected, isHiding: form.hide),
-            lines: quiet || server != nil ? nil : try PacketOutput(form), names: form.names,
+            interfaces, epoch: .epoch(of: loop), selection: try selected.selection(isHiding: form.hide),
+            lines: quiet || server != nil ? nil : PacketOutput(form.form, to: ConsoleText()), names: form.names,
             file: try write.map { try RingFile($0, interfaces: interfaces, ring: ring) }, page: server)
     }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BBConformance
 import BBProducts
+import BBSessions
 import BBTransport
 import Foundation
 

@@ -56,7 +56,7 @@ struct BondsCommand: ParsableCommand {
     }
 
     private static func find(_ text: String, in keys: KeyStore) throws -> Bond {
-        let address = try Arguments.address(text)
+        let address = try DeviceAddress(argument: text)
         guard let bond = keys[PeerIdentity(address)] else {
             throw CommandFailure(.usage, "there is no bond with \(address.argument); `bluebench bonds` lists them")
         }

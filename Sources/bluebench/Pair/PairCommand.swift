@@ -2,6 +2,7 @@ import ArgumentParser
 import BBHCI
 import BBHost
 import BBPackets
+import BBSessions
 import BBTiming
 
 /// `bluebench pair`: pairs with a peer, in either role.
@@ -58,20 +59,24 @@ struct PairCommand: ParsableCommand {
             if command.security.bredr { try PublicAddress.check(host, chosen: keys.identityAddress) }
             try keys.keepIdentity(host.address)
             if command.ends.isPrivate { try await host.enablePrivacy() }
-            let user = PairUser(command, on: host.loop)
+            let user = PairUser(command.plan, on: Terminal(on: host.loop))
             host.pairingSettings = settings
             if let ownData { try ownData.write(try await command.ownPairingData(of: host).text) }
             host.pairingDialogue = user.dialogue()
             try await user.report { () async throws -> PairEvent in
-                if command.ends.transport == .bredr {
-                    let peer = selector?.address?.bdADDR
-                    return try await ClassicPairSession(host, settings: settings, command: command, peer: peer, user: user).run()
-                }
                 let peer = try await selector?.found(by: host)
-                return try await PairSession(host, settings: settings, command: command, peer: peer, user: user).run()
+                return try await PairSession(host, settings: settings, plan: command.plan, peer: peer, user: user).run()
             }
             try file?.check()
         }
+    }
+
+    private var plan: PairPlan {
+        var plan = PairPlan()
+        (plan.transport, plan.advertised, plan.requests) = (ends.transport, ends.advertise, ends.request)
+        (plan.pairsAgain, plan.seconds, plan.isJSON) = (bonds.again, ends.seconds, json)
+        (plan.accepts, plan.passkey) = (user.accept, user.key.passkey)
+        return plan
     }
 
     /// Rejects options that are not for the transport.

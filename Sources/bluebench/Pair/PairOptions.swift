@@ -1,13 +1,14 @@
 import ArgumentParser
 import BBHost
 import BBPackets
+import BBSessions
 
 /// The peer of a pairing, and the role of this side.
 struct PairEnds: ParsableArguments {
     @Option(help: "Peer: its address, C0:B1:BE:00:00:01/random, or over LE its name or the UUID of a service that it advertises.")
     var peer: String?
     @Option(help: ArgumentHelp("Advertise under this name and wait for a peer.", valueName: "name")) var advertise: String?
-    @Option(help: "Transport: le or bredr. The keys of the other follow by CTKD if both sides support it.") var transport = TransportOption
+    @Option(help: "Transport: le or bredr. The keys of the other follow by CTKD if both sides support it.") var transport = SessionTransport
         .le
     @Flag(help: "With --advertise: send a Security Request.") var request = false
     @Flag(name: .customLong("private"), help: "Use resolvable private addresses, which bonded peers alone can resolve.") var isPrivate =

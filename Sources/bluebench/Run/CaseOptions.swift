@@ -1,6 +1,7 @@
 import ArgumentParser
 import BBCases
 import BBConformance
+import BBSessions
 import Foundation
 
 /// The cases of a run, their order and their parameters.

@@ -12,7 +12,7 @@ struct DeclaredIDs {
         do {
             ids = try PublicCases.load(path)
         } catch {
-            throw CaseFolder.refusal(error)
+            throw CommandFailure(error)
         }
         guard !ids.isEmpty else { throw CommandFailure(.usage, "\(path) names no public test-case id, one in a line: SM/PER/JW/BV-02-C") }
     }

@@ -2,6 +2,7 @@ import ArgumentParser
 import BBCases
 import BBConformance
 import BBReport
+import BBSessions
 import Foundation
 
 /// `bluebench evidence`: the results of runs by the requirements of a profile.

@@ -2,6 +2,7 @@ import ArgumentParser
 import BBCases
 import BBConformance
 import BBReport
+import BBSessions
 import BBTiming
 import Foundation
 
@@ -131,6 +132,6 @@ struct GeneratedRun {
 extension CaseFolder {
     /// The freedoms that the suites' folder declares for generated mutants.
     static func freedoms(_ path: String) throws -> [Freedom] {
-        do { return try Freedom.load(path, changes: GeneratedMutant.Change.names) } catch { throw refusal(error) }
+        do { return try Freedom.load(path, changes: GeneratedMutant.Change.names) } catch { throw CommandFailure(error) }
     }
 }

@@ -1,6 +1,7 @@
 import BBConformance
 import BBPackets
 import BBReport
+import BBSessions
 import BBTiming
 import BBTransport
 import Foundation

@@ -1,5 +1,6 @@
 import BBConformance
 import BBReport
+import BBSessions
 import Foundation
 
 /// Several runs combined into one.

@@ -2,6 +2,7 @@ import ArgumentParser
 import BBCases
 import BBConformance
 import BBReport
+import BBSessions
 import Foundation
 
 /// `bluebench mutants`: runs the suites against peers with known defects.

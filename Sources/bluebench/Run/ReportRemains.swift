@@ -1,4 +1,5 @@
 import BBConformance
+import BBSessions
 import Foundation
 
 /// The files of a previous run in the report's folder, which remain until this run starts.

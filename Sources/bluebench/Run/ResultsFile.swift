@@ -1,5 +1,6 @@
 import BBConformance
 import BBReport
+import BBSessions
 import Foundation
 
 /// The results of an earlier run: `results.json`, `results.jsonl`, or the report folder with either.

@@ -1,4 +1,5 @@
 import BBReport
+import BBSessions
 
 extension RunCommand {
     /// The options needed to repeat a case, quoted for a shell.

@@ -6,6 +6,7 @@ import BBHost
 import BBPackets
 import BBProducts
 import BBReport
+import BBSessions
 import BBTiming
 import BBTransport
 import BBTransportUSB

@@ -2,6 +2,7 @@ import ArgumentParser
 import BBCases
 import BBConformance
 import BBReport
+import BBSessions
 import Foundation
 
 /// `bluebench variants`: runs the suites with conforming devices that differ from the default.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BBSessions
 
 /// The form of the lines of packets.
 struct LineFormOptions: ParsableArguments {
@@ -19,5 +20,15 @@ struct LineFormOptions: ParsableArguments {
 
     /// Names of devices are among what is hidden.
     var names: Bool { !noNames && !hide }
-    var form: ShowFormOptions.Form { json ? .json : csv ? .csv : .lines }
+    var kind: PacketForm.Kind { json ? .json : csv ? .csv : .lines }
+
+    /// The form of lines on the standard output.
+    var form: PacketForm {
+        var form = PacketForm(kind)
+        form.isHiding = hide
+        form.isColoured = kind == .lines && colour.isOn
+        form.width = kind != .lines ? nil : width.map { $0 > 0 ? $0 : nil } ?? Console.width
+        form.ellipsis = Console.ellipsis
+        return form
+    }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BBCapture
 import BBPackets
+import BBSessions
 
 /// The options for comments and flags, which are kept in a file beside the capture.
 struct NoteOptions: ParsableArguments {

@@ -3,6 +3,7 @@ import BBCapture
 import BBDiagnosis
 import BBHost
 import BBPackets
+import BBSessions
 import Foundation
 
 /// `bluebench show`: decodes a capture, one line for each packet.
@@ -51,27 +52,27 @@ struct ShowCommand: ParsableCommand {
 
     /// True with an option that `--diff` would ignore.
     private var hasOtherOutput: Bool {
-        follow || limit != nil || form.tree || form.export != nil || form.marks != nil || form.lines.hide || form.lines.form != .lines
+        follow || limit != nil || form.tree || form.export != nil || form.marks != nil || form.lines.hide || form.lines.kind != .lines
             || noted.packets != nil || noted.flagged || keylog != nil || bonds != nil || decrypted != nil
     }
 
     func run() throws {
         if let diff {
-            let difference = CaptureDifference(try PacketSelection(selected), names: form.lines.names)
+            let difference = CaptureDifference(try selected.selection(), names: form.lines.names) { Console.line($0) }
             guard try difference.tell((file, diff)) else { throw ExitCode.fail }
             return
         }
         // Marks are read before the packets.
         let marks = try form.marks.map { try PacketMarks(file, rules: $0, showsSecrets: !form.lines.hide) }
         let notes = try notes()
-        let selection = try PacketSelection(selected, isHiding: form.lines.hide)
+        let selection = try selected.selection(isHiding: form.lines.hide)
         let keys = try decryption()
         var paths = OutputPaths()
         try paths.add([("--decrypted", decrypted), ("--export", form.export)])
         let copy = try decrypted.map { try CaptureCopy($0, format: .pcapng, isSecret: true) }
         let follower = follow ? CaptureFollower(SignalHandler()) : nil
         let pass = ShowPass(
-            output: try PacketOutput(form), decoder: PacketDecoder(names: form.lines.names), selection: selection, marks: marks,
+            output: try form.output(), decoder: PacketDecoder(names: form.lines.names), selection: selection, marks: marks,
             onlyMarked: form.onlyMarked, notes: notes, changes: noted, copy: copy, keys: keys, limit: limit ?? .max)
         let reader: CaptureReader
         do {

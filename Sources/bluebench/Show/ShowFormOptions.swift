@@ -1,4 +1,5 @@
 import ArgumentParser
+import BBSessions
 import Foundation
 
 /// The form in which packets are shown.
@@ -17,9 +18,6 @@ struct ShowFormOptions: ParsableArguments {
         completion: .file())
     var export: String?
 
-    /// The text forms of a file by its extension.
-    enum Form { case lines, json, csv }
-
     func validate() throws {
         if tree, lines.json || lines.csv { throw ValidationError("--tree, --json and --csv exclude each other") }
         if lines.hide, tree || !(exportedForm == .lines || export == nil) {
@@ -35,10 +33,8 @@ struct ShowFormOptions: ParsableArguments {
     /// Additional rules for marks; nil if there are no marks.
     var marks: [String]? { mark || onlyMarked ? rules : nil }
 
-    var form: Form { exportedForm ?? lines.form }
-
     /// The text form of the exported file; nil for a capture or without one.
-    var exportedForm: Form? {
+    var exportedForm: PacketForm.Kind? {
         guard let export else { return nil }
         return switch (export as NSString).pathExtension.lowercased() {
         case "txt": .lines
@@ -47,4 +43,25 @@ struct ShowFormOptions: ParsableArguments {
         default: nil
         }
     }
+
+    /// - Throws: a usage error if the file cannot be written.
+    func output() throws -> PacketOutput {
+        guard let export else {
+            var form = lines.form
+            form.isTree = tree
+            return PacketOutput(form, to: ConsoleText())
+        }
+        guard let exportedForm else { return PacketOutput(try CaptureCopy(export, isSecret: true)) }
+        var form = PacketForm(exportedForm)
+        (form.isTree, form.isHiding, form.ellipsis) = (tree, lines.hide, Console.ellipsis)
+        form.width = exportedForm != .lines ? nil : lines.width.flatMap { $0 > 0 ? $0 : nil }
+        return PacketOutput(form, to: try TextFile(export))
+    }
+}
+
+/// Text on the standard output.
+final class ConsoleText: TextSink {
+    var isReaderGone: Bool { Console.isOutputGone }
+    func write(_ octets: [UInt8]) { Console.write(utf8: octets) }
+    func finish() {}
 }

@@ -1,5 +1,6 @@
 import BBCapture
 import BBPackets
+import BBSessions
 
 /// One pass of `bluebench show` over a capture. Options are read before it, because each access of an option looks its value up.
 final class ShowPass {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BBCases
 import BBConformance
+import BBSessions
 import BBTransportUSB
 import Foundation
 

@@ -1,4 +1,5 @@
 import BBPackets
+import BBSessions
 import BBTransport
 import Synchronization
 
@@ -11,7 +12,7 @@ import Synchronization
 /// The process's standard streams, unbuffered, and its exit.
 enum Console {
     /// `1 case`, `2 cases`.
-    static func count(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+    static func count(_ count: Int, _ noun: String) -> String { Plural.count(count, noun) }
 
     /// True if the standard output is a terminal.
     static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
@@ -73,13 +74,6 @@ enum Console {
         guard failure != 0, failure != EPIPE, code <= 1 else { exit(code) }
         complain("cannot write to the standard output: \(systemText(failure))")
         exit(3)
-    }
-
-    /// Reserves the standard output for a document: later messages go to the standard error stream.
-    static func takeOutput() -> Int32 {
-        let output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
-        dup2(STDERR_FILENO, STDOUT_FILENO)
-        return output
     }
 
     /// Escapes control characters, so that external text cannot control the terminal.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BBHistory
+import BBSessions
 import BBThroughput
 import Foundation
 

@@ -3,6 +3,7 @@ import BBCapture
 import BBHistory
 import BBPackets
 import BBReport
+import BBSessions
 import Foundation
 
 /// `bluebench compare`: reports regressions.

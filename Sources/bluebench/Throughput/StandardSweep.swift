@@ -1,5 +1,6 @@
 import BBPackets
 import BBReport
+import BBSessions
 import BBThroughput
 import Foundation
 

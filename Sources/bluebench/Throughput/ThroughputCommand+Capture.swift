@@ -2,6 +2,7 @@ import ArgumentParser
 import BBCapture
 import BBDiagnosis
 import BBPackets
+import BBSessions
 import BBThroughput
 import BBTiming
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BBPackets
 import BBReport
+import BBSessions
 import BBThroughput
 import BBTiming
 import Foundation

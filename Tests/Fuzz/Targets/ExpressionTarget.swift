@@ -1,8 +1,6 @@
-import BBConformance
 import BBPackets
 import BBProducts
-
-@testable import bluebench
+import BBSessions
 
 extension FuzzTarget {
     /// A regular expression of `--grep` and of `--boot-line`: it is refused with a reason, or searches any line in bounded time and memory.
@@ -18,7 +16,9 @@ extension FuzzTarget {
         run: { input in
             let text = String(decoding: input.prefix(1_000), as: UTF8.self)
             do {
-                let selection = try PacketSelection(SelectionOptions.parse(["--grep=\(text)"]))
+                var wanted = SelectionText()
+                wanted.pattern = text
+                let selection = try PacketSelection(wanted)
                 for line in lines { _ = selection.includes(line: line[...]) }
             } catch { try promise(!"\(error)".isEmpty, "refused without a reason") }
             do { _ = try ProductLog(bootLine: text) } catch { try promise(!"\(error)".isEmpty, "refused without a reason") }

@@ -5,7 +5,7 @@ import BBPackets
 import BBTiming
 import Foundation
 
-@testable import bluebench
+@testable import BBSessions
 
 extension FuzzTarget {
     /// A request of a page of a running capture, of which the first line is the path and query, and the rest is the body: documents are
@@ -57,7 +57,6 @@ private final class LivePageTrial {
     private static let token = "0123456789abcdefghij"
 
     private init() {
-        setenv("BLUEBENCH_TOKEN", Self.token, 1)
         let file = ScratchFile(".pcapng")
         try? file.write(Seeds.files(below: "Fixtures", ending: ".pcapng", limit: 1 << 24)[0])
         let reader = try? CaptureReader(path: file.path)
@@ -68,7 +67,7 @@ private final class LivePageTrial {
         let store = LiveStore([interface], names: true, rules: (try? DiagnosisRule.builtIn()) ?? [], notes: CaptureNotes())
         let loop = loop
         self.store = store
-        server = (try? WebOptions.parse(["--web", "0"])).flatMap { try? LiveServer($0, store, names: true, on: loop) }
+        server = try? LiveServer(host: "127.0.0.1", port: 0, token: Self.token, store, names: true, on: loop)
         for record in records { server?.add(record) }
         count = store.count
     }

@@ -4,6 +4,7 @@ import Foundation
 @testable import BBConformance
 @testable import BBHistory
 @testable import BBReport
+@testable import BBSessions
 @testable import bluebench
 
 extension FuzzTarget {

@@ -1,0 +1,97 @@
+import BBCases
+import BBConformance
+import Foundation
+
+/// The case folders of a command, read with messages for its user.
+package enum CaseFolder {
+    /// The built-in cases: in the folder if it exists, otherwise at the place of installation.
+    package static let standard: String = {
+        let here = "Conformance"
+        guard !FileManager.default.fileExists(atPath: here), let program = Bundle.main.executableURL?.resolvingSymlinksInPath() else {
+            return here
+        }
+        let installed = program.deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent(
+            "share/bluebench/Conformance"
+        ).path
+        return FileManager.default.fileExists(atPath: installed) ? installed : here
+    }()
+
+    /// Loads all cases of a folder. Public ids are checked if their list is beside the suites. Cases in another folder may use the built-in
+    /// procedures and constants.
+    package static func load(_ path: String) throws -> Catalogue { try read(path, nil) }
+
+    /// Loads the cases that match the filters from a folder and the built-in ones; without filters, all cases of the folder. Other files
+    /// are not opened.
+    package static func load(_ path: String, matching filters: [String], needsProfiles: Bool = false) throws -> Catalogue {
+        guard !filters.isEmpty else { return try load(path) }
+        // A misspelt name is answered with the names of all cases.
+        let isNamed =
+            path == standard
+            ? Catalogue.canFind(filters, in: [path])
+            : Catalogue.canFind(["*"], in: [path]) && Catalogue.canFind(filters, in: [path, standard])
+        let filters = isNamed ? filters : nil
+        let own = try read(path, filters, needsProfiles)
+        guard path != standard, FileManager.default.fileExists(atPath: standard) else { return own }
+        var all = try read(standard, filters, needsProfiles)
+        let known = Set(own.cases.map(\.file))
+        all.cases = own.cases + all.cases.filter { !known.contains($0.file) }
+        all.procedures.merge(own.procedures) { $1 }
+        all.profiles.merge(own.profiles) { $1 }
+        return all
+    }
+
+    private static func read(_ path: String, _ filters: [String]?, _ needsProfiles: Bool = false) throws -> Catalogue {
+        guard FileManager.default.fileExists(atPath: path) else {
+            throw CommandFailure(.usage, "there are no cases in \(path): name their folder with --cases, or go to where it is")
+        }
+        do {
+            let vocabulary = Vocabulary.declared(covers: try publicCases(path + "/covers.txt"))
+            guard let filters else { return try Catalogue.load(path, base: standard, vocabulary: vocabulary) }
+            return try Catalogue.load(path, matching: filters, needsProfiles: needsProfiles, base: standard, vocabulary: vocabulary)
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    /// The public test-case ids that the cases of a folder may name.
+    package static func publicIDs(_ path: String) throws -> Set<String> {
+        guard let known = try publicCases(path + "/covers.txt") else {
+            throw CommandFailure(.usage, "\(path)/covers.txt is missing: the list of public test-case ids")
+        }
+        return known
+    }
+
+    private static func publicCases(_ path: String) throws(Problems) -> Set<String>? {
+        FileManager.default.fileExists(atPath: path) ? try PublicCases.load(path) : nil
+    }
+
+    package static func mutants(_ path: String, _ catalogue: Catalogue) throws -> [Mutant] {
+        do {
+            return try Mutant.load(path + "/mutants", catalogue: catalogue, vocabulary: .declared(covers: []))
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    package static func variants(_ path: String) throws -> [Variant] {
+        do {
+            return try Variant.load(path + "/variants", vocabulary: .declared(covers: []))
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    /// Checks one case or procedure, which may use the built-in procedures and constants. Public ids are checked only if their list is
+    /// beside the suites.
+    ///
+    /// - Returns: the warnings.
+    package static func check(file: String) throws -> [Problem] {
+        let covers = URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("covers.txt")
+            .path
+        do {
+            return try Catalogue.load(file: file, base: standard, vocabulary: .declared(covers: try publicCases(covers))).warnings
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+}
