@@ -85,15 +85,15 @@ struct CommandRows<Part: CommandExecutor> {
     /// Part F, 2.18.
     private static func parse<Command: HCICommand>(
         _ packet: HCIPacket, _ controller: Controller, checksConnection: Bool = true
-    ) throws(CommandFailure) -> Command {
+    ) throws(CommandRefusal) -> Command {
         guard let command = try? packet.command(as: Command.self) else { throw .invalidParameters }
         if checksConnection, let handle = command.connection { try controller.checkConnection(handle) }
         do throws(IllegalValue) { try command.validate() } catch { throw .invalidParameters }
         return command
     }
 
-    /// The status of a `CommandFailure`. The closures of the table do not declare the error type, because each would have to repeat it.
-    private static func status(of error: any Error) -> ErrorCode { (error as? CommandFailure)?.status ?? .unspecifiedError }
+    /// The status of a `CommandRefusal`. The closures of the table do not declare the error type, because each would have to repeat it.
+    private static func status(of error: any Error) -> ErrorCode { (error as? CommandRefusal)?.status ?? .unspecifiedError }
 
     private static func failure(_ status: ErrorCode, _ template: [UInt8], echoing head: ArraySlice<UInt8>) -> [UInt8] {
         var returns = template

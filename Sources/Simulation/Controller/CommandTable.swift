@@ -1,17 +1,17 @@
 import BBPackets
 
 /// The status with which a command is rejected.
-struct CommandFailure: Error, Equatable {
+struct CommandRefusal: Error, Equatable {
     var status: ErrorCode
 
-    static let unknownConnection = CommandFailure(status: .unknownConnectionIdentifier)
-    static let unknownAdvertisingSet = CommandFailure(status: .unknownAdvertisingIdentifier)
-    static let invalidParameters = CommandFailure(status: .invalidHCICommandParameters)
-    static let unsupportedValue = CommandFailure(status: .unsupportedFeatureOrParameterValue)
-    static let disallowed = CommandFailure(status: .commandDisallowed)
-    static let memoryExceeded = CommandFailure(status: .memoryCapacityExceeded)
-    static let connectionLimitExceeded = CommandFailure(status: .connectionLimitExceeded)
-    static let packetTooLong = CommandFailure(status: .packetTooLong)
+    static let unknownConnection = CommandRefusal(status: .unknownConnectionIdentifier)
+    static let unknownAdvertisingSet = CommandRefusal(status: .unknownAdvertisingIdentifier)
+    static let invalidParameters = CommandRefusal(status: .invalidHCICommandParameters)
+    static let unsupportedValue = CommandRefusal(status: .unsupportedFeatureOrParameterValue)
+    static let disallowed = CommandRefusal(status: .commandDisallowed)
+    static let memoryExceeded = CommandRefusal(status: .memoryCapacityExceeded)
+    static let connectionLimitExceeded = CommandRefusal(status: .connectionLimitExceeded)
+    static let packetTooLong = CommandRefusal(status: .packetTooLong)
 }
 
 /// One supported command: its bit in Supported_Commands and its implementation.
@@ -104,7 +104,7 @@ struct CommandTable: Sendable {
 
     /// A vendor command (OGF 0x3F) that ends with Command Complete with only a status.
     mutating func addVendor(
-        _ opcode: UInt16, _ name: String, _ handler: @escaping @Sendable (Controller, [UInt8]) throws(CommandFailure) -> Void
+        _ opcode: UInt16, _ name: String, _ handler: @escaping @Sendable (Controller, [UInt8]) throws(CommandRefusal) -> Void
     ) {
         let refuse: CommandRow.Refuse = { controller, status, _ in
             HCIPacket(completeOpcode: opcode, returns: [status.rawValue], credits: controller.commandCredits)
@@ -112,7 +112,7 @@ struct CommandTable: Sendable {
         rows[opcode] = CommandRow(
             opcode: opcode, name: name, supportedCommandsBit: nil,
             run: { controller, packet in
-                do throws(CommandFailure) { try handler(controller, packet.parameters) } catch {
+                do throws(CommandRefusal) { try handler(controller, packet.parameters) } catch {
                     return refuse(controller, error.status, packet)
                 }
                 return refuse(controller, .success, packet)

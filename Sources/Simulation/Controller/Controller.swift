@@ -217,7 +217,7 @@ final class Controller {
 
     // MARK: Links
 
-    func link(_ handle: ConnectionHandle) throws(CommandFailure) -> LinkEnd {
+    func link(_ handle: ConnectionHandle) throws(CommandRefusal) -> LinkEnd {
         for link in links where link.handle == handle { return link }
         throw .unknownConnection
     }
@@ -229,13 +229,13 @@ final class Controller {
         return nil
     }
 
-    func anyLink(_ handle: ConnectionHandle) throws(CommandFailure) -> any HostLink {
+    func anyLink(_ handle: ConnectionHandle) throws(CommandRefusal) -> any HostLink {
         guard let link = hostLink(handle) else { throw .unknownConnection }
         return link
     }
 
     /// Unknown_Connection_Identifier takes precedence over other errors. SCO handles count as connections.
-    func checkConnection(_ handle: ConnectionHandle) throws(CommandFailure) {
+    func checkConnection(_ handle: ConnectionHandle) throws(CommandRefusal) {
         if bredr.synchronous(handle) == nil { _ = try anyLink(handle) }
     }
 

@@ -53,20 +53,20 @@ extension Controller {
     /// Sends as much data as the host has buffers for.
     func sendWaitingData() { while let packet = hostFlow.next() { sendData(packet) } }
 
-    func execute(_ command: HCICommands.HostBufferSize) throws(CommandFailure) {
+    func execute(_ command: HCICommands.HostBufferSize) throws(CommandRefusal) {
         try Check.that(command.hostACLDataPacketLength > 0 && command.hostTotalNumACLDataPackets > 0)
         hostFlow.length = Int(command.hostACLDataPacketLength)
         hostFlow.count = Int(command.hostTotalNumACLDataPackets)
     }
 
     /// Flow control of synchronous data is not supported. The setting can be changed only without connections.
-    func execute(_ command: HCICommands.SetControllerToHostFlowControl) throws(CommandFailure) {
+    func execute(_ command: HCICommands.SetControllerToHostFlowControl) throws(CommandRefusal) {
         try Check.that(links.isEmpty && bredr.links.isEmpty && loopback == nil, else: .disallowed)
         try Check.that(command.flowControlEnable <= HostFlowControl.acl, else: .unsupportedValue)
         hostFlow.isOn = command.flowControlEnable == HostFlowControl.acl
     }
 
-    func execute(_ command: HCICommands.HostNumberOfCompletedPackets) throws(CommandFailure) {
+    func execute(_ command: HCICommands.HostNumberOfCompletedPackets) throws(CommandRefusal) {
         for row in command.handles {
             try Check.that(hostFlow.complete(Int(row.hostNumCompletedPackets), of: row.connectionHandle))
         }

@@ -26,7 +26,7 @@ struct LocalLoopback {
 extension Controller {
     /// Starts local loopback with one ACL handle and, if there are voice buffers, the maximum number of synchronous handles. No other
     /// activity may be running.
-    func beginLoopback() throws(CommandFailure) {
+    func beginLoopback() throws(CommandRefusal) {
         guard loopback == nil else { return }
         try Check.that(isIdle, else: .disallowed)
         let voice = (0..<min(LocalLoopback.mostVoiceHandles, Int(configuration.voiceBuffers.count))).map { _ in makeHandle() }

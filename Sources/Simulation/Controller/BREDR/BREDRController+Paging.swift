@@ -29,7 +29,7 @@ extension BREDRController {
     /// - Parameter clockOffset: bits 16-2 of the clock difference; the most significant bit marks it as valid.
     func startPage(
         _ device: BDADDR, repetitionMode: UInt8, clockOffset: UInt16, for purpose: PagePurpose
-    ) throws(CommandFailure) {
+    ) throws(CommandRefusal) {
         guard let ltAddr = freeLTAddr else { throw .connectionLimitExceeded }
         let offset = clockOffset & 0x8000 == 0 ? 0 : Int(clockOffset & 0x7FFF) << 2
         let page = Pager.Settings(

@@ -17,23 +17,23 @@ extension BREDRController {
 
 extension BREDRController {
     /// A connection that has been reported to the host.
-    func link(_ handle: ConnectionHandle) throws(CommandFailure) -> ACLLinkEnd {
+    func link(_ handle: ConnectionHandle) throws(CommandRefusal) -> ACLLinkEnd {
         for link in links where link.handle == handle && link.isKnownToHost { return link }
         throw .unknownConnection
     }
 
     /// Starts a page; only one at a time. A page or link for a name request to the same device is reused.
-    func execute(_ command: HCICommands.CreateConnection) throws(CommandFailure) {
+    func execute(_ command: HCICommands.CreateConnection) throws(CommandRefusal) {
         let device = command.bdADDR
         let purpose = PagePurpose.connection(
             packetTypes: ACLPacketTypes(rawValue: command.packetType).types, allowsRoleSwitch: command.allowRoleSwitch == 1)
         if paging == nil, let end = links.first(where: { $0.peer == device }) {
-            guard end.isForName else { throw CommandFailure(status: .connectionAlreadyExists) }
+            guard end.isForName else { throw CommandRefusal(status: .connectionAlreadyExists) }
             guard end.connection.isOpen else { throw .disallowed }
             end.use(for: purpose)
             return end.connection.establishAfterName()
         }
-        guard !links.contains(where: { $0.peer == device && !$0.isForName }) else { throw CommandFailure(status: .connectionAlreadyExists) }
+        guard !links.contains(where: { $0.peer == device && !$0.isForName }) else { throw CommandRefusal(status: .connectionAlreadyExists) }
         if case .name = paging?.purpose, paging?.pager.settings.address == device {
             paging?.purpose = purpose
             paging?.end?.use(for: purpose)
@@ -43,7 +43,7 @@ extension BREDRController {
         try startPage(device, repetitionMode: command.pageScanRepetitionMode, clockOffset: command.clockOffset, for: purpose)
     }
 
-    func execute(_ command: HCICommands.CreateConnectionCancel) throws(CommandFailure) -> HCICommands.CreateConnectionCancel.Return {
+    func execute(_ command: HCICommands.CreateConnectionCancel) throws(CommandRefusal) -> HCICommands.CreateConnectionCancel.Return {
         let answer = HCICommands.CreateConnectionCancel.Return(status: .success, bdADDR: command.bdADDR)
         if case .connection = paging?.purpose, paging?.pager.settings.address == command.bdADDR {
             if let end = paging?.end { linkEnds.stop(end) }
@@ -52,7 +52,7 @@ extension BREDRController {
             guard let end = links.first(where: { $0.peer == command.bdADDR && !$0.isIncoming && !$0.isForName }) else {
                 throw .unknownConnection
             }
-            guard end.stage == .begun else { throw CommandFailure(status: .connectionAlreadyExists) }
+            guard end.stage == .begun else { throw CommandRefusal(status: .connectionAlreadyExists) }
             linkEnds.stop(end)
         }
         tellConnected(.unknownConnectionIdentifier, 0, command.bdADDR)
@@ -60,18 +60,18 @@ extension BREDRController {
         return answer
     }
 
-    private func requested(by peer: BDADDR) throws(CommandFailure) -> ACLLinkEnd {
+    private func requested(by peer: BDADDR) throws(CommandRefusal) -> ACLLinkEnd {
         for end in links where end.peer == peer && end.stage == .requested && end.acceptTimer?.isSet == true { return end }
         throw .unknownConnection
     }
 
-    func execute(_ command: HCICommands.AcceptConnectionRequest) throws(CommandFailure) {
+    func execute(_ command: HCICommands.AcceptConnectionRequest) throws(CommandRefusal) {
         let end = try requested(by: command.bdADDR)
         end.acceptTimer?.cancel()
         try end.connection.accept(asCentral: command.role == .central).check()
     }
 
-    func execute(_ command: HCICommands.RejectConnectionRequest) throws(CommandFailure) {
+    func execute(_ command: HCICommands.RejectConnectionRequest) throws(CommandRefusal) {
         let reasons: [ErrorCode] = [
             .connectionRejectedDueToLimitedResources, .connectionRejectedDueToSecurityReasons, .connectionRejectedDueToUnacceptableBDADDR,
         ]
@@ -81,7 +81,7 @@ extension BREDRController {
         try end.connection.refuse(command.reason).check()
     }
 
-    func execute(_ command: HCICommands.ChangeConnectionPacketType) throws(CommandFailure) {
+    func execute(_ command: HCICommands.ChangeConnectionPacketType) throws(CommandRefusal) {
         let end = try link(command.connectionHandle)
         end.link.apply(.packetTypes(ACLPacketTypes(rawValue: command.packetType).types))
         let table: PacketTypeTable = end.link.wantsEnhancedRates ? .enhanced : .basic
@@ -91,7 +91,7 @@ extension BREDRController {
                 status: .success, connectionHandle: end.handle, packetType: command.packetType))
     }
 
-    func execute(_ command: HCICommands.ReadLinkSupervisionTimeout) throws(CommandFailure) -> HCICommands.ReadLinkSupervisionTimeout.Return
+    func execute(_ command: HCICommands.ReadLinkSupervisionTimeout) throws(CommandRefusal) -> HCICommands.ReadLinkSupervisionTimeout.Return
     {
         let end = try link(command.handle)
         return .init(
@@ -100,7 +100,7 @@ extension BREDRController {
     }
 
     /// Sets the supervision timeout; allowed on a central only.
-    func execute(_ command: HCICommands.WriteLinkSupervisionTimeout) throws(CommandFailure)
+    func execute(_ command: HCICommands.WriteLinkSupervisionTimeout) throws(CommandRefusal)
         -> HCICommands.WriteLinkSupervisionTimeout.Return
     {
         let end = try link(command.handle)
@@ -109,11 +109,11 @@ extension BREDRController {
         return .init(status: .success, handle: end.handle)
     }
 
-    func execute(_ command: HCICommands.ReadPageScanType) throws(CommandFailure) -> HCICommands.ReadPageScanType.Return {
+    func execute(_ command: HCICommands.ReadPageScanType) throws(CommandRefusal) -> HCICommands.ReadPageScanType.Return {
         .init(status: .success, pageScanType: settings.pageScan.isInterlaced ? 1 : 0)
     }
 
-    func execute(_ command: HCICommands.WritePageScanType) throws(CommandFailure) {
+    func execute(_ command: HCICommands.WritePageScanType) throws(CommandRefusal) {
         settings.pageScan.isInterlaced = command.pageScanType == 1
         updatePageScan()
     }

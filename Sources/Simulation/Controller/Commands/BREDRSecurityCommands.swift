@@ -43,56 +43,56 @@ extension BREDRController {
 
     // MARK: Keys
 
-    func execute(_ command: HCICommands.LinkKeyRequestReply) throws(CommandFailure) -> HCICommands.LinkKeyRequestReply.Return {
+    func execute(_ command: HCICommands.LinkKeyRequestReply) throws(CommandRefusal) -> HCICommands.LinkKeyRequestReply.Return {
         .init(status: give(.linkKey(command.linkKey), to: command.bdADDR), bdADDR: command.bdADDR)
     }
 
-    func execute(_ command: HCICommands.LinkKeyRequestNegativeReply) throws(CommandFailure)
+    func execute(_ command: HCICommands.LinkKeyRequestNegativeReply) throws(CommandRefusal)
         -> HCICommands.LinkKeyRequestNegativeReply.Return
     {
         .init(status: give(.noLinkKey, to: command.bdADDR), bdADDR: command.bdADDR)
     }
 
-    func execute(_ command: HCICommands.PINCodeRequestReply) throws(CommandFailure) -> HCICommands.PINCodeRequestReply.Return {
+    func execute(_ command: HCICommands.PINCodeRequestReply) throws(CommandRefusal) -> HCICommands.PINCodeRequestReply.Return {
         .init(status: give(.pin(Array(command.pinCode.prefix(Int(command.pinCodeLength)))), to: command.bdADDR), bdADDR: command.bdADDR)
     }
 
-    func execute(_ command: HCICommands.PINCodeRequestNegativeReply) throws(CommandFailure)
+    func execute(_ command: HCICommands.PINCodeRequestNegativeReply) throws(CommandRefusal)
         -> HCICommands.PINCodeRequestNegativeReply.Return
     {
         .init(status: give(.noPIN, to: command.bdADDR), bdADDR: command.bdADDR)
     }
 
-    func execute(_ command: HCICommands.AuthenticationRequested) throws(CommandFailure) {
+    func execute(_ command: HCICommands.AuthenticationRequested) throws(CommandRefusal) {
         try link(command.connectionHandle).connection.authenticate().check()
     }
 
-    func execute(_ command: HCICommands.ChangeConnectionLinkKey) throws(CommandFailure) {
+    func execute(_ command: HCICommands.ChangeConnectionLinkKey) throws(CommandRefusal) {
         try link(command.connectionHandle).connection.changeKey().check()
     }
 
     // MARK: Encryption
 
-    func execute(_ command: HCICommands.SetConnectionEncryption) throws(CommandFailure) {
+    func execute(_ command: HCICommands.SetConnectionEncryption) throws(CommandRefusal) {
         try link(command.connectionHandle).connection.setEncryption(isOn: command.encryptionEnable == 1).check()
     }
 
-    func execute(_ command: HCICommands.RefreshEncryptionKey) throws(CommandFailure) {
+    func execute(_ command: HCICommands.RefreshEncryptionKey) throws(CommandRefusal) {
         try link(command.connectionHandle).connection.refreshKey().check()
     }
 
-    func execute(_ command: HCICommands.SetMinEncryptionKeySize) throws(CommandFailure) {
+    func execute(_ command: HCICommands.SetMinEncryptionKeySize) throws(CommandRefusal) {
         settings.security.minimumKeySize = command.minEncryptionKeySize
     }
 
-    func execute(_ command: HCICommands.ReadEncryptionKeySize) throws(CommandFailure) -> HCICommands.ReadEncryptionKeySize.Return {
+    func execute(_ command: HCICommands.ReadEncryptionKeySize) throws(CommandRefusal) -> HCICommands.ReadEncryptionKeySize.Return {
         let security = try link(command.connectionHandle).connection.state.security
-        guard security.mode != .off else { throw CommandFailure(status: .insufficientSecurity) }
+        guard security.mode != .off else { throw CommandRefusal(status: .insufficientSecurity) }
         return .init(status: .success, connectionHandle: command.connectionHandle, keySize: security.keySize)
     }
 
     /// Bit 0: the public key of a peer is always validated.
-    func execute(_ command: HCICommands.ReadLocalSimplePairingOptions) throws(CommandFailure)
+    func execute(_ command: HCICommands.ReadLocalSimplePairingOptions) throws(CommandRefusal)
         -> HCICommands.ReadLocalSimplePairingOptions.Return
     {
         .init(status: .success, simplePairingOptions: 1, maxEncryptionKeySize: configuration.choices.longestKey)
@@ -100,60 +100,60 @@ extension BREDRController {
 
     // MARK: Secure Simple Pairing
 
-    func execute(_ command: HCICommands.IOCapabilityRequestReply) throws(CommandFailure) -> HCICommands.IOCapabilityRequestReply.Return {
+    func execute(_ command: HCICommands.IOCapabilityRequestReply) throws(CommandRefusal) -> HCICommands.IOCapabilityRequestReply.Return {
         let offer = IOOffer(
             capability: command.ioCapability, hasOutOfBandData: command.oobDataPresent != 0,
             requirements: command.authenticationRequirements)
         return .init(status: give(.ioCapability(offer), to: command.bdADDR), bdADDR: command.bdADDR)
     }
 
-    func execute(_ command: HCICommands.IOCapabilityRequestNegativeReply) throws(CommandFailure)
+    func execute(_ command: HCICommands.IOCapabilityRequestNegativeReply) throws(CommandRefusal)
         -> HCICommands.IOCapabilityRequestNegativeReply.Return
     {
         .init(status: give(.noIOCapability(command.reason), to: command.bdADDR), bdADDR: command.bdADDR)
     }
 
-    func execute(_ command: HCICommands.UserConfirmationRequestReply) throws(CommandFailure)
+    func execute(_ command: HCICommands.UserConfirmationRequestReply) throws(CommandRefusal)
         -> HCICommands.UserConfirmationRequestReply.Return
     {
         .init(status: give(.confirmsNumber(true), to: command.bdADDR), bdADDR: command.bdADDR)
     }
 
-    func execute(_ command: HCICommands.UserConfirmationRequestNegativeReply) throws(CommandFailure)
+    func execute(_ command: HCICommands.UserConfirmationRequestNegativeReply) throws(CommandRefusal)
         -> HCICommands.UserConfirmationRequestNegativeReply.Return
     {
         .init(status: give(.confirmsNumber(false), to: command.bdADDR), bdADDR: command.bdADDR)
     }
 
-    func execute(_ command: HCICommands.UserPasskeyRequestReply) throws(CommandFailure) -> HCICommands.UserPasskeyRequestReply.Return {
+    func execute(_ command: HCICommands.UserPasskeyRequestReply) throws(CommandRefusal) -> HCICommands.UserPasskeyRequestReply.Return {
         .init(status: give(.passkey(command.numericValue), to: command.bdADDR), bdADDR: command.bdADDR)
     }
 
-    func execute(_ command: HCICommands.UserPasskeyRequestNegativeReply) throws(CommandFailure)
+    func execute(_ command: HCICommands.UserPasskeyRequestNegativeReply) throws(CommandRefusal)
         -> HCICommands.UserPasskeyRequestNegativeReply.Return
     {
         .init(status: give(.noPasskey, to: command.bdADDR), bdADDR: command.bdADDR)
     }
 
-    func execute(_ command: HCICommands.SendKeypressNotification) throws(CommandFailure) -> HCICommands.SendKeypressNotification.Return {
+    func execute(_ command: HCICommands.SendKeypressNotification) throws(CommandRefusal) -> HCICommands.SendKeypressNotification.Return {
         .init(status: give(.keypress(command.notificationType), to: command.bdADDR), bdADDR: command.bdADDR)
     }
 
     // MARK: Out-of-band data
 
-    func execute(_ command: HCICommands.RemoteOOBDataRequestReply) throws(CommandFailure) -> HCICommands.RemoteOOBDataRequestReply.Return {
+    func execute(_ command: HCICommands.RemoteOOBDataRequestReply) throws(CommandRefusal) -> HCICommands.RemoteOOBDataRequestReply.Return {
         let data = RemoteOutOfBandData(p192: [command.c, command.r])
         return .init(status: give(.outOfBandData(data), to: command.bdADDR), bdADDR: command.bdADDR)
     }
 
-    func execute(_ command: HCICommands.RemoteOOBExtendedDataRequestReply) throws(CommandFailure)
+    func execute(_ command: HCICommands.RemoteOOBExtendedDataRequestReply) throws(CommandRefusal)
         -> HCICommands.RemoteOOBExtendedDataRequestReply.Return
     {
         let data = RemoteOutOfBandData(p192: [command.c192, command.r192], p256: [command.c256, command.r256])
         return .init(status: give(.outOfBandData(data), to: command.bdADDR), bdADDR: command.bdADDR)
     }
 
-    func execute(_ command: HCICommands.RemoteOOBDataRequestNegativeReply) throws(CommandFailure)
+    func execute(_ command: HCICommands.RemoteOOBDataRequestNegativeReply) throws(CommandRefusal)
         -> HCICommands.RemoteOOBDataRequestNegativeReply.Return
     {
         .init(status: give(.outOfBandData(nil), to: command.bdADDR), bdADDR: command.bdADDR)
@@ -166,13 +166,13 @@ extension BREDRController {
         return data
     }
 
-    func execute(_ command: HCICommands.ReadLocalOOBData) throws(CommandFailure) -> HCICommands.ReadLocalOOBData.Return {
+    func execute(_ command: HCICommands.ReadLocalOOBData) throws(CommandRefusal) -> HCICommands.ReadLocalOOBData.Return {
         guard settings.security.usesSimplePairing else { throw .disallowed }
         let data = renewOutOfBandData()
         return .init(status: .success, c: data.commitment192.littleEndianOctets, r: data.random192.littleEndianOctets)
     }
 
-    func execute(_ command: HCICommands.ReadLocalOOBExtendedData) throws(CommandFailure) -> HCICommands.ReadLocalOOBExtendedData.Return {
+    func execute(_ command: HCICommands.ReadLocalOOBExtendedData) throws(CommandRefusal) -> HCICommands.ReadLocalOOBExtendedData.Return {
         guard settings.security.usesSimplePairing else { throw .disallowed }
         let data = renewOutOfBandData()
         return .init(
@@ -182,21 +182,21 @@ extension BREDRController {
 
     // MARK: Modes
 
-    func execute(_ command: HCICommands.ReadSimplePairingMode) throws(CommandFailure) -> HCICommands.ReadSimplePairingMode.Return {
+    func execute(_ command: HCICommands.ReadSimplePairingMode) throws(CommandRefusal) -> HCICommands.ReadSimplePairingMode.Return {
         .init(status: .success, simplePairingMode: settings.security.usesSimplePairing ? 1 : 0)
     }
 
-    func execute(_ command: HCICommands.WriteSimplePairingMode) throws(CommandFailure) {
+    func execute(_ command: HCICommands.WriteSimplePairingMode) throws(CommandRefusal) {
         settings.security.usesSimplePairing = command.simplePairingMode == 1
     }
 
-    func execute(_ command: HCICommands.ReadSecureConnectionsHostSupport) throws(CommandFailure)
+    func execute(_ command: HCICommands.ReadSecureConnectionsHostSupport) throws(CommandRefusal)
         -> HCICommands.ReadSecureConnectionsHostSupport.Return
     {
         .init(status: .success, secureConnectionsHostSupport: settings.security.usesSecureConnections ? 1 : 0)
     }
 
-    func execute(_ command: HCICommands.WriteSecureConnectionsHostSupport) throws(CommandFailure) {
+    func execute(_ command: HCICommands.WriteSecureConnectionsHostSupport) throws(CommandRefusal) {
         settings.security.usesSecureConnections = command.secureConnectionsHostSupport == 1
     }
 }

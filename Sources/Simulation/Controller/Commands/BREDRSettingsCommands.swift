@@ -16,47 +16,47 @@ extension BREDRController {
         rows.perform(HCICommands.WritePageTimeout.self) { try $0.execute($1) }
     }
 
-    func execute(_ command: HCICommands.ReadPageScanActivity) throws(CommandFailure) -> HCICommands.ReadPageScanActivity.Return {
+    func execute(_ command: HCICommands.ReadPageScanActivity) throws(CommandRefusal) -> HCICommands.ReadPageScanActivity.Return {
         let scan = settings.pageScan
         return .init(status: .success, pageScanInterval: scan.interval, pageScanWindow: scan.window)
     }
 
-    func execute(_ command: HCICommands.WritePageScanActivity) throws(CommandFailure) {
+    func execute(_ command: HCICommands.WritePageScanActivity) throws(CommandRefusal) {
         try settings.pageScan.set(interval: command.pageScanInterval, window: command.pageScanWindow)
         updatePageScan()
     }
 
-    func execute(_ command: HCICommands.ReadVoiceSetting) throws(CommandFailure) -> HCICommands.ReadVoiceSetting.Return {
+    func execute(_ command: HCICommands.ReadVoiceSetting) throws(CommandRefusal) -> HCICommands.ReadVoiceSetting.Return {
         .init(status: .success, voiceSetting: settings.voiceSetting)
     }
 
-    func execute(_ command: HCICommands.WriteVoiceSetting) throws(CommandFailure) {
+    func execute(_ command: HCICommands.WriteVoiceSetting) throws(CommandRefusal) {
         settings.voiceSetting = command.voiceSetting
     }
 
-    func execute(_ command: HCICommands.ReadLEHostSupport) throws(CommandFailure) -> HCICommands.ReadLEHostSupport.Return {
+    func execute(_ command: HCICommands.ReadLEHostSupport) throws(CommandRefusal) -> HCICommands.ReadLEHostSupport.Return {
         .init(status: .success, leSupportedHost: settings.isLESupportedByHost ? 1 : 0)
     }
 
-    func execute(_ command: HCICommands.WriteLEHostSupport) throws(CommandFailure) {
+    func execute(_ command: HCICommands.WriteLEHostSupport) throws(CommandRefusal) {
         settings.isLESupportedByHost = command.leSupportedHost == 1
     }
 
-    func execute(_ command: HCICommands.ReadConnectionAcceptTimeout) throws(CommandFailure)
+    func execute(_ command: HCICommands.ReadConnectionAcceptTimeout) throws(CommandRefusal)
         -> HCICommands.ReadConnectionAcceptTimeout.Return
     {
         .init(status: .success, connectionAcceptTimeout: settings.connectionAcceptTimeout)
     }
 
-    func execute(_ command: HCICommands.WriteConnectionAcceptTimeout) throws(CommandFailure) {
+    func execute(_ command: HCICommands.WriteConnectionAcceptTimeout) throws(CommandRefusal) {
         settings.connectionAcceptTimeout = command.connectionAcceptTimeout
     }
 
-    func execute(_ command: HCICommands.ReadPageTimeout) throws(CommandFailure) -> HCICommands.ReadPageTimeout.Return {
+    func execute(_ command: HCICommands.ReadPageTimeout) throws(CommandRefusal) -> HCICommands.ReadPageTimeout.Return {
         .init(status: .success, pageTimeout: settings.pageTimeout)
     }
 
-    func execute(_ command: HCICommands.WritePageTimeout) throws(CommandFailure) {
+    func execute(_ command: HCICommands.WritePageTimeout) throws(CommandRefusal) {
         settings.pageTimeout = command.pageTimeout
     }
 }

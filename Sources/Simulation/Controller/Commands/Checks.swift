@@ -2,12 +2,12 @@ import BBPackets
 
 /// Checks that involve several parameters. Each parameter by itself has already been checked by its declaration.
 enum Check {
-    static func that(_ condition: Bool, else failure: CommandFailure = .invalidParameters) throws(CommandFailure) {
+    static func that(_ condition: Bool, else failure: CommandRefusal = .invalidParameters) throws(CommandRefusal) {
         guard condition else { throw failure }
     }
 
     /// Peer address of a connection to be created: a device or identity address.
-    static func peer(_ type: AddressType, _ address: BDADDR) throws(CommandFailure) -> DeviceAddress {
+    static func peer(_ type: AddressType, _ address: BDADDR) throws(CommandRefusal) -> DeviceAddress {
         switch type {
         case .publicDevice, .publicIdentity: return DeviceAddress(address, kind: .public)
         case .randomDevice, .randomIdentity: return DeviceAddress(address, kind: .random)
@@ -15,7 +15,7 @@ enum Check {
         }
     }
 
-    static func windows(_ phy: PHY, interval: Microseconds, window: Microseconds) throws(CommandFailure) -> ScanWindows {
+    static func windows(_ phy: PHY, interval: Microseconds, window: Microseconds) throws(CommandRefusal) -> ScanWindows {
         try that(window <= interval)
         return ScanWindows(phy: phy, interval: interval, window: window)
     }
@@ -28,7 +28,7 @@ enum Check {
     static func link(
         _ parameters: RequestedParameters, longest: Microseconds, supervision: Microseconds,
         eventLengths: (minimum: UInt16, maximum: UInt16)
-    ) throws(CommandFailure) -> RequestedParameters {
+    ) throws(CommandRefusal) -> RequestedParameters {
         try that(parameters.intervalMin <= parameters.intervalMax && eventLengths.minimum <= eventLengths.maximum)
         try that(supervision > longest * (1 + Int(parameters.latency)) * 2)
         return parameters

@@ -12,37 +12,37 @@ extension BREDRController {
         rows.perform(HCICommands.WriteInquiryTransmitPowerLevel.self) { try $0.execute($1) }
     }
 
-    func execute(_ command: HCICommands.Inquiry) throws(CommandFailure) {
+    func execute(_ command: HCICommands.Inquiry) throws(CommandRefusal) {
         try Check.that(inquiry == nil, else: .disallowed)
         startInquiry(
             lap: command.lap, duration: command.inquiryLengthMicroseconds, mostResponses: Int(command.numResponses))
     }
 
-    func execute(_ command: HCICommands.InquiryCancel) throws(CommandFailure) {
+    func execute(_ command: HCICommands.InquiryCancel) throws(CommandRefusal) {
         try Check.that(inquiry != nil, else: .disallowed)
         stopInquiry()
     }
 
-    func execute(_ command: HCICommands.SetEventFilter) throws(CommandFailure) {
+    func execute(_ command: HCICommands.SetEventFilter) throws(CommandRefusal) {
         try settings.filters.apply(type: command.filterType, command.filterCondition)
     }
 
-    func execute(_ command: HCICommands.ReadInquiryMode) throws(CommandFailure) -> HCICommands.ReadInquiryMode.Return {
+    func execute(_ command: HCICommands.ReadInquiryMode) throws(CommandRefusal) -> HCICommands.ReadInquiryMode.Return {
         .init(status: .success, inquiryMode: settings.inquiryMode.rawValue)
     }
 
-    func execute(_ command: HCICommands.WriteInquiryMode) throws(CommandFailure) {
+    func execute(_ command: HCICommands.WriteInquiryMode) throws(CommandRefusal) {
         guard let mode = BREDRSettings.InquiryMode(rawValue: command.inquiryMode) else { throw .invalidParameters }
         settings.inquiryMode = mode
     }
 
-    func execute(_ command: HCICommands.ReadInquiryResponseTransmitPowerLevel) throws(CommandFailure)
+    func execute(_ command: HCICommands.ReadInquiryResponseTransmitPowerLevel) throws(CommandRefusal)
         -> HCICommands.ReadInquiryResponseTransmitPowerLevel.Return
     {
         .init(status: .success, txPower: TransmitPower.preferred)
     }
 
-    func execute(_ command: HCICommands.WriteInquiryTransmitPowerLevel) throws(CommandFailure) {
+    func execute(_ command: HCICommands.WriteInquiryTransmitPowerLevel) throws(CommandRefusal) {
         settings.inquiryPower = TransmitPower.select(command.txPower)
     }
 }

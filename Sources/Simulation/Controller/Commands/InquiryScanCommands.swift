@@ -21,67 +21,67 @@ extension BREDRController {
         rows.perform(HCICommands.WriteExtendedInquiryResponse.self) { try $0.execute($1) }
     }
 
-    func execute(_ command: HCICommands.ReadScanEnable) throws(CommandFailure) -> HCICommands.ReadScanEnable.Return {
+    func execute(_ command: HCICommands.ReadScanEnable) throws(CommandRefusal) -> HCICommands.ReadScanEnable.Return {
         .init(status: .success, scanEnable: (settings.isInquiryScanning ? 1 : 0) | (settings.isPageScanning ? 2 : 0))
     }
 
-    func execute(_ command: HCICommands.WriteScanEnable) throws(CommandFailure) {
+    func execute(_ command: HCICommands.WriteScanEnable) throws(CommandRefusal) {
         settings.isInquiryScanning = command.scanEnable & 1 != 0
         settings.isPageScanning = command.scanEnable & 2 != 0
         updateInquiryScan()
         updatePageScan()
     }
 
-    func execute(_ command: HCICommands.ReadInquiryScanActivity) throws(CommandFailure) -> HCICommands.ReadInquiryScanActivity.Return {
+    func execute(_ command: HCICommands.ReadInquiryScanActivity) throws(CommandRefusal) -> HCICommands.ReadInquiryScanActivity.Return {
         let scan = settings.inquiryScan
         return .init(status: .success, inquiryScanInterval: scan.interval, inquiryScanWindow: scan.window)
     }
 
-    func execute(_ command: HCICommands.WriteInquiryScanActivity) throws(CommandFailure) {
+    func execute(_ command: HCICommands.WriteInquiryScanActivity) throws(CommandRefusal) {
         try settings.inquiryScan.set(interval: command.inquiryScanInterval, window: command.inquiryScanWindow)
         updateInquiryScan()
     }
 
-    func execute(_ command: HCICommands.ReadInquiryScanType) throws(CommandFailure) -> HCICommands.ReadInquiryScanType.Return {
+    func execute(_ command: HCICommands.ReadInquiryScanType) throws(CommandRefusal) -> HCICommands.ReadInquiryScanType.Return {
         .init(status: .success, inquiryScanType: settings.inquiryScan.isInterlaced ? 1 : 0)
     }
 
-    func execute(_ command: HCICommands.WriteInquiryScanType) throws(CommandFailure) {
+    func execute(_ command: HCICommands.WriteInquiryScanType) throws(CommandRefusal) {
         settings.inquiryScan.isInterlaced = command.scanType == 1
         updateInquiryScan()
     }
 
-    func execute(_ command: HCICommands.ReadNumberOfSupportedIAC) throws(CommandFailure) -> HCICommands.ReadNumberOfSupportedIAC.Return {
+    func execute(_ command: HCICommands.ReadNumberOfSupportedIAC) throws(CommandRefusal) -> HCICommands.ReadNumberOfSupportedIAC.Return {
         .init(status: .success, numSupportedIAC: UInt8(BREDRSettings.mostLAPs))
     }
 
-    func execute(_ command: HCICommands.ReadCurrentIACLAP) throws(CommandFailure) -> HCICommands.ReadCurrentIACLAP.Return {
+    func execute(_ command: HCICommands.ReadCurrentIACLAP) throws(CommandRefusal) -> HCICommands.ReadCurrentIACLAP.Return {
         .init(status: .success, iacLAP: settings.laps)
     }
 
-    func execute(_ command: HCICommands.WriteCurrentIACLAP) throws(CommandFailure) {
+    func execute(_ command: HCICommands.WriteCurrentIACLAP) throws(CommandRefusal) {
         // Excess LAPs are ignored, which is not an error.
         settings.laps = Array(command.iacLAP.prefix(BREDRSettings.mostLAPs))
         updateInquiryScan()
     }
 
-    func execute(_ command: HCICommands.WriteLocalName) throws(CommandFailure) {
+    func execute(_ command: HCICommands.WriteLocalName) throws(CommandRefusal) {
         settings.localName = command.localName
     }
 
-    func execute(_ command: HCICommands.ReadLocalName) throws(CommandFailure) -> HCICommands.ReadLocalName.Return {
+    func execute(_ command: HCICommands.ReadLocalName) throws(CommandRefusal) -> HCICommands.ReadLocalName.Return {
         .init(status: .success, localName: settings.localName)
     }
 
-    func execute(_ command: HCICommands.ReadClassOfDevice) throws(CommandFailure) -> HCICommands.ReadClassOfDevice.Return {
+    func execute(_ command: HCICommands.ReadClassOfDevice) throws(CommandRefusal) -> HCICommands.ReadClassOfDevice.Return {
         .init(status: .success, classOfDevice: settings.classOfDevice)
     }
 
-    func execute(_ command: HCICommands.WriteClassOfDevice) throws(CommandFailure) {
+    func execute(_ command: HCICommands.WriteClassOfDevice) throws(CommandRefusal) {
         settings.classOfDevice = command.classOfDevice
     }
 
-    func execute(_ command: HCICommands.ReadExtendedInquiryResponse) throws(CommandFailure)
+    func execute(_ command: HCICommands.ReadExtendedInquiryResponse) throws(CommandRefusal)
         -> HCICommands.ReadExtendedInquiryResponse.Return
     {
         .init(
@@ -89,7 +89,7 @@ extension BREDRController {
             extendedInquiryResponse: settings.extendedResponse)
     }
 
-    func execute(_ command: HCICommands.WriteExtendedInquiryResponse) throws(CommandFailure) {
+    func execute(_ command: HCICommands.WriteExtendedInquiryResponse) throws(CommandRefusal) {
         settings.isResponseForwardErrorCorrected = command.fecRequired == 1
         settings.extendedResponse = command.extendedInquiryResponse
     }
@@ -102,7 +102,7 @@ extension BREDRSettings {
 
 extension BREDRSettings.ScanActivity {
     /// Intervals must be even, and the window must not be longer than the interval. Core Vol 4, Part E, 7.3.20 and 7.3.22.
-    mutating func set(interval: UInt16, window: UInt16) throws(CommandFailure) {
+    mutating func set(interval: UInt16, window: UInt16) throws(CommandRefusal) {
         try Check.that(interval & 1 == 0 && window <= interval)
         self.interval = interval
         self.window = window

@@ -17,7 +17,7 @@ extension LEController {
         for link in links where link.connection.role == .central { link.connection.updateChannelMap(map) }
     }
 
-    func execute(_ command: HCICommands.LEConnectionUpdate) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LEConnectionUpdate) throws(CommandRefusal) {
         let link = try link(command.connectionHandle)
         let parameters = try Check.link(
             RequestedParameters(
@@ -28,21 +28,21 @@ extension LEController {
         try link.connection.updateParameters(parameters).check()
     }
 
-    func execute(_ command: HCICommands.LESetHostChannelClassification) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LESetHostChannelClassification) throws(CommandRefusal) {
         settings.channelMap = command.channelMap
         applyChannels()
     }
 
-    func execute(_ command: HCICommands.LEReadChannelMap) throws(CommandFailure) -> HCICommands.LEReadChannelMap.Return {
+    func execute(_ command: HCICommands.LEReadChannelMap) throws(CommandRefusal) -> HCICommands.LEReadChannelMap.Return {
         let link = try link(command.connectionHandle)
         return .init(status: .success, connectionHandle: link.handle, channelMap: link.connection.channelMap.bits)
     }
 
-    func execute(_ command: HCICommands.LEReadRemoteFeatures) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LEReadRemoteFeatures) throws(CommandRefusal) {
         try link(command.connectionHandle).connection.readRemoteFeatures().check()
     }
 
-    func execute(_ command: HCICommands.LERemoteConnectionParameterRequestReply) throws(CommandFailure)
+    func execute(_ command: HCICommands.LERemoteConnectionParameterRequestReply) throws(CommandRefusal)
         -> HCICommands.LERemoteConnectionParameterRequestReply.Return
     {
         let link = try link(command.connectionHandle)
@@ -55,7 +55,7 @@ extension LEController {
         return .init(status: .success, connectionHandle: link.handle)
     }
 
-    func execute(_ command: HCICommands.LERemoteConnectionParameterRequestNegativeReply) throws(CommandFailure)
+    func execute(_ command: HCICommands.LERemoteConnectionParameterRequestNegativeReply) throws(CommandRefusal)
         -> HCICommands.LERemoteConnectionParameterRequestNegativeReply.Return
     {
         let link = try link(command.connectionHandle)

@@ -14,7 +14,7 @@ extension LEController {
         rows.perform(HCICommands.LESetExtendedAdvertisingEnable.self, within(.extended) { try $0.execute($1) })
     }
 
-    func execute(_ command: HCICommands.LESetAdvertisingSetRandomAddress) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LESetAdvertisingSetRandomAddress) throws(CommandRefusal) {
         let index = try indexOfSet(command.advertisingHandle)
         let isInUse =
             settings.sets[index].parameters.properties.connectable && advertiser(command.advertisingHandle) != nil
@@ -22,50 +22,50 @@ extension LEController {
         settings.sets[index].randomAddress = DeviceAddress(command.randomAddress, kind: .random)
     }
 
-    func execute(_ command: HCICommands.LEReadMaximumAdvertisingDataLength) throws(CommandFailure)
+    func execute(_ command: HCICommands.LEReadMaximumAdvertisingDataLength) throws(CommandRefusal)
         -> HCICommands.LEReadMaximumAdvertisingDataLength.Return
     {
         return .init(status: .success, maxAdvertisingDataLength: UInt16(clamping: configuration.maxAdvertisingDataLength))
     }
 
-    func execute(_ command: HCICommands.LEReadNumberOfSupportedAdvertisingSets) throws(CommandFailure)
+    func execute(_ command: HCICommands.LEReadNumberOfSupportedAdvertisingSets) throws(CommandRefusal)
         -> HCICommands.LEReadNumberOfSupportedAdvertisingSets.Return
     {
         return .init(status: .success, numSupportedAdvertisingSets: UInt8(clamping: configuration.maxAdvertisingSets))
     }
 
-    func execute(_ command: HCICommands.LERemoveAdvertisingSet) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LERemoveAdvertisingSet) throws(CommandRefusal) {
         let index = try indexOfSet(command.advertisingHandle)
         try Check.that(advertiser(command.advertisingHandle) == nil, else: .disallowed)
         settings.sets.remove(at: index)
     }
 
-    func execute(_ command: HCICommands.LEClearAdvertisingSets) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LEClearAdvertisingSets) throws(CommandRefusal) {
         try Check.that(advertisers.isEmpty, else: .disallowed)
         settings.sets.removeAll()
     }
 
-    func execute(_ command: HCICommands.LESetExtendedAdvertisingParameters) throws(CommandFailure)
+    func execute(_ command: HCICommands.LESetExtendedAdvertisingParameters) throws(CommandRefusal)
         -> HCICommands.LESetExtendedAdvertisingParameters.Return
     {
         return .init(status: .success, selectedTXPower: try setExtendedParameters(command))
     }
 
-    func execute(_ command: HCICommands.LESetExtendedAdvertisingData) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LESetExtendedAdvertisingData) throws(CommandRefusal) {
         try setData(command.advertisingHandle, command.operation, command.advertisingData, isScanResponse: false)
     }
 
-    func execute(_ command: HCICommands.LESetExtendedScanResponseData) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LESetExtendedScanResponseData) throws(CommandRefusal) {
         try setData(command.advertisingHandle, command.operation, command.scanResponseData, isScanResponse: true)
     }
 
-    func execute(_ command: HCICommands.LESetExtendedAdvertisingEnable) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LESetExtendedAdvertisingEnable) throws(CommandRefusal) {
         try setEnable(command)
     }
 }
 
 extension LEController {
-    func indexOfSet(_ handle: UInt8) throws(CommandFailure) -> Int {
+    func indexOfSet(_ handle: UInt8) throws(CommandRefusal) -> Int {
         guard let index = settings.sets.firstIndex(where: { $0.handle == handle }) else { throw .unknownAdvertisingSet }
         return index
     }
@@ -73,7 +73,7 @@ extension LEController {
     // MARK: Parameters
 
     /// - Returns: Selected_TX_Power.
-    private func setExtendedParameters(_ command: HCICommands.LESetExtendedAdvertisingParameters) throws(CommandFailure) -> Int8 {
+    private func setExtendedParameters(_ command: HCICommands.LESetExtendedAdvertisingParameters) throws(CommandRefusal) -> Int8 {
         try Check.that(advertiser(command.advertisingHandle) == nil, else: .disallowed)
         let parameters = try extendedParameters(command)
         if let index = settings.sets.firstIndex(where: { $0.handle == command.advertisingHandle }) {
@@ -90,7 +90,7 @@ extension LEController {
         return parameters.txPower
     }
 
-    private func extendedParameters(_ command: HCICommands.LESetExtendedAdvertisingParameters) throws(CommandFailure)
+    private func extendedParameters(_ command: HCICommands.LESetExtendedAdvertisingParameters) throws(CommandRefusal)
         -> AdvertisingParameters
     {
         var parameters = AdvertisingParameters()
@@ -115,7 +115,7 @@ extension LEController {
         return parameters
     }
 
-    private func setPHYs(_ parameters: inout AdvertisingParameters, primary: UInt8, secondary: UInt8) throws(CommandFailure) {
+    private func setPHYs(_ parameters: inout AdvertisingParameters, primary: UInt8, secondary: UInt8) throws(CommandRefusal) {
         guard let primaryPHY = PHY(rawValue: primary), primaryPHY != .le2M else { throw .invalidParameters }
         try Check.that(configuration.allPHYs & primaryPHY.flag.rawValue != 0, else: .unsupportedValue)
         parameters.primaryPHY = primaryPHY
@@ -126,7 +126,7 @@ extension LEController {
     }
 
     /// Checks the combination of event properties. Core Vol 4, Part E, 7.8.53.
-    private static func properties(_ bits: UInt16) throws(CommandFailure) -> AdvertisingParameters.Properties {
+    private static func properties(_ bits: UInt16) throws(CommandRefusal) -> AdvertisingParameters.Properties {
         try Check.that(bits >> 7 == 0, else: .unsupportedValue)
         let properties = AdvertisingParameters.Properties(
             connectable: bits & 0x01 != 0, scannable: bits & 0x02 != 0, directed: bits & 0x04 != 0, highDuty: bits & 0x08 != 0,
@@ -141,7 +141,7 @@ extension LEController {
     }
 
     /// Checks that a set's data fits its parameters. Core Vol 4, Part E, 7.8.53.
-    private func checkDataFits(_ set: AdvertisingSet) throws(CommandFailure) {
+    private func checkDataFits(_ set: AdvertisingSet) throws(CommandRefusal) {
         let properties = set.parameters.properties
         let longest = max(set.advertisingData.count, set.scanResponse.count)
         if properties.legacy { return try Check.that(longest <= 31) }
@@ -162,7 +162,7 @@ extension LEController {
     // MARK: Data
 
     private func setData(_ handle: UInt8, _ operation: AdvertisingDataOperation, _ fragment: [UInt8], isScanResponse: Bool)
-        throws(CommandFailure)
+        throws(CommandRefusal)
     {
         let index = try indexOfSet(handle)
         var set = settings.sets[index]
@@ -177,7 +177,7 @@ extension LEController {
         }
         set.did = newDID(besides: set.did)
         if isScanResponse { set.scanResponse = data } else { set.advertisingData = data }
-        do throws(CommandFailure) {
+        do throws(CommandRefusal) {
             try Check.that(data.count <= configuration.maxAdvertisingDataLength, else: .memoryExceeded)
             try checkDataFits(set)
         } catch {
@@ -191,7 +191,7 @@ extension LEController {
     private func checkOperation(
         _ operation: AdvertisingDataOperation, _ fragment: [UInt8], _ set: AdvertisingSet, _ data: AdvertisingData, isEnabled: Bool,
         isScanResponse: Bool
-    ) throws(CommandFailure) {
+    ) throws(CommandRefusal) {
         let properties = set.parameters.properties
         let takesData =
             isScanResponse ? properties.scannable : (properties.legacy ? !properties.directed : !properties.scannable)
@@ -207,7 +207,7 @@ extension LEController {
 
     // MARK: Enabling
 
-    private func setEnable(_ command: HCICommands.LESetExtendedAdvertisingEnable) throws(CommandFailure) {
+    private func setEnable(_ command: HCICommands.LESetExtendedAdvertisingEnable) throws(CommandRefusal) {
         let isEnabling = command.enable == 1
         let handles = command.sets.map(\.advertisingHandle)
         try Check.that(Set(handles).count == handles.count)
@@ -230,7 +230,7 @@ extension LEController {
     }
 
     /// Checks that a set can be enabled and returns its own address.
-    private func addressForEnabling(_ set: AdvertisingSet, _ duration: UInt16) throws(CommandFailure) -> DeviceAddress {
+    private func addressForEnabling(_ set: AdvertisingSet, _ duration: UInt16) throws(CommandRefusal) -> DeviceAddress {
         let properties = set.parameters.properties
         try checkNoTest()
         try Check.that(set.advertisingData.isComplete && set.scanResponse.isComplete, else: .disallowed)

@@ -14,52 +14,52 @@ extension LEController {
         rows.perform(HCICommands.LEWriteRFPathCompensation.self) { try $0.execute($1) }
     }
 
-    func execute(_ command: HCICommands.LESetEventMask) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LESetEventMask) throws(CommandRefusal) {
         controller.masks.le = command.leEventMask
     }
 
-    func execute(_ command: HCICommands.LEReadBufferSize) throws(CommandFailure) -> HCICommands.LEReadBufferSize.Return {
+    func execute(_ command: HCICommands.LEReadBufferSize) throws(CommandRefusal) -> HCICommands.LEReadBufferSize.Return {
         .init(
             status: .success, leACLDataPacketLength: configuration.choices.sharesBuffers ? 0 : configuration.aclLength,
             totalNumLEACLDataPackets: configuration.choices.sharesBuffers ? 0 : configuration.aclCount)
     }
 
-    func execute(_ command: HCICommands.LEReadBufferSizeV2) throws(CommandFailure) -> HCICommands.LEReadBufferSizeV2.Return {
+    func execute(_ command: HCICommands.LEReadBufferSizeV2) throws(CommandRefusal) -> HCICommands.LEReadBufferSizeV2.Return {
         .init(
             status: .success, leACLDataPacketLength: configuration.choices.sharesBuffers ? 0 : configuration.aclLength,
             totalNumLEACLDataPackets: configuration.choices.sharesBuffers ? 0 : configuration.aclCount)
     }
 
-    func execute(_ command: HCICommands.LEReadLocalSupportedFeatures) throws(CommandFailure)
+    func execute(_ command: HCICommands.LEReadLocalSupportedFeatures) throws(CommandRefusal)
         -> HCICommands.LEReadLocalSupportedFeatures.Return
     {
         .init(status: .success, leFeatures: LEFeatures(rawValue: configuration.features.rawValue))
     }
 
-    func execute(_ command: HCICommands.LEReadSupportedStates) throws(CommandFailure) -> HCICommands.LEReadSupportedStates.Return {
+    func execute(_ command: HCICommands.LEReadSupportedStates) throws(CommandRefusal) -> HCICommands.LEReadSupportedStates.Return {
         .init(status: .success, leStates: LinkLayerStates.supported(by: controller.table))
     }
 
-    func execute(_ command: HCICommands.LESetRandomAddress) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LESetRandomAddress) throws(CommandRefusal) {
         let isLegacyAdvertising = advertisers.contains { !$0.isExtendedCommand }
         let isBusy = isLegacyAdvertising || scanner != nil || initiator != nil
         try Check.that(!isBusy, else: .disallowed)
         settings.randomAddress = DeviceAddress(command.randomAddress, kind: .random)
     }
 
-    func execute(_ command: HCICommands.LEReadRFPathCompensation) throws(CommandFailure) -> HCICommands.LEReadRFPathCompensation.Return {
+    func execute(_ command: HCICommands.LEReadRFPathCompensation) throws(CommandRefusal) -> HCICommands.LEReadRFPathCompensation.Return {
         let path = settings.pathCompensation
         return .init(status: .success, rfTXPathCompensationValue: path.transmit, rfRXPathCompensationValue: path.receive)
     }
 
     /// Stores the RF path compensation, within +/- 128 dB.
-    func execute(_ command: HCICommands.LEWriteRFPathCompensation) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LEWriteRFPathCompensation) throws(CommandRefusal) {
         let path = LESettings.PathCompensation(transmit: command.rfTXPathCompensationValue, receive: command.rfRXPathCompensationValue)
         try Check.that((-1_280...1_280).contains(path.transmit) && (-1_280...1_280).contains(path.receive))
         settings.pathCompensation = path
     }
 
-    func execute(_ command: HCICommands.LEReadTransmitPower) throws(CommandFailure) -> HCICommands.LEReadTransmitPower.Return {
+    func execute(_ command: HCICommands.LEReadTransmitPower) throws(CommandRefusal) -> HCICommands.LEReadTransmitPower.Return {
         .init(status: .success, minTXPower: TransmitPower.minimum, maxTXPower: TransmitPower.maximum)
     }
 }

@@ -8,23 +8,23 @@ extension LEController {
         rows.start(HCICommands.LEExtendedCreateConnection.self, within(.extended) { try $0.execute($1) })
     }
 
-    func execute(_ command: HCICommands.LECreateConnection) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LECreateConnection) throws(CommandRefusal) {
         try createConnection(command)
     }
 
-    func execute(_ command: HCICommands.LECreateConnectionCancel) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LECreateConnectionCancel) throws(CommandRefusal) {
         guard let initiator = initiator else { throw .disallowed }
         initiating.stopAll()
         tellNotConnected(.unknownConnectionIdentifier, role: .central, peer: initiator.settings.peer)
     }
 
-    func execute(_ command: HCICommands.LEExtendedCreateConnection) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LEExtendedCreateConnection) throws(CommandRefusal) {
         try createConnection(command)
     }
 }
 
 extension LEController {
-    private func createConnection(_ command: HCICommands.LECreateConnection) throws(CommandFailure) {
+    private func createConnection(_ command: HCICommands.LECreateConnection) throws(CommandRefusal) {
         let windows = try Check.windows(.le1M, interval: command.leScanIntervalMicroseconds, window: command.leScanWindowMicroseconds)
         let link = try Check.link(
             RequestedParameters(
@@ -38,7 +38,7 @@ extension LEController {
         try initiate(windows: [windows], links: [.le1M: linkRequest(link)], peer: peer, own: own, isExtended: false)
     }
 
-    private func createConnection(_ command: HCICommands.LEExtendedCreateConnection) throws(CommandFailure) {
+    private func createConnection(_ command: HCICommands.LEExtendedCreateConnection) throws(CommandRefusal) {
         let bits = command.initiatingPHYs.rawValue
         try Check.that(bits & ~configuration.allPHYs == 0, else: .unsupportedValue)
         // LE 2M cannot be the only scanning PHY.
@@ -76,11 +76,11 @@ extension LEController {
     private func initiate(
         windows: [ScanWindows], links: [PHY: InitiatorSettings.LinkRequest], peer: DeviceAddress?, own: OwnAddress,
         isExtended: Bool
-    ) throws(CommandFailure) {
+    ) throws(CommandRefusal) {
         try Check.that(initiator == nil, else: .disallowed)
         try checkNoTest()
         try Check.that(self.links.count < configuration.maxConnections, else: .connectionLimitExceeded)
-        if let peer, self.links.contains(where: { $0.peer == peer }) { throw CommandFailure(status: .connectionAlreadyExists) }
+        if let peer, self.links.contains(where: { $0.peer == peer }) { throw CommandRefusal(status: .connectionAlreadyExists) }
         let address = try address(own, towards: peer, random: settings.randomAddress)
         let initiator = Initiator(
             InitiatorSettings(

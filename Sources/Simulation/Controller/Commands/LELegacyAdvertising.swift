@@ -10,27 +10,27 @@ extension LEController {
         rows.perform(HCICommands.LESetAdvertisingEnable.self, within(.legacy) { try $0.execute($1) })
     }
 
-    func execute(_ command: HCICommands.LESetAdvertisingParameters) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LESetAdvertisingParameters) throws(CommandRefusal) {
         try setLegacyParameters(command)
     }
 
-    func execute(_ command: HCICommands.LEReadAdvertisingPhysicalChannelTxPower) throws(CommandFailure)
+    func execute(_ command: HCICommands.LEReadAdvertisingPhysicalChannelTxPower) throws(CommandRefusal)
         -> HCICommands.LEReadAdvertisingPhysicalChannelTxPower.Return
     {
         return .init(status: .success, txPowerLevel: TransmitPower.preferred)
     }
 
-    func execute(_ command: HCICommands.LESetAdvertisingData) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LESetAdvertisingData) throws(CommandRefusal) {
         settings.legacySet.advertisingData.replace(Array(command.advertisingData.prefix(Int(command.advertisingDataLength))))
         refreshAdvertiser(of: settings.legacySet)
     }
 
-    func execute(_ command: HCICommands.LESetScanResponseData) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LESetScanResponseData) throws(CommandRefusal) {
         settings.legacySet.scanResponse.replace(Array(command.scanResponseData.prefix(Int(command.scanResponseDataLength))))
         refreshAdvertiser(of: settings.legacySet)
     }
 
-    func execute(_ command: HCICommands.LESetAdvertisingEnable) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LESetAdvertisingEnable) throws(CommandRefusal) {
         if command.advertisingEnable == 1 {
             try enableLegacyAdvertising()
         } else {
@@ -40,7 +40,7 @@ extension LEController {
 }
 
 extension LEController {
-    private func setLegacyParameters(_ command: HCICommands.LESetAdvertisingParameters) throws(CommandFailure) {
+    private func setLegacyParameters(_ command: HCICommands.LESetAdvertisingParameters) throws(CommandRefusal) {
         try Check.that(advertiser(0xFF) == nil, else: .disallowed)
         let isDirected = command.advertisingType == .advDirectIndHighDuty || command.advertisingType == .advDirectIndLowDuty
         let isHighDuty = command.advertisingType == .advDirectIndHighDuty
@@ -65,7 +65,7 @@ extension LEController {
     }
 
     /// High duty cycle directed advertising stops after 1.28 s. Core Vol 6, Part B, 4.4.2.4.2.
-    private func enableLegacyAdvertising() throws(CommandFailure) {
+    private func enableLegacyAdvertising() throws(CommandRefusal) {
         guard advertiser(0xFF) == nil else { return }
         try checkNoTest()
         let set = settings.legacySet
@@ -83,7 +83,7 @@ extension LEController {
     /// Gives changed data to the advertiser of a set, which uses it from the next advertising event on.
     func refreshAdvertiser(of set: AdvertisingSet) { advertiser(set.handle)?.set = set }
 
-    func checkRoom(for set: AdvertisingSet) throws(CommandFailure) {
+    func checkRoom(for set: AdvertisingSet) throws(CommandRefusal) {
         guard set.parameters.properties.connectable else { return }
         try Check.that(links.count < configuration.maxConnections, else: .connectionLimitExceeded)
     }

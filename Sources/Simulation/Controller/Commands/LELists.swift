@@ -9,23 +9,23 @@ extension LEController {
         rows.perform(HCICommands.LERemoveDeviceFromFilterAcceptList.self) { try $0.execute($1) }
     }
 
-    func execute(_ command: HCICommands.LEReadFilterAcceptListSize) throws(CommandFailure) -> HCICommands.LEReadFilterAcceptListSize.Return
+    func execute(_ command: HCICommands.LEReadFilterAcceptListSize) throws(CommandRefusal) -> HCICommands.LEReadFilterAcceptListSize.Return
     {
         .init(status: .success, filterAcceptListSize: UInt8(clamping: settings.acceptList.capacity))
     }
 
-    func execute(_ command: HCICommands.LEClearFilterAcceptList) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LEClearFilterAcceptList) throws(CommandRefusal) {
         try checkAcceptListIsFree()
         settings.acceptList.clear()
     }
 
-    func execute(_ command: HCICommands.LEAddDeviceToFilterAcceptList) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LEAddDeviceToFilterAcceptList) throws(CommandRefusal) {
         let address = Self.listed(command.addressType, command.address)
         try checkAcceptListIsFree()
         try Check.that(settings.acceptList.add(address), else: .memoryExceeded)
     }
 
-    func execute(_ command: HCICommands.LERemoveDeviceFromFilterAcceptList) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LERemoveDeviceFromFilterAcceptList) throws(CommandRefusal) {
         let address = Self.listed(command.addressType, command.address)
         try checkAcceptListIsFree()
         settings.acceptList.remove(address)
@@ -39,7 +39,7 @@ extension LEController {
 
 extension LEController {
     /// Fails while the filter accept list is in use, when it must not be changed. Core Vol 4, Part E, 7.8.15.
-    func checkAcceptListIsFree() throws(CommandFailure) {
+    func checkAcceptListIsFree() throws(CommandRefusal) {
         let isUsed =
             advertisers.contains { $0.set.parameters.filtersScanRequests || $0.set.parameters.filtersConnectRequests }
             || scanner?.settings.filtersByList == true || (initiator.map { $0.settings.peer == nil } ?? false)
@@ -47,7 +47,7 @@ extension LEController {
     }
 
     /// Fails for a mix of legacy and extended advertising and scanning commands without a reset between them. Core Vol 4, Part E, 3.1.1.
-    func check(_ family: LESettings.CommandFamily) throws(CommandFailure) {
+    func check(_ family: LESettings.CommandFamily) throws(CommandRefusal) {
         try Check.that(settings.family == family || settings.family == .undecided, else: .disallowed)
     }
 }

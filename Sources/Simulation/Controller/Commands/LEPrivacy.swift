@@ -16,7 +16,7 @@ extension LEController {
         rows.perform(HCICommands.LESetPrivacyMode.self) { try $0.execute($1) }
     }
 
-    func execute(_ command: HCICommands.LEAddDeviceToResolvingList) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LEAddDeviceToResolvingList) throws(CommandRefusal) {
         if configuration.choices.looksForRoomFirst { try Check.that(!settings.resolving.isFull, else: .memoryExceeded) }
         try checkResolvingListIsFree()
         try settings.resolving.add(
@@ -24,56 +24,56 @@ extension LEController {
             peerIRK: UInt128(littleEndianOctets: command.peerIRK), localIRK: UInt128(littleEndianOctets: command.localIRK))
     }
 
-    func execute(_ command: HCICommands.LERemoveDeviceFromResolvingList) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LERemoveDeviceFromResolvingList) throws(CommandRefusal) {
         try checkResolvingListIsFree()
         try settings.resolving.remove(DeviceAddress(command.peerIdentityAddressType, command.peerIdentityAddress))
     }
 
-    func execute(_ command: HCICommands.LEClearResolvingList) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LEClearResolvingList) throws(CommandRefusal) {
         try checkResolvingListIsFree()
         settings.resolving.clear()
     }
 
-    func execute(_ command: HCICommands.LEReadResolvingListSize) throws(CommandFailure) -> HCICommands.LEReadResolvingListSize.Return {
+    func execute(_ command: HCICommands.LEReadResolvingListSize) throws(CommandRefusal) -> HCICommands.LEReadResolvingListSize.Return {
         .init(status: .success, resolvingListSize: UInt8(clamping: settings.resolving.capacity))
     }
 
-    func execute(_ command: HCICommands.LEReadPeerResolvableAddress) throws(CommandFailure)
+    func execute(_ command: HCICommands.LEReadPeerResolvableAddress) throws(CommandRefusal)
         -> HCICommands.LEReadPeerResolvableAddress.Return
     {
         let peer = DeviceAddress(command.peerIdentityAddressType, command.peerIdentityAddress)
         return .init(status: .success, peerResolvableAddress: try settings.resolving.peerAddress(of: peer).bdADDR)
     }
 
-    func execute(_ command: HCICommands.LEReadLocalResolvableAddress) throws(CommandFailure)
+    func execute(_ command: HCICommands.LEReadLocalResolvableAddress) throws(CommandRefusal)
         -> HCICommands.LEReadLocalResolvableAddress.Return
     {
         let peer = DeviceAddress(command.peerIdentityAddressType, command.peerIdentityAddress)
         return .init(status: .success, localResolvableAddress: try settings.resolving.localAddress(of: peer).bdADDR)
     }
 
-    func execute(_ command: HCICommands.LESetAddressResolutionEnable) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LESetAddressResolutionEnable) throws(CommandRefusal) {
         try Check.that(advertisers.isEmpty && scanner == nil && initiator == nil, else: .disallowed)
         settings.resolving.isEnabled = command.addressResolutionEnable == 1
     }
 
-    func execute(_ command: HCICommands.LESetResolvablePrivateAddressTimeout) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LESetResolvablePrivateAddressTimeout) throws(CommandRefusal) {
         settings.resolving.lifetime = command.rpaTimeoutMicroseconds...command.rpaTimeoutMicroseconds
     }
 
-    func execute(_ command: HCICommands.LESetResolvablePrivateAddressTimeoutV2) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LESetResolvablePrivateAddressTimeoutV2) throws(CommandRefusal) {
         let (shortest, longest) = (command.rpaTimeoutMinMicroseconds, command.rpaTimeoutMaxMicroseconds)
         try Check.that(shortest <= longest)
         settings.resolving.lifetime = shortest...longest
     }
 
-    func execute(_ command: HCICommands.LESetPrivacyMode) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LESetPrivacyMode) throws(CommandRefusal) {
         try checkResolvingListIsFree()
         try settings.resolving.set(command.privacyMode, of: DeviceAddress(command.peerIdentityAddressType, command.peerIdentityAddress))
     }
 
     /// Fails while the resolving list is in use, when it must not be changed. Core Vol 4, Part E, 7.8.38.
-    private func checkResolvingListIsFree() throws(CommandFailure) {
+    private func checkResolvingListIsFree() throws(CommandRefusal) {
         let isUsed = settings.resolving.isEnabled && !(advertisers.isEmpty && scanner == nil && initiator == nil)
         try Check.that(!isUsed, else: .disallowed)
     }
@@ -88,7 +88,7 @@ struct OwnAddress: Equatable {
 
 /// Own and peer addresses with privacy.
 extension LEController {
-    func ownAddress(_ type: OwnAddressType) throws(CommandFailure) -> OwnAddress {
+    func ownAddress(_ type: OwnAddressType) throws(CommandRefusal) -> OwnAddress {
         let isResolvable = type.rawValue & 2 != 0
         guard !isResolvable || configuration.features.contains(.llPrivacy) else { throw .unsupportedValue }
         return OwnAddress(kind: type.rawValue & 1 == 0 ? .public : .random, isResolvable: isResolvable)
@@ -104,7 +104,7 @@ extension LEController {
     /// - Parameters:
     ///   - peer: the peer, if known.
     ///   - random: the random address configured for the activity.
-    func address(_ own: OwnAddress, towards peer: DeviceAddress?, random: DeviceAddress?) throws(CommandFailure) -> DeviceAddress {
+    func address(_ own: OwnAddress, towards peer: DeviceAddress?, random: DeviceAddress?) throws(CommandRefusal) -> DeviceAddress {
         if let peer, let address = privateAddress(own, towards: peer) { return address }
         switch own.kind {
         case .public:

@@ -9,7 +9,7 @@ extension LEController {
         rows.perform(HCICommands.LESetExtendedScanEnable.self, within(.extended) { try $0.execute($1) })
     }
 
-    func execute(_ command: HCICommands.LESetScanParameters) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LESetScanParameters) throws(CommandRefusal) {
         try Check.that(scanner == nil, else: .disallowed)
         var scan = try scanRequest(command.ownAddressType, command.scanningFilterPolicy)
         scan.windows = [try Check.windows(.le1M, interval: command.leScanIntervalMicroseconds, window: command.leScanWindowMicroseconds)]
@@ -17,30 +17,30 @@ extension LEController {
         settings.scan = scan
     }
 
-    func execute(_ command: HCICommands.LESetScanEnable) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LESetScanEnable) throws(CommandRefusal) {
         let isEnabling = command.leScanEnable == 1
         guard isEnabling else { return stopScanning() }
         try startScanning(duplicates: try duplicateFilter(command.filterDuplicates) ? .filtered : .all, isExtended: false)
     }
 
-    func execute(_ command: HCICommands.LESetExtendedScanParameters) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LESetExtendedScanParameters) throws(CommandRefusal) {
         try Check.that(scanner == nil, else: .disallowed)
         var scan = try scanRequest(command.ownAddressType, command.scanningFilterPolicy)
         (scan.windows, scan.activePHYs) = try windows(command)
         settings.scan = scan
     }
 
-    func execute(_ command: HCICommands.LESetExtendedScanEnable) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LESetExtendedScanEnable) throws(CommandRefusal) {
         try setExtendedScanEnable(command)
     }
 
     /// Filter_Duplicates; only used if scanning is enabled.
-    private func duplicateFilter(_ value: UInt8) throws(CommandFailure) -> Bool {
+    private func duplicateFilter(_ value: UInt8) throws(CommandRefusal) -> Bool {
         try Check.that(value <= 1)
         return value == 1
     }
 
-    private func scanRequest(_ own: OwnAddressType, _ policy: ScanningFilterPolicy) throws(CommandFailure)
+    private func scanRequest(_ own: OwnAddressType, _ policy: ScanningFilterPolicy) throws(CommandRefusal)
         -> LESettings.ScanRequest
     {
         var scan = LESettings.ScanRequest()
@@ -52,7 +52,7 @@ extension LEController {
 }
 
 extension LEController {
-    private func windows(_ command: HCICommands.LESetExtendedScanParameters) throws(CommandFailure) -> ([ScanWindows], Set<PHY>) {
+    private func windows(_ command: HCICommands.LESetExtendedScanParameters) throws(CommandRefusal) -> ([ScanWindows], Set<PHY>) {
         let bits = command.scanningPHYs.rawValue
         try Check.that(bits != 0)
         try Check.that(bits & ~(configuration.allPHYs & 0b101) == 0, else: .unsupportedValue)
@@ -65,7 +65,7 @@ extension LEController {
         return (windows, active)
     }
 
-    private func setExtendedScanEnable(_ command: HCICommands.LESetExtendedScanEnable) throws(CommandFailure) {
+    private func setExtendedScanEnable(_ command: HCICommands.LESetExtendedScanEnable) throws(CommandRefusal) {
         let isEnabling = command.enable == 1
         guard isEnabling else { return stopScanning() }
         try Check.that(command.filterDuplicates <= 2)
@@ -81,7 +81,7 @@ extension LEController {
     /// Starts scanning, or starts it again with these settings.
     private func startScanning(
         duplicates: ScannerSettings.Duplicates, isExtended: Bool, duration: Microseconds = .zero, period: Microseconds = .zero
-    ) throws(CommandFailure) {
+    ) throws(CommandRefusal) {
         try checkNoTest()
         let scan = settings.scan
         let address = try address(scan.own, towards: nil, random: settings.randomAddress)

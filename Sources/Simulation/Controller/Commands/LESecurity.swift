@@ -16,30 +16,30 @@ extension LEController {
         rows.start(HCICommands.LEGenerateDHKeyV2.self) { try $0.execute($1) }
     }
 
-    func execute(_ command: HCICommands.LEEncrypt) throws(CommandFailure) -> HCICommands.LEEncrypt.Return {
+    func execute(_ command: HCICommands.LEEncrypt) throws(CommandRefusal) -> HCICommands.LEEncrypt.Return {
         let key = AESKey(UInt128(littleEndianOctets: command.key))
         let cipher = key.encrypt(UInt128(littleEndianOctets: command.plaintextData))
         return .init(status: .success, encryptedData: cipher.littleEndianOctets)
     }
 
-    func execute(_ command: HCICommands.LERand) throws(CommandFailure) -> HCICommands.LERand.Return {
+    func execute(_ command: HCICommands.LERand) throws(CommandRefusal) -> HCICommands.LERand.Return {
         .init(status: .success, randomNumber: secrets.next() & configuration.quirks.varyingRandomBits)
     }
 
-    func execute(_ command: HCICommands.LEEnableEncryption) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LEEnableEncryption) throws(CommandRefusal) {
         let key = EncryptionKey(
             longTermKey: UInt128(littleEndianOctets: command.longTermKey), random: command.randomNumber,
             diversifier: command.encryptedDiversifier)
         try link(command.connectionHandle).connection.encrypt(key).check()
     }
 
-    func execute(_ command: HCICommands.LELongTermKeyRequestReply) throws(CommandFailure) -> HCICommands.LELongTermKeyRequestReply.Return {
+    func execute(_ command: HCICommands.LELongTermKeyRequestReply) throws(CommandRefusal) -> HCICommands.LELongTermKeyRequestReply.Return {
         let link = try link(command.connectionHandle)
         try link.connection.replyToKeyRequest(UInt128(littleEndianOctets: command.longTermKey)).check()
         return .init(status: .success, connectionHandle: link.handle)
     }
 
-    func execute(_ command: HCICommands.LELongTermKeyRequestNegativeReply) throws(CommandFailure)
+    func execute(_ command: HCICommands.LELongTermKeyRequestNegativeReply) throws(CommandRefusal)
         -> HCICommands.LELongTermKeyRequestNegativeReply.Return
     {
         let link = try link(command.connectionHandle)
@@ -47,7 +47,7 @@ extension LEController {
         return .init(status: .success, connectionHandle: link.handle)
     }
 
-    func execute(_ command: HCICommands.ReadAuthenticatedPayloadTimeout) throws(CommandFailure)
+    func execute(_ command: HCICommands.ReadAuthenticatedPayloadTimeout) throws(CommandRefusal)
         -> HCICommands.ReadAuthenticatedPayloadTimeout.Return
     {
         let link = try link(command.connectionHandle)
@@ -57,7 +57,7 @@ extension LEController {
     }
 
     /// Sets the timeout, which must not be shorter than the connection interval with latency. Core Vol 4, Part E, 7.3.94.
-    func execute(_ command: HCICommands.WriteAuthenticatedPayloadTimeout) throws(CommandFailure)
+    func execute(_ command: HCICommands.WriteAuthenticatedPayloadTimeout) throws(CommandRefusal)
         -> HCICommands.WriteAuthenticatedPayloadTimeout.Return
     {
         let link = try link(command.connectionHandle)
@@ -67,25 +67,25 @@ extension LEController {
         return .init(status: .success, connectionHandle: link.handle)
     }
 
-    func execute(_ command: HCICommands.LEReadLocalP256PublicKey) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LEReadLocalP256PublicKey) throws(CommandRefusal) {
         let pair = P256KeyPair.generate(using: &secrets)
         keyPair = pair
         emit(
             HCIEvents.LEReadLocalP256PublicKeyComplete(status: .success, localP256PublicKey: pair.publicKey.littleEndianOctets))
     }
 
-    func execute(_ command: HCICommands.LEGenerateDHKey) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LEGenerateDHKey) throws(CommandRefusal) {
         try generateDHKey(command.remoteP256PublicKey, keyPair)
     }
 
-    func execute(_ command: HCICommands.LEGenerateDHKeyV2) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LEGenerateDHKeyV2) throws(CommandRefusal) {
         try generateDHKey(command.remoteP256PublicKey, command.keyType == 0 ? keyPair : try? P256KeyPair.debug())
     }
 }
 
 extension LEController {
     /// Computes the DHKey. For a public key off the curve, the event has an error and a key of all ones. Core Vol 4, Part E, 7.7.65.9.
-    private func generateDHKey(_ octets: [UInt8], _ pair: P256KeyPair?) throws(CommandFailure) {
+    private func generateDHKey(_ octets: [UInt8], _ pair: P256KeyPair?) throws(CommandRefusal) {
         guard let pair else { throw .disallowed }
         let remote = P256PublicKey(littleEndianOctets: octets)
         guard let remote, let secret = try? pair.sharedSecret(with: remote) else {

@@ -10,11 +10,11 @@ extension LEController {
         rows.complete(HCICommands.LETestEnd.self) { try $0.execute($1) }
     }
 
-    func execute(_ command: HCICommands.LEReceiverTest) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LEReceiverTest) throws(CommandRefusal) {
         try startTest(.receiver(.le1M), channel: command.rxChannel)
     }
 
-    func execute(_ command: HCICommands.LEReceiverTestV2) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LEReceiverTestV2) throws(CommandRefusal) {
         guard let phy = PHY(rawValue: command.phy) else { throw .invalidParameters }
         try Check.that(configuration.allPHYs & phy.flag.rawValue != 0, else: .unsupportedValue)
         // Stable modulation index is not supported.
@@ -22,17 +22,17 @@ extension LEController {
         try startTest(.receiver(phy), channel: command.rxChannel)
     }
 
-    func execute(_ command: HCICommands.LETransmitterTest) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LETransmitterTest) throws(CommandRefusal) {
         try startTransmitter(.le1M, command.txChannel, command.testDataLength, command.packetPayload)
     }
 
-    func execute(_ command: HCICommands.LETransmitterTestV2) throws(CommandFailure) {
+    func execute(_ command: HCICommands.LETransmitterTestV2) throws(CommandRefusal) {
         let phy: AirPHY = [.le1M, .le2M, .codedS8, .codedS2][Int(command.phy - 1)]
         try Check.that(configuration.allPHYs & phy.phy.flag.rawValue != 0, else: .unsupportedValue)
         try startTransmitter(phy, command.txChannel, command.testDataLength, command.packetPayload)
     }
 
-    func execute(_ command: HCICommands.LETestEnd) throws(CommandFailure) -> HCICommands.LETestEnd.Return {
+    func execute(_ command: HCICommands.LETestEnd) throws(CommandRefusal) -> HCICommands.LETestEnd.Return {
         guard let test = test else { throw .disallowed }
         testing.stop(test)
         return .init(status: .success, numPackets: test.received)
@@ -42,14 +42,14 @@ extension LEController {
 extension LEController {
     /// Allows an activity of the link layer in the absence of a test: each of them begins in the standby state. Core Vol 6, Part B, 1.1;
     /// Part F, 2.
-    func checkNoTest() throws(CommandFailure) { try Check.that(test == nil, else: .disallowed) }
+    func checkNoTest() throws(CommandRefusal) { try Check.that(test == nil, else: .disallowed) }
 
-    private func startTransmitter(_ phy: AirPHY, _ channel: UInt8, _ length: UInt8, _ pattern: UInt8) throws(CommandFailure) {
+    private func startTransmitter(_ phy: AirPHY, _ channel: UInt8, _ length: UInt8, _ pattern: UInt8) throws(CommandRefusal) {
         try startTest(.transmitter(phy: phy, length: length, pattern: pattern), channel: channel)
     }
 
     /// Allowed in the standby state only.
-    private func startTest(_ mode: DirectTest.Mode, channel: UInt8) throws(CommandFailure) {
+    private func startTest(_ mode: DirectTest.Mode, channel: UInt8) throws(CommandRefusal) {
         try Check.that(isIdle, else: .disallowed)
         let test = DirectTest(mode, channel: channel, radio: radio, quirks: configuration.quirks)
         try Check.that(test.start(), else: .disallowed)

@@ -12,20 +12,20 @@ extension BREDRController {
 }
 
 extension BREDRController {
-    func execute(_ command: HCICommands.ReadRemoteSupportedFeatures) throws(CommandFailure) {
+    func execute(_ command: HCICommands.ReadRemoteSupportedFeatures) throws(CommandRefusal) {
         try link(command.connectionHandle).connection.readRemoteFeatures()
     }
 
-    func execute(_ command: HCICommands.ReadRemoteExtendedFeatures) throws(CommandFailure) {
+    func execute(_ command: HCICommands.ReadRemoteExtendedFeatures) throws(CommandRefusal) {
         try link(command.connectionHandle).connection.readRemoteExtendedFeatures(page: command.pageNumber)
     }
 
-    func execute(_ command: HCICommands.ReadClockOffset) throws(CommandFailure) {
+    func execute(_ command: HCICommands.ReadClockOffset) throws(CommandRefusal) {
         try link(command.connectionHandle).connection.readClockOffset()
     }
 
     /// Uses the link to the device, if it exists or is being established; otherwise creates a link for the request.
-    func execute(_ command: HCICommands.RemoteNameRequest) throws(CommandFailure) {
+    func execute(_ command: HCICommands.RemoteNameRequest) throws(CommandRefusal) {
         let device = command.bdADDR
         try Check.that(!namesWanted.contains(device), else: .disallowed)
         let end = links.first { $0.peer == device && $0.link.state.isEstablished }
@@ -40,7 +40,7 @@ extension BREDRController {
         namesWanted.insert(device)
     }
 
-    func execute(_ command: HCICommands.RemoteNameRequestCancel) throws(CommandFailure) -> HCICommands.RemoteNameRequestCancel.Return {
+    func execute(_ command: HCICommands.RemoteNameRequestCancel) throws(CommandRefusal) -> HCICommands.RemoteNameRequestCancel.Return {
         guard namesWanted.contains(command.bdADDR) else {
             return .init(status: .invalidHCICommandParameters, bdADDR: command.bdADDR)
         }

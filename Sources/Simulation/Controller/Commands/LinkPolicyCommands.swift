@@ -20,27 +20,27 @@ extension BREDRController {
 extension BREDRController {
     // MARK: Sniff mode
 
-    func execute(_ command: HCICommands.SniffMode) throws(CommandFailure) {
+    func execute(_ command: HCICommands.SniffMode) throws(CommandRefusal) {
         let (longest, shortest) = (command.sniffMaxInterval, command.sniffMinInterval)
         try Check.that(shortest <= longest && shortest % 2 == 0 && longest % 2 == 0)
         let wanted = SniffRequest(intervals: shortest...longest, attempt: command.sniffAttempt, timeout: command.sniffTimeout)
         try link(command.connectionHandle).connection.enterSniff(wanted).check()
     }
 
-    func execute(_ command: HCICommands.ExitSniffMode) throws(CommandFailure) {
+    func execute(_ command: HCICommands.ExitSniffMode) throws(CommandRefusal) {
         try link(command.connectionHandle).connection.exitSniff().check()
     }
 
     // MARK: Roles
 
-    func execute(_ command: HCICommands.RoleDiscovery) throws(CommandFailure) -> HCICommands.RoleDiscovery.Return {
+    func execute(_ command: HCICommands.RoleDiscovery) throws(CommandRefusal) -> HCICommands.RoleDiscovery.Return {
         let end = try link(command.connectionHandle)
         return .init(
             status: .success, connectionHandle: end.handle, currentRole: ConnectionRole(rawValue: end.connection.role.rawValue))
     }
 
     /// Switches the role, and sends Role_Change even if the role does not change.
-    func execute(_ command: HCICommands.SwitchRole) throws(CommandFailure) {
+    func execute(_ command: HCICommands.SwitchRole) throws(CommandRefusal) {
         guard let end = links.first(where: { $0.peer == command.bdADDR && $0.isKnownToHost }) else { throw .unknownConnection }
         let role: LinkRole = command.role == .central ? .central : .peripheral
         guard role != end.connection.role else {
@@ -51,24 +51,24 @@ extension BREDRController {
 
     // MARK: Policies
 
-    func execute(_ command: HCICommands.ReadLinkPolicySettings) throws(CommandFailure) -> HCICommands.ReadLinkPolicySettings.Return {
+    func execute(_ command: HCICommands.ReadLinkPolicySettings) throws(CommandRefusal) -> HCICommands.ReadLinkPolicySettings.Return {
         let end = try link(command.connectionHandle)
         return .init(status: .success, connectionHandle: end.handle, linkPolicySettings: end.policy.rawValue)
     }
 
-    func execute(_ command: HCICommands.WriteLinkPolicySettings) throws(CommandFailure) -> HCICommands.WriteLinkPolicySettings.Return {
+    func execute(_ command: HCICommands.WriteLinkPolicySettings) throws(CommandRefusal) -> HCICommands.WriteLinkPolicySettings.Return {
         let end = try link(command.connectionHandle)
         end.policy = LinkPolicy(rawValue: command.linkPolicySettings)
         return .init(status: .success, connectionHandle: end.handle)
     }
 
-    func execute(_ command: HCICommands.ReadDefaultLinkPolicySettings) throws(CommandFailure)
+    func execute(_ command: HCICommands.ReadDefaultLinkPolicySettings) throws(CommandRefusal)
         -> HCICommands.ReadDefaultLinkPolicySettings.Return
     {
         .init(status: .success, defaultLinkPolicySettings: settings.policy.rawValue)
     }
 
-    func execute(_ command: HCICommands.WriteDefaultLinkPolicySettings) throws(CommandFailure) {
+    func execute(_ command: HCICommands.WriteDefaultLinkPolicySettings) throws(CommandRefusal) {
         settings.policy = LinkPolicy(rawValue: command.defaultLinkPolicySettings)
     }
 
@@ -76,7 +76,7 @@ extension BREDRController {
 
     private static let guaranteed: UInt8 = 2
 
-    func execute(_ command: HCICommands.QoSSetup) throws(CommandFailure) {
+    func execute(_ command: HCICommands.QoSSetup) throws(CommandRefusal) {
         let end = try link(command.connectionHandle)
         try setUpQuality(of: end, command.serviceType == Self.guaranteed ? command.latency : nil) { [unowned self] status in
             emit(
@@ -87,7 +87,7 @@ extension BREDRController {
         }
     }
 
-    func execute(_ command: HCICommands.FlowSpecification) throws(CommandFailure) {
+    func execute(_ command: HCICommands.FlowSpecification) throws(CommandRefusal) {
         let end = try link(command.connectionHandle)
         try setUpQuality(of: end, command.serviceType == Self.guaranteed ? command.accessLatency : nil) { [unowned self] status in
             emit(
@@ -101,7 +101,7 @@ extension BREDRController {
     /// Sets the poll interval for a guaranteed latency; best effort needs no change.
     ///
     /// - Parameter latency: microseconds; nil for best effort.
-    private func setUpQuality(of end: ACLLinkEnd, _ latency: UInt32?, _ tell: @escaping (ErrorCode) -> Void) throws(CommandFailure) {
+    private func setUpQuality(of end: ACLLinkEnd, _ latency: UInt32?, _ tell: @escaping (ErrorCode) -> Void) throws(CommandRefusal) {
         try Check.that(end.tellQuality == nil, else: .disallowed)
         guard let latency else { return tell(.success) }
         let slots = Int(latency) / Int(NativeClock.slot.rawValue) & ~1

@@ -15,11 +15,11 @@ extension BREDRController {
 
 extension BREDRController {
     /// Returns the best link quality for every link.
-    func execute(_ command: HCICommands.ReadLinkQuality) throws(CommandFailure) -> HCICommands.ReadLinkQuality.Return {
+    func execute(_ command: HCICommands.ReadLinkQuality) throws(CommandRefusal) -> HCICommands.ReadLinkQuality.Return {
         .init(status: .success, handle: try link(command.handle).handle, linkQuality: 255)
     }
 
-    func execute(_ command: HCICommands.ReadAFHChannelMap) throws(CommandFailure) -> HCICommands.ReadAFHChannelMap.Return {
+    func execute(_ command: HCICommands.ReadAFHChannelMap) throws(CommandRefusal) -> HCICommands.ReadAFHChannelMap.Return {
         let end = try link(command.connectionHandle)
         let map = end.link.state.channelMap
         let channels = (map ?? .all).octets
@@ -27,7 +27,7 @@ extension BREDRController {
     }
 
     /// Reads the local or the piconet clock.
-    func execute(_ command: HCICommands.ReadClock) throws(CommandFailure) -> HCICommands.ReadClock.Return {
+    func execute(_ command: HCICommands.ReadClock) throws(CommandRefusal) -> HCICommands.ReadClock.Return {
         guard command.whichClock == 1 else {
             return .init(
                 status: .success, connectionHandle: command.connectionHandle,
@@ -43,19 +43,19 @@ extension BREDRController {
 
 extension BREDRController {
     /// Applies to links on which this device is the central.
-    func execute(_ command: HCICommands.SetAFHHostChannelClassification) throws(CommandFailure) {
+    func execute(_ command: HCICommands.SetAFHHostChannelClassification) throws(CommandRefusal) {
         guard let map = AdaptedChannelMap(octets: command.afhHostChannelClassification) else { throw .invalidParameters }
         settings.channels.classification = map
         for end in links where end.isKnownToHost { end.connection.setChannelMap(settings.channels.adapted) }
     }
 
-    func execute(_ command: HCICommands.ReadAFHChannelAssessmentMode) throws(CommandFailure)
+    func execute(_ command: HCICommands.ReadAFHChannelAssessmentMode) throws(CommandRefusal)
         -> HCICommands.ReadAFHChannelAssessmentMode.Return
     {
         .init(status: .success, afhChannelAssessmentMode: settings.channels.isAssessed ? 1 : 0)
     }
 
-    func execute(_ command: HCICommands.WriteAFHChannelAssessmentMode) throws(CommandFailure) {
+    func execute(_ command: HCICommands.WriteAFHChannelAssessmentMode) throws(CommandRefusal) {
         settings.channels.isAssessed = command.afhChannelAssessmentMode == 1
     }
 }

@@ -26,7 +26,7 @@ extension Controller {
 // MARK: Link control
 
 extension Controller {
-    func execute(_ command: HCICommands.Disconnect) throws(CommandFailure) {
+    func execute(_ command: HCICommands.Disconnect) throws(CommandRefusal) {
         let voice = bredr.synchronous(command.connectionHandle)
         let link: (any HostLink)? = voice == nil ? try anyLink(command.connectionHandle) : nil
         let reasons: [ErrorCode] = [
@@ -39,28 +39,28 @@ extension Controller {
         _ = link?.disconnect(command.reason)
     }
 
-    func execute(_ command: HCICommands.ReadRemoteVersionInformation) throws(CommandFailure) {
+    func execute(_ command: HCICommands.ReadRemoteVersionInformation) throws(CommandRefusal) {
         try anyLink(command.connectionHandle).readRemoteVersion().check()
     }
 }
 
 extension ErrorCode {
     /// Throws the status of a procedure that could not be started.
-    func check() throws(CommandFailure) {
-        if self != .success { throw CommandFailure(status: self) }
+    func check() throws(CommandRefusal) {
+        if self != .success { throw CommandRefusal(status: self) }
     }
 }
 
 // MARK: Controller and baseband
 
 extension Controller {
-    func execute(_ command: HCICommands.SetEventMask) throws(CommandFailure) { masks.page1 = command.eventMask }
+    func execute(_ command: HCICommands.SetEventMask) throws(CommandRefusal) { masks.page1 = command.eventMask }
 
-    func execute(_ command: HCICommands.SetEventMaskPage2) throws(CommandFailure) { masks.page2 = command.eventMaskPage2 }
+    func execute(_ command: HCICommands.SetEventMaskPage2) throws(CommandRefusal) { masks.page2 = command.eventMaskPage2 }
 
-    func execute(_ command: HCICommands.Reset) throws(CommandFailure) { reset() }
+    func execute(_ command: HCICommands.Reset) throws(CommandRefusal) { reset() }
 
-    func execute(_ command: HCICommands.ReadTransmitPowerLevel) throws(CommandFailure) -> HCICommands.ReadTransmitPowerLevel.Return {
+    func execute(_ command: HCICommands.ReadTransmitPowerLevel) throws(CommandRefusal) -> HCICommands.ReadTransmitPowerLevel.Return {
         let link = try anyLink(command.connectionHandle)
         return .init(
             status: .success, connectionHandle: link.handle,
@@ -81,7 +81,7 @@ enum TransmitPower {
 // MARK: Informational and status parameters
 
 extension Controller {
-    func execute(_ command: HCICommands.ReadLocalVersionInformation) throws(CommandFailure)
+    func execute(_ command: HCICommands.ReadLocalVersionInformation) throws(CommandRefusal)
         -> HCICommands.ReadLocalVersionInformation.Return
     {
         .init(
@@ -89,44 +89,44 @@ extension Controller {
             companyIdentifier: configuration.companyIdentifier, lmpSubversion: configuration.subversion)
     }
 
-    func execute(_ command: HCICommands.ReadLocalSupportedCommands) throws(CommandFailure) -> HCICommands.ReadLocalSupportedCommands.Return
+    func execute(_ command: HCICommands.ReadLocalSupportedCommands) throws(CommandRefusal) -> HCICommands.ReadLocalSupportedCommands.Return
     {
         .init(status: .success, supportedCommands: table.supportedCommands)
     }
 
-    func execute(_ command: HCICommands.ReadLocalSupportedFeatures) throws(CommandFailure) -> HCICommands.ReadLocalSupportedFeatures.Return
+    func execute(_ command: HCICommands.ReadLocalSupportedFeatures) throws(CommandRefusal) -> HCICommands.ReadLocalSupportedFeatures.Return
     {
         .init(status: .success, lmpFeatures: lmpFeatures(page: 0) ?? 0)
     }
 
-    func execute(_ command: HCICommands.ReadLocalExtendedFeatures) throws(CommandFailure) -> HCICommands.ReadLocalExtendedFeatures.Return {
+    func execute(_ command: HCICommands.ReadLocalExtendedFeatures) throws(CommandRefusal) -> HCICommands.ReadLocalExtendedFeatures.Return {
         guard let features = lmpFeatures(page: command.pageNumber) else { throw .invalidParameters }
         let last: UInt8 = configuration.profile == .dual ? 2 : 0
         return .init(status: .success, pageNumber: command.pageNumber, maxPageNumber: last, extendedLMPFeatures: features)
     }
 
-    func execute(_ command: HCICommands.ReadBufferSize) throws(CommandFailure) -> HCICommands.ReadBufferSize.Return {
+    func execute(_ command: HCICommands.ReadBufferSize) throws(CommandRefusal) -> HCICommands.ReadBufferSize.Return {
         .init(
             status: .success, aclDataPacketLength: configuration.dataBuffers.length,
             synchronousDataPacketLength: configuration.voiceBuffers.length, totalNumACLDataPackets: UInt16(configuration.dataBuffers.count),
             totalNumSynchronousDataPackets: configuration.voiceBuffers.count)
     }
 
-    func execute(_ command: HCICommands.ReadBDADDR) throws(CommandFailure) -> HCICommands.ReadBDADDR.Return {
+    func execute(_ command: HCICommands.ReadBDADDR) throws(CommandRefusal) -> HCICommands.ReadBDADDR.Return {
         .init(status: .success, bdADDR: configuration.address.bdADDR)
     }
 
     /// An obsolete command that hosts still send; always North America and Europe.
-    func execute(_ command: HCICommands.ReadCountryCode) throws(CommandFailure) -> HCICommands.ReadCountryCode.Return {
+    func execute(_ command: HCICommands.ReadCountryCode) throws(CommandRefusal) -> HCICommands.ReadCountryCode.Return {
         .init(status: .success, countryCode: 0)
     }
 
-    func execute(_ command: HCICommands.ReadLocalSupportedCodecs) throws(CommandFailure) -> HCICommands.ReadLocalSupportedCodecs.Return {
+    func execute(_ command: HCICommands.ReadLocalSupportedCodecs) throws(CommandRefusal) -> HCICommands.ReadLocalSupportedCodecs.Return {
         .init(status: .success, standardCodecID: [], vendorSpecificCodecID: [])
     }
 
     /// On BR/EDR, the RSSI is relative to the golden receive power range, and all links here are within it. Core Vol 4, Part E, 7.5.4.
-    func execute(_ command: HCICommands.ReadRSSI) throws(CommandFailure) -> HCICommands.ReadRSSI.Return {
+    func execute(_ command: HCICommands.ReadRSSI) throws(CommandRefusal) -> HCICommands.ReadRSSI.Return {
         if try anyLink(command.handle).isBREDR { return .init(status: .success, handle: command.handle, rssi: 0) }
         let link = try link(command.handle)
         return .init(status: .success, handle: link.handle, rssi: le.settings.pathCompensation.atAntenna(link.connection.rssi))
@@ -136,11 +136,11 @@ extension Controller {
 // MARK: Testing
 
 extension Controller {
-    func execute(_ command: HCICommands.ReadLoopbackMode) throws(CommandFailure) -> HCICommands.ReadLoopbackMode.Return {
+    func execute(_ command: HCICommands.ReadLoopbackMode) throws(CommandRefusal) -> HCICommands.ReadLoopbackMode.Return {
         .init(status: .success, loopbackMode: loopback == nil ? 0 : 1)
     }
 
-    func execute(_ command: HCICommands.WriteLoopbackMode) throws(CommandFailure) {
+    func execute(_ command: HCICommands.WriteLoopbackMode) throws(CommandRefusal) {
         switch command.loopbackMode {
         case 0: endLoopback()
         case 1: try beginLoopback()

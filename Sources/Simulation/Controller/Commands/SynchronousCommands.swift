@@ -19,11 +19,11 @@ private protocol SynchronousTerms {
     var retransmissionEffort: UInt8 { get }
     var packetType: UInt16 { get }
     /// - Throws: if the voice coding is not supported.
-    func setting() throws(CommandFailure) -> VoiceSetting
+    func setting() throws(CommandRefusal) -> VoiceSetting
 }
 
 extension SynchronousTerms {
-    func wanted() throws(CommandFailure) -> SynchronousRequest {
+    func wanted() throws(CommandRefusal) -> SynchronousRequest {
         let types = SynchronousPacketTypes(rawValue: packetType).types
         try Check.that(!types.isEmpty, else: .unsupportedValue)
         return SynchronousRequest(
@@ -57,7 +57,7 @@ private protocol EnhancedTerms: SynchronousTerms {
 
 extension EnhancedTerms {
     /// The voice setting that the parameters stand for. Only data path 0 (HCI) is supported.
-    func setting() throws(CommandFailure) -> VoiceSetting {
+    func setting() throws(CommandRefusal) -> VoiceSetting {
         try Check.that(inputDataPath == 0 && outputDataPath == 0, else: .unsupportedValue)
         guard
             let setting = VoiceSetting(
@@ -72,15 +72,15 @@ extension HCICommands.EnhancedSetupSynchronousConnection: EnhancedTerms {}
 extension HCICommands.EnhancedAcceptSynchronousConnectionRequest: EnhancedTerms {}
 
 extension BREDRController {
-    func execute(_ command: HCICommands.SetupSynchronousConnection) throws(CommandFailure) {
+    func execute(_ command: HCICommands.SetupSynchronousConnection) throws(CommandRefusal) {
         try setUp(command, on: command.connectionHandle)
     }
 
-    func execute(_ command: HCICommands.EnhancedSetupSynchronousConnection) throws(CommandFailure) {
+    func execute(_ command: HCICommands.EnhancedSetupSynchronousConnection) throws(CommandRefusal) {
         try setUp(command, on: command.connectionHandle)
     }
 
-    private func setUp(_ terms: some SynchronousTerms, on handle: ConnectionHandle) throws(CommandFailure) {
+    private func setUp(_ terms: some SynchronousTerms, on handle: ConnectionHandle) throws(CommandRefusal) {
         let end = try link(handle)
         try Check.that(end.voice.stage == .idle, else: .disallowed)
         let (wanted, setting) = (try terms.wanted(), try terms.setting())
@@ -88,20 +88,20 @@ extension BREDRController {
         end.connection.setUpSynchronous(wanted)
     }
 
-    private func requestedSynchronous(by peer: BDADDR) throws(CommandFailure) -> ACLLinkEnd {
+    private func requestedSynchronous(by peer: BDADDR) throws(CommandRefusal) -> ACLLinkEnd {
         for end in links where end.peer == peer && end.voice.stage == .requested { return end }
         throw .unknownConnection
     }
 
-    func execute(_ command: HCICommands.AcceptSynchronousConnectionRequest) throws(CommandFailure) {
+    func execute(_ command: HCICommands.AcceptSynchronousConnectionRequest) throws(CommandRefusal) {
         try accept(command, of: command.bdADDR)
     }
 
-    func execute(_ command: HCICommands.EnhancedAcceptSynchronousConnectionRequest) throws(CommandFailure) {
+    func execute(_ command: HCICommands.EnhancedAcceptSynchronousConnectionRequest) throws(CommandRefusal) {
         try accept(command, of: command.bdADDR)
     }
 
-    private func accept(_ terms: some SynchronousTerms, of peer: BDADDR) throws(CommandFailure) {
+    private func accept(_ terms: some SynchronousTerms, of peer: BDADDR) throws(CommandRefusal) {
         let end = try requestedSynchronous(by: peer)
         let (wanted, setting) = (try terms.wanted(), try terms.setting())
         end.voice.acceptTimer?.cancel()
@@ -109,7 +109,7 @@ extension BREDRController {
         end.connection.reply(.acceptsSynchronous(wanted))
     }
 
-    func execute(_ command: HCICommands.RejectSynchronousConnectionRequest) throws(CommandFailure) {
+    func execute(_ command: HCICommands.RejectSynchronousConnectionRequest) throws(CommandRefusal) {
         let reasons: [ErrorCode] = [
             .connectionRejectedDueToLimitedResources, .connectionRejectedDueToSecurityReasons, .connectionRejectedDueToUnacceptableBDADDR,
         ]

@@ -7,7 +7,7 @@ extension CommandTable {
     static let writeAddress: UInt16 = 0xFC06
 
     mutating func addVendor() {
-        addVendor(Self.writeAddress, "VS_Write_BD_ADDR") { (controller, parameters) throws(CommandFailure) in
+        addVendor(Self.writeAddress, "VS_Write_BD_ADDR") { (controller, parameters) throws(CommandRefusal) in
             guard parameters.count == 6, let address = DeviceAddress(octets: parameters, at: 0, kind: .public) else {
                 throw .invalidParameters
             }

@@ -59,7 +59,7 @@ extension LEController {
     }
 
     func emit<Event: HCIEvent>(_ event: Event) { controller.emit(event) }
-    func link(_ handle: ConnectionHandle) throws(CommandFailure) -> LinkEnd { try controller.link(handle) }
+    func link(_ handle: ConnectionHandle) throws(CommandRefusal) -> LinkEnd { try controller.link(handle) }
     var secrets: SecretSource {
         get { controller.secrets }
         set { controller.secrets = newValue }

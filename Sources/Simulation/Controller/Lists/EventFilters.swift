@@ -61,7 +61,7 @@ struct EventFilters {
     }
 
     /// Executes Set_Event_Filter.
-    mutating func apply(type: UInt8, _ rest: [UInt8]) throws(CommandFailure) {
+    mutating func apply(type: UInt8, _ rest: [UInt8]) throws(CommandRefusal) {
         switch type {
         case 0:
             try Check.that(rest.isEmpty)

@@ -56,31 +56,31 @@ struct ResolvingList {
 
     /// Adds an entry. An identity address is public or static; each identity address and each Peer_IRK is allowed once. Core Vol 4, Part E,
     /// 7.8.38.
-    mutating func add(_ peer: DeviceAddress, peerIRK: UInt128, localIRK: UInt128) throws(CommandFailure) {
+    mutating func add(_ peer: DeviceAddress, peerIRK: UInt128, localIRK: UInt128) throws(CommandRefusal) {
         try Check.that(peer.kind == .public || peer.value >> 46 == 0b11)
         try Check.that(!entries.contains { $0.peer == peer || peerIRK != 0 && $0.peerIRK == peerIRK })
         try Check.that(!isFull, else: .memoryExceeded)
         entries.append(Entry(peer: peer, peerIRK: peerIRK, localIRK: localIRK))
     }
 
-    mutating func remove(_ peer: DeviceAddress) throws(CommandFailure) { entries.remove(at: try index(of: peer)) }
+    mutating func remove(_ peer: DeviceAddress) throws(CommandRefusal) { entries.remove(at: try index(of: peer)) }
 
     mutating func clear() { entries.removeAll() }
 
-    mutating func set(_ mode: PrivacyMode, of peer: DeviceAddress) throws(CommandFailure) { entries[try index(of: peer)].mode = mode }
+    mutating func set(_ mode: PrivacyMode, of peer: DeviceAddress) throws(CommandRefusal) { entries[try index(of: peer)].mode = mode }
 
     /// Peer's resolvable private address in use; 0 if there is none.
-    func peerAddress(of peer: DeviceAddress) throws(CommandFailure) -> DeviceAddress {
+    func peerAddress(of peer: DeviceAddress) throws(CommandRefusal) -> DeviceAddress {
         let entry = entries[try index(of: peer)]
         return entry.seen ?? entry.target?.address ?? DeviceAddress(value: 0)
     }
 
     /// Local resolvable private address towards the peer; 0 if there is none.
-    func localAddress(of peer: DeviceAddress) throws(CommandFailure) -> DeviceAddress {
+    func localAddress(of peer: DeviceAddress) throws(CommandRefusal) -> DeviceAddress {
         entries[try index(of: peer)].local?.address ?? DeviceAddress(value: 0)
     }
 
-    private func index(of peer: DeviceAddress) throws(CommandFailure) -> Int {
+    private func index(of peer: DeviceAddress) throws(CommandRefusal) -> Int {
         guard let index = entries.firstIndex(where: { $0.peer == peer }) else { throw .unknownConnection }
         return index
     }
