@@ -44,7 +44,7 @@ struct MCPCommand: ParsableCommand {
         let tools = MCPTools(
             tester: tester, subject: subject, cases: Arguments.given("--cases") ? cases : nil, reports: folder, timeout: timeout,
             redaction: MCPRedaction(isOn: !keys), stop: stop)
-        try MCPServer(tools: tools).run()
+        try MCPServer(tools: tools, version: Bluebench.version) { Console.write(utf8: $0) }.run()
     }
 
     /// Milliseconds after a signal in which the server ends in an orderly way.

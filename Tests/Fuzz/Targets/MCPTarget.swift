@@ -1,7 +1,7 @@
 import BBPackets
 import Foundation
 
-@testable import bluebench
+@testable import BBSessions
 
 extension FuzzTarget {
     /// A line of a client of the Model Context Protocol: at most one answer, which is a message of JSON-RPC 2.0 and ends its line. Tools get
@@ -13,8 +13,7 @@ extension FuzzTarget {
                 tester: "virtual", subject: "virtual", cases: nil, reports: URL(fileURLWithPath: "/nowhere"), timeout: 1,
                 redaction: MCPRedaction(isOn: true), stop: MCPStop())
             var answers: [[UInt8]] = []
-            let server = MCPServer(tools: tools)
-            server.output = { answers.append($0) }
+            let server = MCPServer(tools: tools, version: "1") { answers.append($0) }
             guard !(try runsTool(input)) else { return }
             server.receive(Data(input))
             try promise(answers.count <= 1, "\(answers.count) answers")

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A server of the Model Context Protocol over standard input and output: a JSON-RPC message in each line.
-final class MCPServer {
+package final class MCPServer {
     /// Versions of the protocol that this server speaks, the newest first.
     private static let versions = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"]
     /// Error codes of JSON-RPC 2.0, 5.1.
@@ -18,12 +18,21 @@ final class MCPServer {
     }
 
     private let tools: MCPTools
+    private let version: String
     private let input: LineInput
+    /// Takes each message for the client, a line.
+    private let output: ([UInt8]) -> Void
 
-    init(tools: MCPTools) { (self.tools, input) = (tools, LineInput(until: tools.stop)) }
+    /// - Parameters:
+    ///   - version: that of the program.
+    ///   - output: takes each message for the client, a line.
+    package init(tools: MCPTools, version: String, output: @escaping ([UInt8]) -> Void) {
+        (self.tools, self.version, self.output) = (tools, version, output)
+        input = LineInput(until: tools.stop)
+    }
 
     /// Serves until the input ends, or until a signal.
-    func run() throws {
+    package func run() throws {
         while let line = input.next() {
             switch line {
             case .tooLong: reply(id: NSNull(), failure: Failure(code: .invalidRequest, message: "a message has at most 1 MiB"))
@@ -70,7 +79,7 @@ final class MCPServer {
         return [
             "protocolVersion": Self.versions.contains(asked) ? asked : Self.versions[0],
             "capabilities": ["tools": ["listChanged": false]],
-            "serverInfo": ["name": "bluebench", "title": "Bluebench", "version": Bluebench.version],
+            "serverInfo": ["name": "bluebench", "title": "Bluebench", "version": version],
             "instructions": MCPTools.instructions,
         ]
     }
@@ -94,9 +103,6 @@ final class MCPServer {
     }
 
     // MARK: Answers
-
-    /// Takes each message for the client, a line.
-    var output: ([UInt8]) -> Void = { Console.write(utf8: $0) }
 
     private func reply(id: Any, failure: Failure) {
         reply(id: id, ["error": ["code": failure.code.rawValue, "message": failure.message] as [String: Any]])

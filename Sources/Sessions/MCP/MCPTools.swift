@@ -1,7 +1,7 @@
 import Foundation
 
 /// The tools of the Model Context Protocol server. Each runs a command of this program as a process of its own.
-struct MCPTools {
+package struct MCPTools {
     let tester: String
     let subject: String
     /// The folder of the cases; nil for the standard one.
@@ -12,6 +12,13 @@ struct MCPTools {
     let timeout: Int
     let redaction: MCPRedaction
     let stop: MCPStop
+
+    package init(
+        tester: String, subject: String, cases: String?, reports: URL, timeout: Int, redaction: MCPRedaction, stop: MCPStop
+    ) {
+        (self.tester, self.subject, self.cases, self.reports) = (tester, subject, cases, reports)
+        (self.timeout, self.redaction, self.stop) = (timeout, redaction, stop)
+    }
 
     static let instructions = """
         Bluebench tests Bluetooth devices. list_cases and explain_case show what can be tested; run_cases runs cases, by default between two simulated \

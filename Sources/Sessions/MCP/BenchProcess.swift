@@ -1,5 +1,6 @@
-import BBConformance
+import BBPackets
 import BBProducts
+import BBTiming
 import BBTransport
 import Foundation
 
@@ -28,36 +29,36 @@ enum BenchProcess {
     /// Milliseconds between two looks at the client.
     private static let step: Int32 = 50
     /// The time in which a command ends after SIGTERM, and the same when the server itself must end.
-    private static let timeToLeave = Duration.seconds(5)
-    private static let lastTimeToLeave = Duration.milliseconds(1_300)
+    private static let timeToLeave = Microseconds.seconds(5)
+    private static let lastTimeToLeave = Microseconds.milliseconds(1_300)
     /// The time for the rest of the output after the end of the command: its own children may keep the pipes open.
-    private static let timeToRead = Duration.milliseconds(500)
+    private static let timeToRead = Microseconds.milliseconds(500)
 
     static func run(_ words: [String], _ limits: Limits) throws(MCPMistake) -> Outcome {
         let (output, errors) = (try OutputPipe(longest: longestOutput), try OutputPipe(longest: longestErrors))
         var readers = [output.reader(), errors.reader()]
         defer { for reader in readers { reader.close() } }
         let group = try start(words, output.writer, errors.writer)
-        var end = ContinuousClock.now + .seconds(limits.timeout)
+        var end = MonotonicClock.now() + .seconds(limits.timeout)
         var reason: MCPMistake?
-        var left: ContinuousClock.Instant?
+        var left: Microseconds?
         // Also after a signal: the process may wait for its output to be read.
         while true {
             PipeReader.wait(&readers, milliseconds: step)
             if group.ended() != nil {
-                left = left ?? ContinuousClock.now
-                if readers.allSatisfy(\.isAtEnd) || left.map({ ContinuousClock.now > $0 + timeToRead }) ?? false { break }
+                left = left ?? MonotonicClock.now()
+                if readers.allSatisfy(\.isAtEnd) || left.map({ MonotonicClock.now() > $0 + timeToRead }) ?? false { break }
             }
-            if limits.isStopped() { end = min(end, ContinuousClock.now + lastTimeToLeave) }
+            if limits.isStopped() { end = min(end, MonotonicClock.now() + lastTimeToLeave) }
             if reason != nil {
-                if ContinuousClock.now > end { group.signal(SIGKILL) }
+                if MonotonicClock.now() > end { group.signal(SIGKILL) }
                 continue
             }
             if limits.isStopped() || limits.isCancelled() { reason = MCPMistake(text: "cancelled", isCancelled: true) }
-            if reason == nil, ContinuousClock.now > end { reason = MCPMistake(text: "no end within \(limits.timeout) s") }
+            if reason == nil, MonotonicClock.now() > end { reason = MCPMistake(text: "no end within \(limits.timeout) s") }
             guard reason != nil else { continue }
             group.signal(SIGTERM)
-            end = ContinuousClock.now + (limits.isStopped() ? lastTimeToLeave : timeToLeave)
+            end = MonotonicClock.now() + (limits.isStopped() ? lastTimeToLeave : timeToLeave)
         }
         if let reason { throw reason }
         var code: Int32 = 0

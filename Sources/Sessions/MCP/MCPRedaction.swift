@@ -2,12 +2,14 @@
 ///
 /// Commands that know their fields leave them out themselves (`show --hide`, `survey --hide`, `explain`). In JSON, strings under a key of
 /// the bench stay, those of secrets go, and everything else is text in which the rest of the rule is looked up.
-struct MCPRedaction {
+package struct MCPRedaction {
     let isOn: Bool
     /// The arguments of the call, which the client knows.
     var known: [String] = []
     /// False for documents in which quotation marks are the bench's.
     var hidesQuotes = true
+
+    package init(isOn: Bool) { self.isOn = isOn }
 
     /// Keys whose values come from case files and from the bench, never from a device.
     private static let own: Set<String> = [
