@@ -281,7 +281,7 @@ struct LoaderTests {
             ["there is no action 'conect'", "nothing is saved as 'lnk'"]
         ),
         (
-            Samples.head("steps:\n  - {send: Resett, as: tester, saveAs: x}\n  - {check: $x.Status, is: 0, states: s}"),
+            Samples.head("steps:\n  - {send: Resett, as: tester, saveAs: x}\n  - {check: $x.Status, is: Success, states: s}"),
             ["there is no PDU 'Resett'"]
         ),
     ]
@@ -299,7 +299,7 @@ struct LoaderTests {
                 steps:
                   - {send: Reset, as: tester, saveAs: x}
                 between:
-                  - {check: $x.Status, is: 0, otherwise: not applicable}
+                  - {check: $x.Status, is: Success, otherwise: not applicable}
               - {expect: LE_Advertising_Report, as: tester, where: {Reports: {some: {RSSI: 3}}}, saveAs: r}
               - {check: $r.match.RSSI, is: $x.Status, states: s, otherwise: inconclusive}
             """

@@ -75,7 +75,7 @@ enum Samples {
         var reader = SourceReader(file: "case.yaml", vocabulary: vocabulary)
         reader.signatures = known.mapValues(\.parameters)
         guard let root = reader.compose(text) else { return (nil, first.problems + reader.problems) }
-        let testCase = reader.testCase(root, id: "phy/case")
+        let testCase = reader.readings(of: root).first.flatMap { reader.testCase($0.root, id: "phy/case") }
         let more = testCase.map { CaseCheck.problems(of: $0, ProcedureTable(known), vocabulary, lost: reader.lost) } ?? []
         return (testCase, first.problems + reader.problems + more)
     }

@@ -26,7 +26,7 @@ public struct Mutant: Sendable {
     public static func load(_ folder: String, catalogue: Catalogue, vocabulary: Vocabulary) throws(Problems) -> [Mutant] {
         var mutants: [Mutant] = []
         var problems: [Problem] = []
-        let cases = Set(catalogue.cases.map(\.file))
+        let cases = Set(catalogue.cases.map(\.file)).union(catalogue.cases.map(\.id))
         for file in Catalogue.yamlFiles(below: folder) {
             var reader = SourceReader(file: folder + "/" + file, vocabulary: vocabulary)
             if let root = reader.compose(), let mutant = reader.mutant(root, id: Catalogue.stem(file), cases: cases) {
@@ -60,7 +60,9 @@ extension SourceReader {
         }
         let killers = sequence(keys.take("killers"), "killers").compactMap { node -> String? in
             guard let name = text(node, "a killer") else { return nil }
-            if !cases.contains(name) { report(node, "there is no case '\(name)'" + Suggestion.text(for: name, among: cases)) }
+            if !cases.contains(name), !cases.contains(where: { name.contains("[") && CaseFilter.matches($0, name) }) {
+                report(node, "there is no case '\(name)'" + Suggestion.text(for: name, among: cases))
+            }
             return name
         }
         finish(keys, of: "a mutant", allowed: Self.mutantKeys)

@@ -301,9 +301,7 @@ package struct CaseCheck {
             }
             return nil
         }
-        if command.answer == .ignored { return nil }
-        let status = layer == .hciCommands ? [Vocabulary.Field("Status", .number(0...255))] : []
-        return .fields((pdu?.returns ?? []) + status)
+        return command.answer == .ignored ? nil : vocabulary.saved(by: step.kind).map { .fields($0) } ?? .any
     }
 
     private mutating func visit(_ action: Action, _ state: State) -> ValueShape? {
@@ -316,14 +314,7 @@ package struct CaseCheck {
     private mutating func visit(_ expectation: Expectation, _ step: Step, _ state: State) -> ValueShape {
         visit(expectation.fields, state)
         visit(expectation.window, expectation.since, step, state)
-        guard let pdu = vocabulary.pdus[expectation.name] else { return .any }
-        var fields = pdu.fields
-        if let rows = expectation.listSearched, var match = pdu.fields.first(where: { $0.name == rows.name }) {
-            match.name = Expectation.match
-            match.kind = .record
-            fields.append(match)
-        }
-        return .fields(fields)
+        return vocabulary.saved(by: .expect(expectation)).map { .fields($0) } ?? .any
     }
 
     private mutating func visit(_ air: AirStep, _ step: Step, _ state: State) -> ValueShape? {

@@ -2,10 +2,16 @@
 package enum CaseFilter {
     package static func matches(_ id: String, _ filter: String) -> Bool {
         if filter.utf8.contains(UInt8(ascii: "*")) { return glob(Array(id.utf8), Array(filter.utf8)) }
-        if let round = id.utf8.firstIndex(of: UInt8(ascii: "[")), !filter.utf8.contains(UInt8(ascii: "[")) {
-            return matches(String(id[..<round]), filter)
+        if let round = id.utf8.firstIndex(of: UInt8(ascii: "[")), id != filter {
+            let (file, wanted) = (String(id[..<round]), filter.prefix { $0 != "[" })
+            return parts(filter[wanted.endIndex...]).isSubset(of: parts(id[round...])) && matches(file, String(wanted))
         }
         return id == filter || id.hasPrefix(filter.hasSuffix("/") ? filter : filter + "/") || id.hasSuffix("/" + filter)
+    }
+
+    /// The parts of a round: `[side=central,octets=27]` has two. A filter selects the rounds that have all parts of its own.
+    private static func parts(_ round: Substring) -> Set<Substring> {
+        Set(round.dropFirst().dropLast().split(separator: ","))
     }
 
     /// True if a filter can match a case of the file `<suite>/<case>.yaml`. Rounds are ignored, because they are unknown before the file is

@@ -17,8 +17,8 @@ public struct CaseSchema {
             "title": text, "purpose": text,
             "reference": text,
             "subject": ["enum": SubjectKind.allCases.map(\.rawValue)],
-            "covers": ["type": "object", "additionalProperties": ["enum": ["full", "partial"]]],
-            "tags": ["type": "array", "items": ["enum": CaseTag.all.keys.sorted()]], "needs": text,
+            "covers": orWord(["type": "object", "additionalProperties": ["enum": ["full", "partial"]]]),
+            "tags": orWord(["type": "array", "items": ["enum": CaseTag.all.keys.sorted()]]), "needs": text,
             "rule": vocabulary.rules.isEmpty ? text : ["enum": vocabulary.rules.keys.sorted()] as Schema,
             "constants": ["type": "object"], "parameters": reference("parameters"),
             "rounds": [
@@ -55,6 +55,11 @@ public struct CaseSchema {
 
     private var text: Schema { ["type": "string", "minLength": 1] }
 
+    /// A word of a round, which stands for any value.
+    private static var word: Schema { ["type": "string", "pattern": "^\\$"] }
+
+    private func orWord(_ schema: Schema) -> Schema { ["anyOf": [schema, Self.word]] }
+
     private func reference(_ name: String) -> Schema { ["$ref": "#/definitions/\(name)"] }
 
     private func object(_ properties: Schema, required: [String] = []) -> Schema {
@@ -87,7 +92,7 @@ public struct CaseSchema {
     private var definitions: Schema {
         var definitions: Schema = [
             "steps": ["type": "array", "items": reference("step")],
-            "step": ["anyOf": SourceReader.stepKinds.map { step($0) }],
+            "step": ["anyOf": SourceReader.stepKinds.map { step($0) } + [Self.word]],
             "parameters": [
                 "type": "object",
                 "additionalProperties": [
@@ -124,11 +129,11 @@ public struct CaseSchema {
 
     private func head(_ kind: String) -> Schema {
         switch kind {
-        case "send": shared.reference(to: ["enum": names(.sent)])
-        case "expect", "none", "until": shared.reference(to: ["enum": names(.observed)])
+        case "send": orWord(shared.reference(to: ["enum": names(.sent)]))
+        case "expect", "none", "until": orWord(shared.reference(to: ["enum": names(.observed)]))
         case "measure": ["enum": Measurement.Metric.allCases.map(\.rawValue)]
         case "air": ["enum": ["expect", "none", "suppress", "alter", "inject"]]
-        case "do": ["enum": vocabulary.actions.keys.sorted()]
+        case "do": orWord(["enum": vocabulary.actions.keys.sorted()])
         case "parallel", "either": ["type": "array", "minItems": kind == "either" ? 2 : 1, "items": reference("steps")]
         case "each": ["type": "string", "pattern": "^\\$"]
         case "attempts": ["type": "integer", "minimum": 2, "maximum": 100]
@@ -184,7 +189,7 @@ public struct CaseSchema {
     }
 
     private func fields(_ fields: [Vocabulary.Field], isCondition: Bool) -> Schema {
-        shared.reference(to: ownFields(fields, isCondition: isCondition))
+        shared.reference(to: orWord(ownFields(fields, isCondition: isCondition)))
     }
 
     private func ownFields(_ fields: [Vocabulary.Field], isCondition: Bool) -> Schema {

@@ -42,20 +42,15 @@ struct CatalogueSources {
         guard !isAll else {
             readProfiles()
             readProcedures(Set(procedureFiles.keys))
-            return readCases(files.map { ($0, nil) })
+            return readCases(files.map { ($0, readings(of: $0)) })
         }
-        var roots: [(file: String, root: Node?)] = []
-        for file in files {
-            var reader = reader(folder + "/" + file, constants)
-            roots.append((file, reader.compose()))
-            problems += reader.problems
-        }
-        roots.removeAll { $0.root == nil }
-        if needsProfiles || roots.contains(where: { $0.root?["rule"] != nil }) { readProfiles() }
-        var used = roots.reduce(into: Set<String>()) { $1.root?.addProcedures(to: &$0) }
+        let documents = files.map { ($0, readings(of: $0)) }
+        let roots = documents.flatMap { $0.1.map(\.root) }
+        if needsProfiles || roots.contains(where: { $0["rule"] != nil }) { readProfiles() }
+        var used = roots.reduce(into: Set<String>()) { $1.addProcedures(to: &$0) }
         if let procedure = only.flatMap(Self.procedureName) { used.insert(procedure) }
         readProcedures(used)
-        readCases(roots)
+        readCases(documents)
     }
 
     private var isAll: Bool { if case .everything = scope { true } else { false } }
@@ -168,10 +163,15 @@ struct CatalogueSources {
 
     // MARK: Cases
 
+    /// Reads the document of a case file, once for each combination of the words of its rounds.
+    private mutating func readings(of file: String) -> [RoundReading] {
+        var reader = reader(folder + "/" + file, constants)
+        defer { problems += reader.problems }
+        return reader.compose().map { reader.readings(of: $0) } ?? []
+    }
+
     /// Reads case files into the catalogue.
-    ///
-    /// - Parameter files: the case files, with their documents if they have been read.
-    private mutating func readCases(_ files: [(file: String, root: Node?)]) {
+    private mutating func readCases(_ files: [(file: String, readings: [RoundReading])]) {
         let table = ProcedureTable(procedures)
         problems += table.circles.filter { only == nil || $0.position.file == folder + "/" + (only ?? "") }
         for name in procedures.keys.sorted() where procedureFiles[name]?.isChecked == true {
@@ -179,17 +179,28 @@ struct CatalogueSources {
                 problems += CaseCheck.problems(of: procedure, table, vocabulary, lost: lost[name] ?? [])
             }
         }
-        for (file, root) in files { readCase(file, root, table) }
+        for (file, readings) in files { readCase(file, readings, table) }
     }
 
-    private mutating func readCase(_ file: String, _ document: Node?, _ table: ProcedureTable) {
-        var reader = reader(folder + "/" + file, constants)
+    /// Reads a case. A mistake is reported once; a name without effect only if it has none in all rounds.
+    private mutating func readCase(_ file: String, _ readings: [RoundReading], _ table: ProcedureTable) {
         let suite = file.split(separator: "/").first.map(String.init) ?? ""
-        if let root = document ?? reader.compose(), let testCase = reader.testCase(root, id: suite + "/" + Catalogue.stem(file)) {
-            cases.append(testCase)
-            problems += CaseCheck.problems(of: testCase, table, vocabulary, lost: reader.lost)
+        var counts: [Problem: Int] = [:]
+        for reading in readings {
+            var reader = reader(folder + "/" + file, constants)
+            var found: [Problem] = []
+            if var testCase = reader.testCase(reading.root, id: suite + "/" + Catalogue.stem(file)) {
+                testCase.round = reading.name
+                let places = Set(reader.problems.map(\.position))
+                found = CaseCheck.problems(of: testCase, table, vocabulary, lost: reader.lost).filter { !places.contains($0.position) }
+                testCase.addNeededCommands(table, vocabulary)
+                cases.append(testCase)
+            }
+            for problem in Set(reader.problems + found) { counts[problem, default: 0] += 1 }
+            for problem in reader.problems + found where counts[problem] == (problem.isWarning ? readings.count : 1) {
+                if !problems.contains(problem) { problems.append(problem) }
+            }
         }
-        problems += reader.problems
     }
 
     private func reader(_ path: String, _ constants: [String: Node]) -> SourceReader {

@@ -65,7 +65,7 @@ extension SourceReader {
         return rounds
     }
 
-    private static let mostRounds = 1_000
+    static let mostRounds = 1_000
 
     private mutating func sweep(_ node: Node?, _ parameters: [Parameter]) -> [CaseRecord] {
         guard let node, let keys = keys(node, of: "rounds") else { return [] }

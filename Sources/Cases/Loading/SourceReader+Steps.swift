@@ -50,7 +50,10 @@ extension SourceReader {
             kind = .procedure(use)
         }
         finish(keys, of: "a step '\(kindName)'", allowed: Self.allowed[kindName, default: []] + Self.common)
-        if let saveAs { checkName(saveAs, at: position) }
+        if let saveAs {
+            checkName(saveAs, at: position)
+            savedFields.add(saveAs, vocabulary.saved(by: kind) ?? [])
+        }
         return Step(
             position: position, side: isUpper ? .subject : side, role: isUpper ? nil : role, kind: kind, label: label, states: states,
             saveAs: saveAs, condition: condition,
@@ -124,11 +127,12 @@ extension SourceReader {
         case "air": return airStep(head, &keys).map { .air($0) }
         case "check":
             let value = operand(head)
+            let field: Vocabulary.Field? = if case .reference(let reference) = value { savedFields.field(of: reference) } else { nil }
             guard let condition = keys.take("is") else {
                 report(head, "check needs `is:`")
                 return nil
             }
-            return .check(value, predicate(condition))
+            return .check(value, predicate(condition, field: field))
         case "wait": return length(head, "wait").map { .wait($0) }
         case "mark": return .mark
         case "repeat": return repetition(head, &keys, depth: depth)

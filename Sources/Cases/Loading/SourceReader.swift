@@ -15,6 +15,8 @@ package struct SourceReader {
     var usedConstants: Set<String> = []
     /// The declared fields of this file's parameters.
     var parameterFields: [String: Vocabulary.Field] = [:]
+    /// The fields of the values saved by the steps that have been read.
+    var savedFields = SavedFields()
     /// The roles of a procedure, or none.
     var roles: [String] = []
     var isAccessoryCase = false

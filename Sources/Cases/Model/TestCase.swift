@@ -22,6 +22,8 @@ public struct TestCase: Sendable {
     public var parameters: [Parameter]
     /// The parameter values of each round; each round has its own verdict.
     public var rounds: [CaseRecord]
+    /// The words of the round: `side=central`; empty in a case without words.
+    package var round = ""
     public var limits: Limits
     /// The simulated world, if it is not the default.
     public var world: World
@@ -47,17 +49,17 @@ public struct TestCase: Sendable {
 
     /// The case for each of its rounds, which the id contains: `dle/subject-asks[octets=27]`.
     var unrolled: [TestCase] {
-        guard !rounds.isEmpty else { return [self] }
-        return rounds.map { round in
+        (rounds.isEmpty ? [CaseRecord()] : rounds).map { record in
             var testCase = self
             testCase.rounds = []
-            let values = zip(round.names, round.values).map { name, value in
+            let values = zip(record.names, record.values).map { name, value in
                 let parameter = parameters.first { $0.name == name }
                 return "\(name)=\(value.asNumber.flatMap { parameter?.spelling(of: $0) ?? "\($0)" } ?? value.description)"
             }
-            testCase.id = "\(id)[\(values.joined(separator: ","))]"
+            let parts = (round.isEmpty ? [] : [round]) + values
+            if !parts.isEmpty { testCase.id = "\(id)[\(parts.joined(separator: ","))]" }
             for index in parameters.indices {
-                if let value = round[parameters[index].name] { testCase.parameters[index].initial = value }
+                if let value = record[parameters[index].name] { testCase.parameters[index].initial = value }
             }
             return testCase
         }

@@ -102,7 +102,7 @@ extension Runner {
             guard testCase.subject == .accessory, testCase.needsDevice(plan.catalogue), plan.known[testCase.id] == nil else {
                 return false
             }
-            guard description.reason(toLeaveOut: testCase.file) == nil else { return false }
+            guard description.reason(toLeaveOut: testCase.id) == nil else { return false }
             if let rule = testCase.rule, plan.catalogue.rule(rule, of: plan.setup.profile) == nil {
                 return false
             }

@@ -46,7 +46,7 @@ extension Runner {
             result.message = failure.message
             return result
         case .success(let description):
-            guard let reason = description.reason(toLeaveOut: testCase.file) else { return nil }
+            guard let reason = description.reason(toLeaveOut: testCase.id) else { return nil }
             result.message = "left out: \(reason)"
             return result
         }

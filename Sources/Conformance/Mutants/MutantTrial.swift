@@ -58,14 +58,20 @@ public struct MutantTrial {
     /// - Parameter isThorough: true to run every case that may fail, not only the expected killers.
     public mutating func run(_ mutant: Mutant, isThorough: Bool) throws -> MutantResult {
         var result = MutantResult(mutant)
-        let expected = Set(mutant.killers.flatMap { places[$0] ?? [] })
+        let expected = Set(mutant.killers.flatMap { cases(named: $0) })
         try judge(expected.sorted(), mutant, &result)
-        result.missed = mutant.killers.filter { killer in !result.killedBy.contains { $0 == killer || $0.hasPrefix(killer + "[") } }
+        result.missed = mutant.killers.filter { killer in !result.killedBy.contains { CaseFilter.matches($0, killer) } }
         if isThorough || result.killedBy.isEmpty {
             let others = catalogue.cases.indices.filter { !expected.contains($0) && isRelevant(catalogue.cases[$0], to: mutant) }
             try judge(others, mutant, &result)
         }
         return result
+    }
+
+    /// The indices of a killer's cases: all rounds of a file, or those that the killer names.
+    private func cases(named killer: String) -> [Int] {
+        let all = places[String(killer.prefix { $0 != "[" })] ?? []
+        return killer.contains("[") ? all.filter { CaseFilter.matches(catalogue.cases[$0].id, killer) } : all
     }
 
     private func isRelevant(_ testCase: TestCase, to mutant: Mutant) -> Bool {
@@ -85,7 +91,7 @@ public struct MutantTrial {
             }
             if result.killedBy.isEmpty {
                 result.message = outcome.message
-                result.grade = KillGrade(outcome, isMeant: mutant.killers.contains(testCase.file))
+                result.grade = KillGrade(outcome, isMeant: mutant.killers.contains { CaseFilter.matches(testCase.id, $0) })
             }
             result.killedBy.append(testCase.id)
         }
