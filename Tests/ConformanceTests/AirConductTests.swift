@@ -107,10 +107,10 @@ struct AirConductTests {
 
     /// The rules apply in cases that are about something else.
     @Test(arguments: [
-        ("LL_LENGTH_RSP twice", "dle/peer-asks"), ("LMP_SETUP_COMPLETE twice", "bredr-gap/disconnects"),
+        ("LL_LENGTH_RSP twice", "dle/answers[side=peripheral]"), ("LMP_SETUP_COMPLETE twice", "bredr-gap/disconnects"),
         ("Connection_Request twice", "bredr-gap/connects-to-subject"),
         ("LE_Channel_Selection_Algorithm twice", "gap-conn/peripheral-disconnects"),
-        ("Keypress_Notification.BD_ADDR zero", "ssp/keypress-heard"),
+        ("Keypress_Notification.BD_ADDR zero", "ssp/keypress-received"),
         ("LE_Connection_Update_Complete twice", "gap-params/subject-updates"),
         ("QoS_Setup_Complete twice", "bredr-lmp/quality-of-service"),
     ]) func areAppliedInCases(_ id: String, _ testCase: String) throws {

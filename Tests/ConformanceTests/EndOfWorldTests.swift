@@ -9,7 +9,7 @@ struct EndOfWorldTests {
     @Test(arguments: [
         "hci/local-loopback", "gap-adv/interval", "gap-conn/never-established", "gatt/notification-burst", "encryption/central-starts",
         "smp-sc/just-works",
-        "smp-negative/initiator-off-curve-x", "privacy/connects-to-identity",
+        "smp-negative/initiator-invalid-key[key=off-curve-x]", "privacy/connects-to-identity",
     ])
     func nothingStaysOfACase(id: String) throws {
         #expect(try loop(after: id, in: World()) == nil)

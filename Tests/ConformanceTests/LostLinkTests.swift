@@ -23,7 +23,7 @@ import Testing
     /// The case does not wait 30 s for a response on a lost link. The loss is not counted against the device at once, but a disconnection
     /// by the device is.
     @Test(arguments: rows) func theEndOfTheLinkIsToldAtOnce(_ row: Row) throws {
-        let result = try Trial.run("accessory-att/write-handle-zero", at: .tester) { direction, packet in
+        let result = try Trial.run("accessory-att/handle-zero[request=write]", at: .tester) { direction, packet in
             // Replace the response of the device by the end of the link.
             guard direction == .toHost, let handle = packet.dataHandle else { return [packet] }
             return [HCIPacket(event: HCIEvents.DisconnectionComplete(connectionHandle: handle, reason: row.reason))]
@@ -41,7 +41,7 @@ import Testing
         for seed in UInt64(1)...12 {
             var plan = try RunPlan(
                 catalogue: catalogue, setup: BenchSetup(tester: .virtual, subject: .virtual, seed: seed),
-                filters: ["accessory-att/write-handle-zero"])
+                filters: ["accessory-att/handle-zero[request=write]"])
             plan.keepsTraces = true
             var surroundings = World()
             surroundings.packetErrorRate = 0.3

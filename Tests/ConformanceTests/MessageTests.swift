@@ -32,11 +32,11 @@ import Testing
                     "rewrites: [{pdu: L2CAP_COMMAND_REJECT_RSP, replace: L2CAP_CONNECTION_PARAMETER_UPDATE_RSP, with: {Result: Accepted}}]",
                 parts: ["L2CAP_COMMAND_REJECT_RSP", "L2CAP_CONNECTION_PARAMETER_UPDATE_RSP", "packet"], absent: ["no such field"]),
             Row(
-                id: "accessory-att/write-handle-zero",
+                id: "accessory-att/handle-zero[request=write]",
                 fault: "rewrites: [{pdu: ATT_ERROR_RSP, set: {Error_Code: Attribute_Not_Found}}]",
                 parts: ["Error_Code: expected Invalid_Handle", "got Attribute_Not_Found", "packet"], absent: ["got 10"]),
             Row(
-                id: "accessory-att/write-handle-zero",
+                id: "accessory-att/handle-zero[request=write]",
                 fault: "rewrites: [{pdu: ATT_ERROR_RSP, set: {Request_Opcode_In_Error: ATT_READ_BY_TYPE_REQ}}]",
                 parts: ["Request_Opcode_In_Error: expected ATT_WRITE_REQ, got ATT_READ_BY_TYPE_REQ"]),
             Row(
@@ -55,7 +55,8 @@ import Testing
 
     /// A handle with another type than in the survey: nothing is said about permissions.
     static let moved = [
-        "accessory-att/read-not-permitted", "accessory-att/write-not-permitted", "accessory-att/prepare-not-permitted",
+        "accessory-att/not-permitted[request=read]", "accessory-att/not-permitted[request=write]",
+        "accessory-att/not-permitted[request=prepare]",
         "accessory-att/command-unanswered", "accessory-att/rewritten",
     ].map {
         Row(

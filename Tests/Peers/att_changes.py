@@ -81,8 +81,8 @@ defect("by-type-other-value", "att/read-by-type-value", read_by_type=lambda self
 defect("echo-offset-zero", "att/prepare-echo", echo=lambda self, handle, offset, part: T.echo(self, handle, 0, part))
 defect("echo-without-value", "att/prepare-echo", echo=lambda self, handle, offset, part: short(handle) + short(offset))
 defect("echo-handle-one", "att/prepare-echo", echo=lambda self, handle, offset, part: T.echo(self, 1, offset, part))
-defect("cancel-writes", "att/prepare-cancelled", cancelled=lambda self, link, parts: self.execute(link, parts))
-defect("prepare-writes", "att/prepare-changes-nothing", prepare_write=lambda self, link, body: (T.prepare_write(self, link, body), self.execute(link, link.queue))[0])
+defect("cancel-writes", "att/prepared[end=cancelled]", cancelled=lambda self, link, parts: self.execute(link, parts))
+defect("prepare-writes", "att/prepared[end=unexecuted]", prepare_write=lambda self, link, body: (T.prepare_write(self, link, body), self.execute(link, link.queue))[0])
 
 
 def shared_queue(self, link):
@@ -104,8 +104,8 @@ defect("mtu-of-last-link", "att/mtu-per-connection", opened=lambda self, link: (
 defect("longer-than-mtu", "att/values-fit", read=lambda self, link, body: b"\x0b" + self.part(link, self.find(int.from_bytes(body, "little")), 0)[:link.mtu + 5])
 defect("commands-answered", "att/command-unanswered", command=lambda self, link, pdu: (T.command(self, link, pdu), link.send(b"\x13"))[0])
 defect("read-twice", "att/one-answer", answers=answers(lambda all, link, pdu: all * 2 if pdu[0] == 0x0A else all))
-defect("writes-anything", "att/write-not-permitted", check_write=nothing)
-defect("prepares-anything", "att/prepare-not-permitted", check_prepare=nothing)
+defect("writes-anything", "att/not-permitted[request=write]", check_write=nothing)
+defect("prepares-anything", "att/not-permitted[request=prepare]", check_prepare=nothing)
 
 # Discovery
 
@@ -120,10 +120,10 @@ defect("error-by-wrong-handle", "discovery/unknown-type", error=lambda self, opc
 
 # Protection
 
-defect("blob-unprotected", "security/blob-refused-in-clear", check_part=nothing)
-defect("by-type-unprotected", "security/by-type-refused-in-clear", check_by_type=lambda self, link, a: None if a.reads is not None else T.check_by_type(self, link, a))
-defect("multiple-unprotected", "security/multiple-refused-in-clear", check_multiple=nothing)
-defect("variable-unprotected", "security/multiple-variable-refused-in-clear", read_multiple_variable=lambda self, link, body: b"\x21" + b"".join(
+defect("blob-unprotected", "security/requests-refused-in-clear[request=read-blob]", check_part=nothing)
+defect("by-type-unprotected", "security/requests-refused-in-clear[request=read-by-type]", check_by_type=lambda self, link, a: None if a.reads is not None else T.check_by_type(self, link, a))
+defect("multiple-unprotected", "security/requests-refused-in-clear[request=read-multiple]", check_multiple=nothing)
+defect("variable-unprotected", "security/requests-refused-in-clear[request=read-multiple-variable]", read_multiple_variable=lambda self, link, body: b"\x21" + b"".join(
     short(len(self.find(h).value)) + self.find(h).value for h in (body[0] | body[1] << 8, body[2] | body[3] << 8))[:link.mtu - 1])
 defect("secret-open", "security/declared-reads", finish=lambda self, a: changed(a, reads=0) if a is self.secret else None)
 defect("long-secret-open", "security/declared-reads", finish=lambda self, a: changed(a, reads=0) if a is self.long_secret else None)
@@ -142,23 +142,23 @@ defect("refused-after-pairing", "security/read-after-pairing", security_fault=la
 
 # Notifications and indications
 
-defect("never-notifies", "subscribe/notifications-come", notify=nothing)
-defect("notifies-after-a-minute", "subscribe/notifications-come", tick=60.0)
-defect("never-indicates", "subscribe/indications-come", indicate=nothing)
-defect("notifies-for-indications", "subscribe/indications-come", tell=lambda self, link, a, value: self.notify(link, a, value) if self.wants(link, a) else None)
-defect("indicates-for-notifications", "subscribe/notifications-come", tell=lambda self, link, a, value: self.indicate(link, a, value) if self.wants(link, a) else None)
-defect("both-kinds", "subscribe/notifications-come", wants=lambda self, link, a: T.wants(self, link, a) and (a.properties >> 4 & 3))
+defect("never-notifies", "subscribe/values-come[kind=notifications]", notify=nothing)
+defect("notifies-after-a-minute", "subscribe/values-come[kind=notifications]", tick=60.0)
+defect("never-indicates", "subscribe/values-come[kind=indications]", indicate=nothing)
+defect("notifies-for-indications", "subscribe/values-come[kind=indications]", tell=lambda self, link, a, value: self.notify(link, a, value) if self.wants(link, a) else None)
+defect("indicates-for-notifications", "subscribe/values-come[kind=notifications]", tell=lambda self, link, a, value: self.indicate(link, a, value) if self.wants(link, a) else None)
+defect("both-kinds", "subscribe/values-come[kind=notifications]", wants=lambda self, link, a: T.wants(self, link, a) and (a.properties >> 4 & 3))
 defect("tells-everybody", "subscribe/declared-unasked", wants=lambda self, link, a: 1 if a is self.level else T.wants(self, link, a), configured=nothing)
-defect("goes-on-unsubscribed", "subscribe/notifications-come", set_configuration=lambda self, link, a, value: T.set_configuration(self, link, a, value) if value else None,
+defect("goes-on-unsubscribed", "subscribe/values-come[kind=notifications]", set_configuration=lambda self, link, a, value: T.set_configuration(self, link, a, value) if value else None,
        value=lambda self, link, a: b"\0\0" if a.is_of(CONFIGURATION) else T.value(self, link, a))
-defect("too-long-told", "subscribe/indications-come", told=lambda self, link, value: value)
+defect("too-long-told", "subscribe/values-come[kind=indications]", told=lambda self, link, value: value)
 defect("two-indications", "subscribe/one-indication", indicate=lambda self, link, a, value: link.send(b"\x1d" + short(a.handle) + value[:20]))
 defect("still-while-it-waits", "subscribe/one-indication", answers=lambda self, link, pdu: [] if link.is_waiting else T.answers(self, link, pdu))
 defect("three-octets-taken", "subscribe/configuration-length", check_configuration_length=nothing)
 defect("one-octet-read", "subscribe/configuration-length", value=lambda self, link, a: T.value(self, link, a)[:1] if a.is_of(CONFIGURATION) else T.value(self, link, a))
 defect("bond-without-configuration", "subscribe/kept-for-a-bond", keeps=lambda self, link: False)
 defect("configurations-of-the-last", "subscribe/each-connection", store=lambda self, link: self.bonds.setdefault("all", {"configurations": {}, "features": b"\0"}))
-defect("subscription-unread", "subscribe/notifications", value=lambda self, link, a: b"\0\0" if a.is_of(CONFIGURATION) else T.value(self, link, a))
+defect("subscription-unread", "subscribe/subscribes[kind=notifications]", value=lambda self, link, a: b"\0\0" if a.is_of(CONFIGURATION) else T.value(self, link, a))
 
 # Change
 

@@ -68,8 +68,8 @@ defect("other-service-unanswered", "other-service", refuse=lambda self, link, id
 defect("other-service-is-a-bad-cid", "other-service", service_fault=lambda self, link, psm: T.service_fault(self, link, psm) and BAD_CID)
 defect("any-source-cid", "source-cid-invalid", cid_fault=lambda self, link, remote: T.cid_fault(self, link, remote) % BAD_CID)
 defect("source-cid-from-zero", "source-cid-invalid", cid_fault=lambda self, link, remote: 0 if remote < 0x40 else T.cid_fault(self, link, remote))
-defect("source-cid-twice", "source-cid-taken", cid_fault=lambda self, link, remote: T.cid_fault(self, link, remote) % CID_TAKEN)
-defect("taken-is-no-service", "source-cid-taken", cid_fault=lambda self, link, remote: (fault := T.cid_fault(self, link, remote), NO_SERVICE if fault == CID_TAKEN else fault)[1])
+defect("source-cid-twice", "source-cid[request=connection]", cid_fault=lambda self, link, remote: T.cid_fault(self, link, remote) % CID_TAKEN)
+defect("taken-is-no-service", "source-cid[request=connection]", cid_fault=lambda self, link, remote: (fault := T.cid_fault(self, link, remote), NO_SERVICE if fault == CID_TAKEN else fault)[1])
 defect("one-cid-for-all", "opens-twice", free_cid=lambda self, link: 0x41)
 defect("second-takes-the-first", "opens-twice", open=lambda self, link, *rest: (link.channels.clear(), T.open(self, link, *rest))[1])
 defect("three-in-a-lifetime", "opens-again", has_room=lambda self, link: setattr(link, "count", getattr(link, "count", 0) + 1) or link.count <= 3)
@@ -91,11 +91,11 @@ defect("cids-outlive-the-link", "opens-after-reconnection", open=kept, cid_fault
 
 defect("guarded-in-clear", "guarded-in-clear", services=dict.fromkeys(T.services, 0))
 defect("guarded-is-no-service", "guarded-in-clear", security_fault=lambda self, link, level: T.security_fault(self, link, level) and NO_SERVICE)
-defect("guarded-for-ever", "guarded-after-pairing", security_fault=lambda self, link, level: NO_ENCRYPTION if level else 0)
+defect("guarded-for-ever", "guarded[by=encryption]", security_fault=lambda self, link, level: NO_ENCRYPTION if level else 0)
 defect("guarded-once", "guarded-again", security_fault=lambda self, link, level: (
     0 if getattr(self, "was_met", False) or level and link.security.level and setattr(self, "was_met", True) else T.security_fault(self, link, level)))
-defect("encryption-is-enough", "guarded-authentication", security_fault=lambda self, link, level: T.security_fault(self, link, min(level, ENCRYPTED)))
-defect("short-key-is-enough", "guarded-long-key", security_fault=lambda self, link, level: T.security_fault(self, link, level % LONG_KEY or min(level, ENCRYPTED)))
+defect("encryption-is-enough", "guarded[by=authentication]", security_fault=lambda self, link, level: T.security_fault(self, link, min(level, ENCRYPTED)))
+defect("short-key-is-enough", "guarded[by=long-key]", security_fault=lambda self, link, level: T.security_fault(self, link, level % LONG_KEY or min(level, ENCRYPTED)))
 defect("guarded-in-one-mode", "guarded-enhanced-in-clear", connect_enhanced=lambda self, link, identifier, body: (
     setattr(self, "services", dict.fromkeys(T.services, 0)), T.connect_enhanced(self, link, identifier, body), delattr(self, "services")))
 
@@ -110,7 +110,7 @@ defect("no-channel-is-not-understood", "disconnection-of-no-channel", reject=lam
 defect("no-channel-unanswered", "disconnection-of-no-channel", reject=nothing)
 defect("rejection-of-swapped-cids", "disconnection-of-no-channel", reject=lambda self, link, identifier, reason, data=b"": (
     T.reject(self, link, identifier, reason, data[2:] + data[:2])))
-defect("source-of-another-closes", "disconnection-of-other-source", disconnect=lambda self, link, identifier, body: (
+defect("source-of-another-closes", "source-cid[request=disconnection]", disconnect=lambda self, link, identifier, body: (
     T.disconnect(self, link, identifier, body) if body[:2] not in map(short, link.channels) or link.channels[body[0]].remote == body[2] else self.closed(link, link.channels[body[0]])))
 defect("sends-after-the-end", "closes", arrived=lambda self, link, channel, sdu: link.later(0.05, lambda: self.write(link, channel, sdu)), may_send=lambda self, channel: channel.credits > 0)
 
@@ -196,12 +196,12 @@ defect("enhanced-echo-on-the-first", "enhanced-echo", arrived=lambda self, link,
 defect("reconfiguration-unanswered", "reconfigures", answer=answered(RECONFIGURED, nothing))
 defect("reconfiguration-refused", "reconfigures", answer=answered(RECONFIGURED, lambda identifier, body: (identifier, b"\1\0")))
 defect("reconfiguration-without-effect", "reconfigures", reconfigure=lambda self, link, identifier, body: self.answer(link, RECONFIGURED, identifier, short(0)))
-defect("mtu-shrinks", "mtu-shrinks", shrinks_mtu=lambda *_: False)
-defect("mps-of-several-shrinks", "mps-of-several-shrinks", shrinks_mps=lambda *_: False)
-defect("mps-is-an-mtu", "mps-of-several-shrinks", reconfiguration_fault=lambda self, channels, mtu, mps: LESS_MTU if T.reconfiguration_fault(self, channels, mtu, mps) == 2 else T.reconfiguration_fault(self, channels, mtu, mps))
-defect("reconfigures-no-channel", "reconfigures-unknown", reconfiguration_fault=lambda self, channels, mtu, mps: 0,
+defect("mtu-shrinks", "shrinks[size=mtu]", shrinks_mtu=lambda *_: False)
+defect("mps-of-several-shrinks", "shrinks[size=mps-of-several]", shrinks_mps=lambda *_: False)
+defect("mps-is-an-mtu", "shrinks[size=mps-of-several]", reconfiguration_fault=lambda self, channels, mtu, mps: LESS_MTU if T.reconfiguration_fault(self, channels, mtu, mps) == 2 else T.reconfiguration_fault(self, channels, mtu, mps))
+defect("reconfigures-no-channel", "shrinks[size=unknown-channel]", reconfiguration_fault=lambda self, channels, mtu, mps: 0,
        reconfigure=lambda self, link, identifier, body: self.answer(link, RECONFIGURED, identifier, short(0)))
-defect("no-channel-is-unacceptable", "reconfigures-unknown", reconfiguration_fault=lambda self, channels, mtu, mps: (
+defect("no-channel-is-unacceptable", "shrinks[size=unknown-channel]", reconfiguration_fault=lambda self, channels, mtu, mps: (
     4 if None in channels else T.reconfiguration_fault(self, channels, mtu, mps)))
 
 # Legal

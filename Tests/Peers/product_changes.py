@@ -60,46 +60,46 @@ defect("any-group", "discovery/unknown-group", read_by_group_type=lambda self, l
 defect("any-service-found", "discovery/unknown-service", equals=lambda self, mine, theirs: True)
 defect("last-attribute-again", "discovery/beyond-the-last", answers=lambda self, link, pdu: (
     [b"\x05\x01" + short(0xFFFF) + short(DESCRIPTION)] if pdu == b"\x04\xff\xff\xff\xff" else T.answers(self, link, pdu)))
-defect("range-from-zero-information", "discovery/find-information-range", answers=rewritten(4, lambda pdu: pdu.replace(b"\x04\x00\x00", b"\x04\x01\x00")))
-defect("range-from-zero-type", "discovery/read-by-type-range", answers=rewritten(8, lambda pdu: pdu.replace(b"\x08\x00\x00", b"\x08\x01\x00")))
-defect("range-from-zero-group", "discovery/read-by-group-type-range", answers=rewritten(16, lambda pdu: pdu.replace(b"\x10\x00\x00", b"\x10\x01\x00")))
-defect("range-from-zero-value", "discovery/find-by-type-value-range", answers=rewritten(6, lambda pdu: pdu.replace(b"\x06\x00\x00", b"\x06\x01\x00")))
+defect("range-from-zero-information", "discovery/within-range[request=find-information]", answers=rewritten(4, lambda pdu: pdu.replace(b"\x04\x00\x00", b"\x04\x01\x00")))
+defect("range-from-zero-type", "discovery/within-range[request=read-by-type]", answers=rewritten(8, lambda pdu: pdu.replace(b"\x08\x00\x00", b"\x08\x01\x00")))
+defect("range-from-zero-group", "discovery/within-range[request=read-by-group-type]", answers=rewritten(16, lambda pdu: pdu.replace(b"\x10\x00\x00", b"\x10\x01\x00")))
+defect("range-from-zero-value", "discovery/within-range[request=find-by-type-value]", answers=rewritten(6, lambda pdu: pdu.replace(b"\x06\x00\x00", b"\x06\x01\x00")))
 defect("services-from-the-first", "discovery/everything", read_by_group_type=lambda self, link, body: T.read_by_group_type(self, link, b"\1\0" + body[2:]))
 defect("one-declaration-too-many", "discovery/characteristic-alone", read_by_type=lambda self, link, body: (
     answer := T.read_by_type(self, link, body), answer + answer[2:] if body[:2] == body[2:4] and body[4:] == short(CHARACTERISTIC) and len(answer) < 12 else answer)[1])
 defect("found-at-the-next-handle", "discovery/read-by-uuid", read_by_type=lambda self, link, body: (
     answer := T.read_by_type(self, link, body), answer if body[4:] == short(CHARACTERISTIC) else answer[:2] + bytes([answer[2] + 1]) + answer[3:])[1])
-defect("type-of-value-lost", "discovery/value-type", find_information=lambda self, link, body: (
+defect("type-of-value-lost", "discovery/declared[by=value-type]", find_information=lambda self, link, body: (
     answer := T.find_information(self, link, body), answer[:4] + b"\x00\x29" if body[:2] == body[2:] and body[0] == self.level.handle else answer)[1])
-defect("type-of-descriptor-lost", "discovery/descriptor-type", find_information=lambda self, link, body: (
+defect("type-of-descriptor-lost", "discovery/declared[by=descriptor-type]", find_information=lambda self, link, body: (
     answer := T.find_information(self, link, body), answer[:4] + b"\x03\x29" if body[:2] == body[2:] and answer[4:] == b"\x02\x29" else answer)[1])
-defect("declaration-read-otherwise", "discovery/characteristic-declaration", part=lambda self, link, a, offset: (
+defect("declaration-read-otherwise", "discovery/declared[by=characteristic-declaration]", part=lambda self, link, a, offset: (
     value := T.part(self, link, a, offset), bytes([value[0] ^ 2]) + value[1:] if a.is_of(CHARACTERISTIC) and value else value)[1])
-defect("service-read-otherwise", "discovery/service-declaration", part=lambda self, link, a, offset: T.part(self, link, a, offset)[::-1] if a.is_of(PRIMARY) else T.part(self, link, a, offset))
+defect("service-read-otherwise", "discovery/declared[by=service-declaration]", part=lambda self, link, a, offset: T.part(self, link, a, offset)[::-1] if a.is_of(PRIMARY) else T.part(self, link, a, offset))
 defect("information-from-the-next", "discovery/within-the-range", find_information=lambda self, link, body: T.find_information(self, link, (
     short((body[0] | body[1] << 8) + 1) if body[:2] < body[2:] and body[0] > 20 else body[:2]) + body[2:]))
 
 # Requests and errors
 
-defect("handle-zero-read", "att/read-handle-zero", find=lambda self, handle, first=1, last=0xFFFF: T.find(self, handle or 3))
-defect("handle-zero-written", "att/write-handle-zero", write=lambda self, link, body: b"\x13" if body[:2] == b"\0\0" else T.write(self, link, body))
-defect("handle-zero-in-parts", "att/read-blob-handle-zero", read_blob=lambda self, link, body: b"\x0d" if body[:2] == b"\0\0" else T.read_blob(self, link, body))
-defect("no-handle-is-not-found", "att/read-handle-beyond", answers=other_error(0x0A, att.INVALID_HANDLE, att.NOT_FOUND))
-defect("no-handle-is-unlikely", "att/write-handle-beyond", answers=other_error(0x12, att.INVALID_HANDLE, att.UNLIKELY))
-defect("no-handle-is-an-offset", "att/read-blob-handle-beyond", answers=other_error(0x0C, att.INVALID_HANDLE, att.INVALID_OFFSET))
+defect("handle-zero-read", "att/handle-zero[request=read]", find=lambda self, handle, first=1, last=0xFFFF: T.find(self, handle or 3))
+defect("handle-zero-written", "att/handle-zero[request=write]", write=lambda self, link, body: b"\x13" if body[:2] == b"\0\0" else T.write(self, link, body))
+defect("handle-zero-in-parts", "att/handle-zero[request=read-blob]", read_blob=lambda self, link, body: b"\x0d" if body[:2] == b"\0\0" else T.read_blob(self, link, body))
+defect("no-handle-is-not-found", "att/handle-beyond[request=read]", answers=other_error(0x0A, att.INVALID_HANDLE, att.NOT_FOUND))
+defect("no-handle-is-unlikely", "att/handle-beyond[request=write]", answers=other_error(0x12, att.INVALID_HANDLE, att.UNLIKELY))
+defect("no-handle-is-an-offset", "att/handle-beyond[request=read-blob]", answers=other_error(0x0C, att.INVALID_HANDLE, att.INVALID_OFFSET))
 defect("offset-of-one-octet", "att/offset-beyond-all", read_blob=lambda self, link, body: T.read_blob(self, link, body[:3] + b"\0"))
 defect("unknown-request-ignored", "att/unknown-request", answers=lambda self, link, pdu: T.answers(self, link, pdu) if pdu[0] in self.supports else [])
 defect("unknown-request-invalid", "att/unknown-request", answers=other_error(0x3E, att.NOT_SUPPORTED, att.INVALID_PDU))
 defect("unknown-command-refused", "att/unknown-command", command=lambda self, link, pdu: T.command(self, link, pdu) if pdu[0] in (0x52, 0xD2) else link.send(bytes([1, pdu[0], 0, 0, 6])))
 defect("mtu-of-20", "att/mtu", largest_mtu=20)
 defect("mtu-of-server-alone", "att/mtu-of-client", exchange_mtu=lambda self, link, body: (T.exchange_mtu(self, link, body), setattr(link, "mtu", self.largest_mtu))[0])
-defect("reads-anything", "att/read-not-permitted", check_read=lambda self, link, a: None if a.reads is None else T.check_read(self, link, a))
+defect("reads-anything", "att/not-permitted[request=read]", check_read=lambda self, link, a: None if a.reads is None else T.check_read(self, link, a))
 defect("declarations-written", "att/declaration-not-written", write=lambda self, link, body: b"\x13" if self.find(body[0] | body[1] << 8).is_of(CHARACTERISTIC) else T.write(self, link, body))
 defect("nothing-to-cancel", "att/cancel-of-nothing", execute_write=lambda self, link, body: T.execute_write(self, link, body) if link.queue else (_ for _ in ()).throw(Refusal(att.UNLIKELY)))
 defect("no-mtu-answer", "att/mtu", answers=lambda self, link, pdu: [] if pdu[0] == 2 else T.answers(self, link, pdu))
 defect("writes-unanswered", "att/rewritten", answers=lambda self, link, pdu: (T.answers(self, link, pdu), [])[1] if pdu[0] == 0x12 else T.answers(self, link, pdu))
-defect("errors-of-another-request", "att/read-handle-beyond", error=lambda self, opcode, handle, code: T.error(self, 0x08 if opcode == 0x0A else opcode, handle, code))
-defect("errors-cut-short", "att/read-handle-beyond", error=lambda self, opcode, handle, code: T.error(self, opcode, handle, code)[:4])
+defect("errors-of-another-request", "att/handle-beyond[request=read]", error=lambda self, opcode, handle, code: T.error(self, 0x08 if opcode == 0x0A else opcode, handle, code))
+defect("errors-cut-short", "att/handle-beyond[request=read]", error=lambda self, opcode, handle, code: T.error(self, opcode, handle, code)[:4])
 
 # Characteristics and their values
 
@@ -121,9 +121,9 @@ defect("subscribed-at-first", "subscribe/default", configuration=lambda self, li
 defect("notifies-at-first", "subscribe/silent-at-first", opened=lambda self, link: (T.opened(self, link), link.later(1, lambda: self.notify(link, self.level, b"\x50")))[0])
 defect("indicates-at-first", "subscribe/silent-at-first", opened=lambda self, link: (T.opened(self, link), link.later(1, lambda: self.indicate(link, self.changed, b"\1\0\xff\xff")))[0])
 defect("never-unsubscribed", "subscribe/unsubscribed", set_configuration=lambda self, link, a, value: T.set_configuration(self, link, a, value) if value else None)
-defect("indications-not-configured", "subscribe/indications", check_configuration=lambda self, a, bits: T.check_configuration(self, a, bits), value=lambda self, link, a: (
+defect("indications-not-configured", "subscribe/subscribes[kind=indications]", check_configuration=lambda self, a, bits: T.check_configuration(self, a, bits), value=lambda self, link, a: (
     short(self.configuration(link, a) & 1) if a.is_of(CONFIGURATION) else T.value(self, link, a)))
-defect("configuration-refused", "subscribe/indications", check_configuration=lambda self, a, bits: (_ for _ in ()).throw(Refusal(att.NO_WRITE)) if bits & 2 else None)
+defect("configuration-refused", "subscribe/subscribes[kind=indications]", check_configuration=lambda self, a, bits: (_ for _ in ()).throw(Refusal(att.NO_WRITE)) if bits & 2 else None)
 
 # Changes of the services, and two clients
 
@@ -138,14 +138,14 @@ defect("change-of-two-octets", "change/service-changed", change_value=lambda sel
 defect("change-untold", "change/service-changed", tell_change=nothing)
 defect("change-notified", "change/service-changed", tell_change=lambda self, link, value: self.notify(link, self.changed, value) if self.wants(link, self.changed) else None)
 defect("change-told-to-all", "change/unsubscribed", tell_change=lambda self, link, value: self.indicate(link, self.changed, value))
-defect("change-not-told-later", "change/told-later", changed_while_away=nothing)
-defect("change-told-later-elsewhere", "change/told-later", changed_while_away=lambda self, client, value: T.changed_while_away(self, client, b"\1\0\1\0"))
-defect("never-out-of-sync", "change/out-of-sync", awareness_fault=nothing)
-defect("always-out-of-sync", "change/out-of-sync", awareness_fault=lambda self, link: att.OUT_OF_SYNC if self.is_out_of_sync(link) else None)
-defect("out-of-sync-as-unlikely", "change/out-of-sync", answers=answers(lambda all, link, pdu: [
+defect("change-not-told-later", "change/reported-later", changed_while_away=nothing)
+defect("change-told-later-elsewhere", "change/reported-later", changed_while_away=lambda self, client, value: T.changed_while_away(self, client, b"\1\0\1\0"))
+defect("never-out-of-sync", "change/change-aware[by=second-request]", awareness_fault=nothing)
+defect("always-out-of-sync", "change/change-aware[by=second-request]", awareness_fault=lambda self, link: att.OUT_OF_SYNC if self.is_out_of_sync(link) else None)
+defect("out-of-sync-as-unlikely", "change/change-aware[by=second-request]", answers=answers(lambda all, link, pdu: [
     answer[:4] + b"\x0e" if answer[:1] == b"\1" and answer[4:] == b"\x12" else answer for answer in all]))
-defect("hash-leaves-unaware", "change/aware-by-hash", reads_hash=nothing)
-defect("hash-out-of-sync", "change/aware-by-hash", reads_hash=lambda self, link: (_ for _ in ()).throw(Refusal(att.OUT_OF_SYNC)) if self.is_out_of_sync(link) else None)
+defect("hash-leaves-unaware", "change/change-aware[by=hash]", reads_hash=nothing)
+defect("hash-out-of-sync", "change/change-aware[by=hash]", reads_hash=lambda self, link: (_ for _ in ()).throw(Refusal(att.OUT_OF_SYNC)) if self.is_out_of_sync(link) else None)
 defect("everybody-out-of-sync", "change/without-robust-caching", is_robust=lambda self, link: True)
 defect("bonded-client-aware", "change/out-of-sync-later", secured=nothing)
 defect("stranger-out-of-sync", "change/out-of-sync-later", database_changed=lambda self, first, last: (
@@ -169,15 +169,15 @@ def advertises(*rows):
 
 
 FLAGS, LOCAL_NAME, SHORT_NAME = (AdvertisingData.FLAGS, b"\x06"), (AdvertisingData.COMPLETE_LOCAL_NAME, NAME.encode()), AdvertisingData.SHORTENED_LOCAL_NAME
-defect("flags-of-both-modes", "advertising/flags", data=advertises((AdvertisingData.FLAGS, b"\x07"), LOCAL_NAME))
-defect("flags-in-response", "advertising/flags", response=advertises(FLAGS))
-defect("name-twice", "advertising/once", data=advertises(FLAGS, LOCAL_NAME, LOCAL_NAME))
+defect("flags-of-both-modes", "advertising/data[rule=flags]", data=advertises((AdvertisingData.FLAGS, b"\x07"), LOCAL_NAME))
+defect("flags-in-response", "advertising/data[rule=flags]", response=advertises(FLAGS))
+defect("name-twice", "advertising/data[rule=once]", data=advertises(FLAGS, LOCAL_NAME, LOCAL_NAME))
 defect("name-of-another", "advertising/name", data=advertises(FLAGS, LOCAL_NAME), finish=finish(is_value(0x2A00), value=b"Gauge 9"))
-defect("services-of-three-octets", "advertising/sizes", data=advertises(FLAGS, LOCAL_NAME, (AdvertisingData.COMPLETE_LIST_OF_16_BIT_SERVICE_CLASS_UUIDS, b"\x0f\x18\x0a")))
-defect("power-of-two-octets", "advertising/sizes", data=advertises(FLAGS, LOCAL_NAME, (AdvertisingData.TX_POWER_LEVEL, b"\0\0")))
-defect("structure-cut", "advertising/whole", data=lambda self: T.data(self) + b"\x09\xff\x59\x00")
-defect("rest-not-zero", "advertising/whole", data=lambda self: T.data(self) + b"\x00\x01\x02")
-defect("address-of-ones", "advertising/address", address="FF:FF:FF:FF:FF:FF")
+defect("services-of-three-octets", "advertising/data[rule=sizes]", data=advertises(FLAGS, LOCAL_NAME, (AdvertisingData.COMPLETE_LIST_OF_16_BIT_SERVICE_CLASS_UUIDS, b"\x0f\x18\x0a")))
+defect("power-of-two-octets", "advertising/data[rule=sizes]", data=advertises(FLAGS, LOCAL_NAME, (AdvertisingData.TX_POWER_LEVEL, b"\0\0")))
+defect("structure-cut", "advertising/data[rule=whole]", data=lambda self: T.data(self) + b"\x09\xff\x59\x00")
+defect("rest-not-zero", "advertising/data[rule=whole]", data=lambda self: T.data(self) + b"\x00\x01\x02")
+defect("address-of-ones", "advertising/data[rule=address]", address="FF:FF:FF:FF:FF:FF")
 
 # Links
 
@@ -200,7 +200,7 @@ for name, case, pdu in [
 ]:
     octets_of = bytes.fromhex(pdu)
     exact = {"group", "mtu", "read", "no-values", "uuid-of-three"}
-    defect(f"dies-of-{name}", f"robust/{case}", received=(
+    defect(f"dies-of-{name}", f"robust/survives[pdu={case}]", received=(
         lambda wanted: lambda self, link, pdu: dies(pdu if pdu == wanted else b"\xff")(self, link, pdu))(octets_of) if name in exact else dies(octets_of))
 
 

@@ -6,11 +6,11 @@ from support import Process, PythonPeer, bluebench
 
 CASES = [
     "advertising-content", "scan-response", "primary-services", "service-by-uuid", "characteristics", "descriptor", "read", "read-long",
-    "read-by-uuid", "read-not-permitted", "mtu-exchange", "notification", "notification-burst", "indication", "control-refuses", "leaves",
+    "read-by-uuid", "error[request=read-not-permitted]", "mtu-exchange", "notification", "notification-burst", "indication", "error[request=control-refuses]", "leaves",
 ]
 
 # Cases that Bumble fails because of its own faults, listed in docs/design/peers.md.
-KNOWN_FAULTS = {"gatt/unsupported-request"}
+KNOWN_FAULTS = {"gatt/error[request=unsupported-request]"}
 
 
 def test_a_bumble_peripheral_passes_the_accessory_cases(tmp_path):

@@ -86,12 +86,12 @@ def test_a_legal_product_fails_nothing(name, description, tmp_path):
 
 
 ONCE_DEFECTIVE = [
-    ("control-point", ["accessory-subscribe"], {"accessory-subscribe/indications-come", "accessory-subscribe/declared-unasked", "accessory-subscribe/one-indication"}),
-    ("control-point-of-another", ["accessory-subscribe"], {"accessory-subscribe/indications-come", "accessory-subscribe/notifications-come"}),
+    ("control-point", ["accessory-subscribe"], {"accessory-subscribe/values-come[kind=indications]", "accessory-subscribe/declared-unasked", "accessory-subscribe/one-indication"}),
+    ("control-point-of-another", ["accessory-subscribe"], {"accessory-subscribe/values-come[kind=indications]", "accessory-subscribe/values-come[kind=notifications]"}),
     ("control-point-of-both", ["accessory-subscribe"], {"accessory-subscribe/declared-unasked"}),
     ("asks-at-once", ["accessory-subscribe", "accessory-att/mtu-per-connection"], {"accessory-subscribe/default"}),
     ("legacy-without-keys", ["accessory-security/legacy-reconnects", "accessory-subscribe/kept-for-a-bond"], {"accessory-subscribe/kept-for-a-bond"}),
-    ("restarts-at-change", ["accessory-change"], {"accessory-change/hash-follows", "accessory-change/told-later", "accessory-change/out-of-sync-later"}),
+    ("restarts-at-change", ["accessory-change"], {"accessory-change/hash-follows", "accessory-change/reported-later", "accessory-change/out-of-sync-later"}),
     ("extended-on-2m", ["accessory-discovery", "accessory-link"], {"accessory-discovery/everything", "accessory-link/reconnects"}),
 ]
 """Legal products, the cases that once called them defective or said nothing of them, and what passes now."""

@@ -18,21 +18,21 @@ FAULTS = {
     "host-gatt/unknown-handles": "Read Multiple answers Attribute Not Found instead of Invalid Handle",
     "host-gatt/unsupported-request": "an unknown request stays unanswered",
     "host-sm/initiator-key-too-short": "an initiator takes a key of 6 octets",
-    "host-sm/initiator-reflected-key": "an initiator pairs with its own public key",
+    "host-sm/initiator-invalid-key[key=reflected-key]": "an initiator pairs with its own public key",
     "host-sm/key-size-out-of-range": "a responder takes a key of less than 7 octets",
-    "host-sm/public-key-first": "a public key without a request is answered",
-    "host-sm/public-key-in-legacy": "a public key in LE legacy pairing is answered",
+    "host-sm/out-of-sequence[pdu=public-key-first]": "a public key without a request is answered",
+    "host-sm/pdu-of-other-method[pdu=public-key-in-legacy]": "a public key in LE legacy pairing is answered",
     "host-sm/repeated-attempts": "no waiting interval after failures",
     "host-sm/silence": "pairing is answered after the time-out",
-    "host-sm/truncated-confirm": "half a confirmation is answered",
+    "host-sm/pdu-of-other-method[pdu=truncated-confirm]": "half a confirmation is answered",
 }
 SAMPLE = [
-    "host-gap/general-discovery", "host-gap/limited-discovery", "host-gap/is-connected", "host-gap/leaves", "host-gap/connects", "host-gatt/mtu",
+    "host-gap/discovers[peer=general]", "host-gap/limited-discovery", "host-gap/is-connected", "host-gap/leaves", "host-gap/connects", "host-gatt/mtu",
     "host-gatt/read-refused", "host-gatt/write-refused", "host-gatt/unknown-handles", "host-gatt/unsupported-request", "host-gatt/client-read",
     "host-gatt/client-services", "host-gatt/client-notification", "host-gatt/client-read-multiple", "host-gatt/client-write-long",
     "host-gatt/includes", "host-gatt/descriptors-served", "host-gatt/write-long", "host-l2cap/accepts", "host-l2cap/sends",
     "host-gap/general-discovery-hidden", "host-gap/limited-discovery-hidden", "host-sm/asks-for-pairing", "host-sm/io-numeric-comparison",
-    "host-sm/passkey-entered", "host-sm/numeric-comparison-refused", "host-sm/public-key-first",
+    "host-sm/passkey-entered", "host-sm/numeric-comparison-refused", "host-sm/out-of-sequence[pdu=public-key-first]",
 ]
 SUITES = ["host-gap", "host-gatt", "host-l2cap", "host-sm"]
 

@@ -30,7 +30,7 @@ def test_a_statement_chooses_its_cases(tmp_path):
     said = run_bench("run", "host-*", "--ics", statement, "--json", report).stdout
     assert f"{statement}: 2 of 3 ids covered, 1 in full" in said and "no case for SM/PER/JW/BV-99-C" in said
     cases = json.loads(report.read_text())["cases"]
-    assert {case["id"] for case in cases} == {"host-gap/is-left", "host-gap/leaves", "host-gap/general-discovery"}
+    assert {case["id"] for case in cases} == {"host-gap/is-left", "host-gap/leaves", "host-gap/discovers[peer=general]"}
     statement.write_text("# nothing\n")
     assert "names no public test-case id" in run_bench("run", "--ics", statement, expected=2).stderr
     statement.write_text("SM/PER/JW/BV-99-C\n")

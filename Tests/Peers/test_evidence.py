@@ -16,7 +16,7 @@ def results(tmp_path_factory):
     run_bench("run", "accessory", "--accessory", "thermometer", "--profile", "en18031", "--label", "state=factory", "--json", good)
     document = json.loads(good.read_text())
     for case in document["cases"]:
-        if case["id"] == "accessory-robust/att-empty":
+        if case["id"] == "accessory-robust/survives[pdu=att-empty]":
             case.update(verdict="FAIL", message="The device answers *afterwards*.\nIt did not.", evidence=[{"packet": 7, "side": "tester", "text": ""}])
         if case["id"] == "accessory-link/idle":
             case.update(verdict="INCONC", message="nobody advertises")
@@ -37,7 +37,7 @@ def test_each_requirement_says_what_was_tried_and_what_cannot_be_shown(results):
         part = section(page, name)
         assert "**No test over the air shows:**" in part and ("**Evidence for:**" in part or "**Not tried" in part), part
         assert "Evidence against" not in part, part
-    assert "`accessory-robust/att-empty`" in section(page, "RLM-1")
+    assert "`accessory-robust/survives[pdu=att-empty]`" in section(page, "RLM-1")
     assert "Evidence for" not in section(page, "NMM-1, TCM-1")
     # The page has no verdict about a requirement.
     assert not re.search(r"\b(compliant|fulfilled|conforms to)\b", page)
@@ -49,8 +49,8 @@ def test_a_fail_is_evidence_against_each_requirement_on_which_it_bears(results, 
     page = path.read_text()
     for name in ("RLM-1", "GEC-6"):
         part = section(page, name)
-        assert r"- run 2: `accessory-robust/att-empty`: The device answers \*afterwards\*. It did not. (packet 7 of" in part, part
-        assert "run 1: `accessory-robust/att-empty`" in part.split("Evidence for:")[1], part
+        assert r"- run 2: `accessory-robust/survives[pdu=att-empty]`: The device answers \*afterwards\*. It did not. (packet 7 of" in part, part
+        assert "run 1: `accessory-robust/survives[pdu=att-empty]`" in part.split("Evidence for:")[1], part
     assert "run 2: `accessory-link/idle`: nobody advertises" in section(page, "RLM-1").split("Not settled")[1].split("Evidence for")[0]
     assert re.search(r"\| RLM-1 \| resilience \| shall \| \d+ for, 1 against, 1 not settled", page), page
 
@@ -80,7 +80,7 @@ steps:
 
 def test_rules_of_other_profiles_are_not_chosen():
     listed = run_bench("run", "accessory", "--profile", "en18031", "--list").stdout
-    assert "accessory-robust/att-empty" in listed and "accessory-profile/" not in listed
+    assert "accessory-robust/survives[pdu=att-empty]" in listed and "accessory-profile/" not in listed
 
 
 def test_other_profiles_have_no_page():

@@ -17,22 +17,22 @@ MANDATORY = "Core Vol 3, Part G, 4.2: a server has Find By Type Value"
 RANGE = "Core Vol 3, Part F, 3.4.3.1, 3.4.4.1, 3.4.4.9: a range that ends before it begins is answered by Invalid Handle"
 EXPECTED = {
     "accessory-discovery": {
-        "find-by-type-value-range": NO_OPCODE, "gap-service": MANDATORY, "gatt-service": NO_OPCODE, "service-by-uuid": MANDATORY,
+        "within-range[request=find-by-type-value]": NO_OPCODE, "gap-service": MANDATORY, "gatt-service": NO_OPCODE, "service-by-uuid": MANDATORY,
         "search-within-the-range": NO_OPCODE, "unknown-service": NO_OPCODE, "whole-value": NO_OPCODE,
-        "find-information-range": RANGE, "read-by-group-type-range": RANGE, "read-by-type-range": RANGE,
+        "within-range[request=find-information]": RANGE, "within-range[request=read-by-group-type]": RANGE, "within-range[request=read-by-type]": RANGE,
         "unknown-group": "Core Vol 3, Part F, 3.4.4.9: a type that is no grouping attribute is answered by Unsupported Group Type",
         "uuid-forms": "Core Vol 3, Part B, 2.5.1: a UUID of 16 bits is equal to its form of 128 bits",
     },
     "accessory-att": {
         **dict.fromkeys((
             "cancel-of-nothing", "executed", "long-value", "offset-beyond-all", "part-at-the-end", "part-of-short-value", "prepare-beyond-the-end",
-            "prepare-cancelled", "prepare-changes-nothing", "prepare-echo", "prepare-left-behind", "prepare-not-permitted", "read-blob-handle-beyond",
-            "read-blob-handle-zero", "read-multiple", "write-too-long"), NO_OPCODE),
+            "prepared[end=cancelled]", "prepared[end=unexecuted]", "prepare-echo", "prepare-left-behind", "not-permitted[request=prepare]", "handle-beyond[request=read-blob]",
+            "handle-zero[request=read-blob]", "read-multiple", "write-too-long"), NO_OPCODE),
         "command-unanswered": "Core Vol 3, Part F, 3.3.2: a command has no response",
         "mtu-of-client": "Core Vol 3, Part F, 3.2.8: a PDU is not longer than ATT_MTU",
         **dict.fromkeys(("mtu-per-connection", "values-fit"), "Core Vol 3, Part F, 3.4.4.4: a value is cut at ATT_MTU - 1 octets"),
-        **dict.fromkeys(("read-handle-beyond", "read-handle-zero"), "Core Vol 3, Part F, 3.4.4.3: a handle without attribute is Invalid Handle"),
-        **dict.fromkeys(("write-handle-beyond", "write-handle-zero"), "Core Vol 3, Part F, 3.4.5.1: a handle without attribute is Invalid Handle"),
+        **dict.fromkeys(("handle-beyond[request=read]", "handle-zero[request=read]"), "Core Vol 3, Part F, 3.4.4.3: a handle without attribute is Invalid Handle"),
+        **dict.fromkeys(("handle-beyond[request=write]", "handle-zero[request=write]"), "Core Vol 3, Part F, 3.4.5.1: a handle without attribute is Invalid Handle"),
     },
     "accessory-subscribe": {
         "configuration-length": "Core Vol 3, Part F, 3.4.5.1: a value that is too long is refused with Invalid Attribute Value Length",

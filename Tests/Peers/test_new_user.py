@@ -40,7 +40,7 @@ def test_five_commands_lead_from_nothing_to_a_verdict(desk, tmp_path):
     for words, file in commands():
         words = [word.replace("usb:1-2", f"usb:{desk.dongles[0].path}") for word in words]
         if words[0] == "run" and not SOAK:
-            words[1:2] = ["accessory-advertising/flags", "accessory-gatt", "accessory-att/declaration-not-written"]
+            words[1:2] = ["accessory-advertising/data[rule=flags]", "accessory-gatt", "accessory-att/declaration-not-written"]
         environment = desk.environment | {"HOME": str(tmp_path)}
         if words[0] in ("run", "explain"):
             words += ["--cases", str(ROOT / "Conformance")]

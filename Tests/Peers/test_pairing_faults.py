@@ -10,10 +10,10 @@ from support import Process, PythonPeer, bluebench, dongles, run_bench
 
 # Faults of Bumble, with the section in docs/design/peers.md.
 OF_BUMBLE = {
-    "accessory-pairing/key-size", "accessory-pairing/key-size-legacy", "smp-negative/key-size-out-of-range", "smp-negative/public-key-first",
-    "smp-negative/public-key-in-legacy", "smp-negative/reflected-key", "smp-negative/repeated-attempts", "smp-negative/silence",
-    "smp-negative/truncated-confirm", "accessory-security/legacy-reconnects", "accessory-security/multiple-refused-in-clear",
-    "accessory-security/multiple-variable-refused-in-clear",
+    "accessory-pairing/key-size", "accessory-pairing/key-size-legacy", "smp-negative/key-size-out-of-range", "smp-negative/out-of-sequence[pdu=public-key-first]",
+    "smp-negative/out-of-sequence[pdu=public-key-in-legacy]", "smp-negative/reflected-key", "smp-negative/repeated-attempts", "smp-negative/silence",
+    "smp-negative/out-of-sequence[pdu=truncated-confirm]", "accessory-security/legacy-reconnects", "accessory-security/requests-refused-in-clear[request=read-multiple]",
+    "accessory-security/requests-refused-in-clear[request=read-multiple-variable]",
 }
 # The bond of LE legacy pairing has the keys of the two sides exchanged.
 OF_BUMBLE_LEGACY = {
@@ -39,7 +39,7 @@ PLANTED = [
     ("fails-at-key", "accessory-security/reconnects-encrypted", "ended the pairing with Unspecified_Reason"),
     ("invalid-request", "accessory-security/read-after-pairing", "ended the pairing with Invalid_Parameters"),
     ("any-check", "smp-negative/check-wrong", "A check that does not fit fails"),
-    ("any-point", "smp-negative/off-curve-y", "A point that is not on the curve ends the pairing"),
+    ("any-point", "smp-negative/invalid-key[key=off-curve-y]", "A point that is not on the curve ends the pairing"),
     ("bond-forgotten", "accessory-pairing/bond-survives-failure", "PIN_Or_Key_Missing"),
 ]
 SOAK = "SOAK" in os.environ

@@ -12,13 +12,13 @@ from test_pairing_faults import OF_BUMBLE as OF_ITS_SECURITY_MANAGER
 
 # Faults of Bumble, with the section in docs/design/peers.md.
 OF_BUMBLE = {
-    "accessory-att/declaration-not-written", "accessory-att/prepare-not-permitted", "accessory-att/read-not-permitted",
-    "accessory-att/unknown-request", "accessory-att/write-not-permitted", "accessory-change/features-kept",
-    "accessory-discovery/find-by-type-value-range",
-    "accessory-discovery/read-by-group-type-range", "accessory-link/parameters-asked-of-it",
+    "accessory-att/declaration-not-written", "accessory-att/not-permitted[request=prepare]", "accessory-att/not-permitted[request=read]",
+    "accessory-att/unknown-request", "accessory-att/not-permitted[request=write]", "accessory-change/features-kept",
+    "accessory-discovery/within-range[request=find-by-type-value]",
+    "accessory-discovery/within-range[request=read-by-group-type]", "accessory-link/parameters-asked-of-it",
     "accessory-gatt/client-features", "accessory-subscribe/configuration-length", "accessory-subscribe/kept-for-a-bond",
-    "accessory-security/legacy-reconnects", "accessory-security/multiple-refused-in-clear",
-    "accessory-security/multiple-variable-refused-in-clear",
+    "accessory-security/legacy-reconnects", "accessory-security/requests-refused-in-clear[request=read-multiple]",
+    "accessory-security/requests-refused-in-clear[request=read-multiple-variable]",
     "accessory-channel/closes", "accessory-channel/credits-beyond-65535", "accessory-channel/disconnection-of-no-channel",
     "accessory-channel/enhanced-source-cid-taken", "accessory-channel/opens-again",
     *(f"accessory-channel/source-cid-invalid[cid={cid}]" for cid in (4, 63, 128)),
@@ -41,24 +41,24 @@ PLANTED = [
     ("model-no-text", "serial", "accessory-values/formats", "Model Number String: the text is no UTF-8"),
     ("pnp-source-3", "keyboard", "accessory-values/formats", "PnP ID: the vendor's source is 3"),
     ("report-map-cut", "keyboard", "accessory-values/formats", "Report Map: the report descriptor is cut short"),
-    ("appearance-of-three", "serial", "accessory-advertising/sizes", "type 25 with 3 octets"),
-    ("flags-both", "heart-rate", "accessory-advertising/flags", "limited and general"),
-    ("response-flags", "keyboard", "accessory-advertising/flags", "the scan response has flags"),
-    ("power-of-two", "serial", "accessory-advertising/sizes", "type 10 with 2 octets"),
-    ("name-twice", "heart-rate", "accessory-advertising/once", "2 local names"),
+    ("appearance-of-three", "serial", "accessory-advertising/data[rule=sizes]", "type 25 with 3 octets"),
+    ("flags-both", "heart-rate", "accessory-advertising/data[rule=flags]", "limited and general"),
+    ("response-flags", "keyboard", "accessory-advertising/data[rule=flags]", "the scan response has flags"),
+    ("power-of-two", "serial", "accessory-advertising/data[rule=sizes]", "type 10 with 2 octets"),
+    ("name-twice", "heart-rate", "accessory-advertising/data[rule=once]", "2 local names"),
     ("name-differs", "serial", "accessory-advertising/name", "Expected a start of"),
-    ("handle-zero-read", "serial", "accessory-att/read-handle-zero", "Expected ATT_ERROR_RSP, got ATT_READ_RSP"),
+    ("handle-zero-read", "serial", "accessory-att/handle-zero[request=read]", "Expected ATT_ERROR_RSP, got ATT_READ_RSP"),
     ("blob-beyond-empty", "serial", "accessory-att/offset-beyond-all", "Expected ATT_ERROR_RSP, got ATT_READ_BLOB_RSP"),
     ("mtu-ignored", "serial", "accessory-att/mtu-of-client", "expected"),
     ("mtu-of-20", "heart-rate", "accessory-att/mtu", "23"),
     ("answers-twice", "heart-rate", "accessory-att/one-answer", "must not come"),
-    ("error-handle-zero", "keyboard", "accessory-att/read-handle-beyond", "Attribute_Handle_In_Error: expected 0xFFFF"),
+    ("error-handle-zero", "keyboard", "accessory-att/handle-beyond[request=read]", "Attribute_Handle_In_Error: expected 0xFFFF"),
     ("unknown-command-answered", "serial", "accessory-att/unknown-command", "must not come"),
-    ("declaration-moves", "serial", "accessory-discovery/characteristic-declaration", "Attribute_Value: expected"),
+    ("declaration-moves", "serial", "accessory-discovery/declared[by=characteristic-declaration]", "Attribute_Value: expected"),
     ("service-by-uuid-shifted", "heart-rate", "accessory-discovery/service-by-uuid", "Handles_Information_List"),
     ("beyond-found", "serial", "accessory-discovery/beyond-the-last", "Expected ATT_ERROR_RSP, got ATT_FIND_INFORMATION_RSP"),
     ("group-of-any-type", "heart-rate", "accessory-discovery/unknown-group", "Error_Code: expected Unsupported_Group_Type"),
-    ("configuration-forgotten", "heart-rate", "accessory-subscribe/notifications", "expected 01 00"),
+    ("configuration-forgotten", "heart-rate", "accessory-subscribe/subscribes[kind=notifications]", "expected 01 00"),
     ("subscribed-at-first", "keyboard", "accessory-subscribe/default", "expected 00 00"),
     ("groups-cut", "serial", "accessory-discovery/everything", "Each request is answered by a valid response"),
     ("discovery-stands-still", "heart-rate", "accessory-discovery/everything", "Each request is answered by a valid response"),
@@ -67,20 +67,20 @@ PLANTED = [
 
 # The same for the rules of profiles.
 PLANTED_FOR_PROFILES = [
-    ("asks-latency-40", "serial", "peripheral-latency", "the latency is 40, expected at most 30"),
-    ("asks-timeout-4-s", "heart-rate", "supervision-timeout", "the supervision timeout is 4 s, expected 6 s to 18 s"),
-    ("asks-interval-7.5", "serial", "interval-minimum", "Interval_Min is 7500 us, expected at least 15 ms"),
-    ("asks-interval-20", "keyboard", "interval-multiple", "Interval_Min is 20 ms, expected a multiple of 15 ms"),
-    ("asks-span-7.5", "serial", "interval-span", "expected them 15 ms apart"),
-    ("asks-effective-7-s", "serial", "effective-interval", "expected at most 6 s"),
-    ("asks-margin-6-s", "heart-rate", "timeout-margin", "expected more than Interval_Max x (latency + 1) x 3"),
+    ("asks-latency-40", "serial", "connection[rule=peripheral-latency]", "the latency is 40, expected at most 30"),
+    ("asks-timeout-4-s", "heart-rate", "connection[rule=supervision-timeout]", "the supervision timeout is 4 s, expected 6 s to 18 s"),
+    ("asks-interval-7.5", "serial", "interval[rule=minimum]", "Interval_Min is 7500 us, expected at least 15 ms"),
+    ("asks-interval-20", "keyboard", "interval[rule=multiple]", "Interval_Min is 20 ms, expected a multiple of 15 ms"),
+    ("asks-span-7.5", "serial", "interval[rule=span]", "expected them 15 ms apart"),
+    ("asks-effective-7-s", "serial", "connection[rule=effective-interval]", "expected at most 6 s"),
+    ("asks-margin-6-s", "heart-rate", "connection[rule=timeout-margin]", "expected more than Interval_Max x (latency + 1) x 3"),
     ("asks-again-and-again", "serial", "renegotiation", "expected at most 3"),
     ("colon-in-name", "heart-rate", "name-characters", "expected not"),
     ("interval-100", "serial", "advertising-interval", "the interval is "),
     ("fast-for-4-s", "serial", "fast-advertising", "expected every 20 ms for 30 s"),
-    ("no-power", "keyboard", "tx-power", "expected an element that is TX_Power_Level"),
-    ("no-services", "serial", "services", "expected an element"),
-    ("services-in-response", "heart-rate", "services-placed", "expected a length of at least 1"),
+    ("no-power", "keyboard", "advertising[rule=tx-power]", "expected an element that is TX_Power_Level"),
+    ("no-services", "serial", "advertising[rule=services]", "expected an element"),
+    ("services-in-response", "heart-rate", "advertising[rule=services-placed]", "expected a length of at least 1"),
     ("information-advertised", "keyboard", "device-information-hidden", "expected not 180A"),
     ("asks-for-pairing", "serial", "pairing-unasked", "must not come, but packet"),
     ("mtu-before-length", "serial", "length-before-mtu", "must not come, but packet"),
@@ -131,7 +131,7 @@ def test_a_product_with_a_channel_is_opened_and_fed(tmp_path):
     assert failed == {case for case in OF_BUMBLE if case.startswith("accessory-channel/")}, cases
     passed = {case.split("/")[1].split("[")[0] for case, (verdict, _) in cases.items() if verdict == "PASS"}
     assert {
-        "opens", "opens-twice", "opens-after-reconnection", "fed", "other-service", "sdu-beyond-mtu", "source-cid-taken", "credits-given",
+        "opens", "opens-twice", "opens-after-reconnection", "fed", "other-service", "sdu-beyond-mtu", "source-cid", "credits-given",
         "credits-ignored", "frames-beyond-length", "enhanced-opens", "enhanced-closes-one", "enhanced-other-service",
     } <= passed, cases
 
@@ -227,10 +227,10 @@ def test_another_product_is_not_written_to(tmp_path):
 
 def test_the_revision_of_a_profile_decides(tmp_path):
     cases = judge(
-        "heart-rate", tmp_path, "accessory-profile/supervision-timeout", "accessory-profile/interval-longest", fault=["asks-timeout-4-s"],
+        "heart-rate", tmp_path, "accessory-profile/connection[rule=supervision-timeout]", "accessory-profile/interval[rule=longest]", fault=["asks-timeout-4-s"],
         options=["--profile", "adg-r17"])
-    assert cases["accessory-profile/supervision-timeout"][0] == "PASS", cases
-    assert cases["accessory-profile/interval-longest"] == ("N/A", "adg-r17 has no rule 'interval-longest'")
+    assert cases["accessory-profile/connection[rule=supervision-timeout]"][0] == "PASS", cases
+    assert cases["accessory-profile/interval[rule=longest]"] == ("N/A", "adg-r17 has no rule 'interval-longest'")
 
 
 @pytest.mark.parametrize("kind", NAMES if SOAK else ["serial"])

@@ -6,7 +6,7 @@ from asking import ADDRESS
 from support import Process, PythonPeer, bluebench, dongles, run_bench
 
 CASES = [
-    "accessory-security/reconnects-encrypted", "accessory-subscribe/notifications", "accessory-subscribe/default",
+    "accessory-security/reconnects-encrypted", "accessory-subscribe/subscribes[kind=notifications]", "accessory-subscribe/default",
     "accessory-subscribe/each-connection",
 ]
 

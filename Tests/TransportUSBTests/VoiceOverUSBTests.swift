@@ -28,7 +28,7 @@
         /// the other.
         @Test(arguments: [
             Row(cases: ["bredr-lmp/esco-voice", "bredr-lmp/sco-voice"], settings: [2, 6]),
-            Row(cases: ["bredr-lmp/esco-voice-asked"], settings: [1], sizes: [0, 9, 17, 25, 33, 49]),
+            Row(cases: ["bredr-lmp/esco-voice[by=tester]"], settings: [1], sizes: [0, 9, 17, 25, 33, 49]),
         ])
         func theSettingFitsTheVoice(_ row: Row) throws {
             let bus = try Self.bus(voicePacketSizes: row.sizes)

@@ -1,7 +1,7 @@
 # BlueZ's GATT server as a product: surveyed, and judged by those cases that need no service of ours for which the emulated guest has time.
 . "$(dirname "$0")/bluez.bash"
 # What BlueZ does otherwise than the specification says; each with its section in docs/design/peers.md.
-of_bluez="accessory-discovery/find-by-type-value-range"
+of_bluez="accessory-discovery/within-range[request=find-by-type-value]"
 
 forget_bonds
 start_bluez

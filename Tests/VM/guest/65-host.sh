@@ -1,5 +1,5 @@
 # The kernel's Bluetooth host judged by cases for hosts: it drives our virtual controller over /dev/vhci; btp_linux.py is its upper tester.
-# judged by: host-gap/general-discoverable host-gap/limited-discoverable host-gap/not-connectable host-gap/is-connected host-gap/leaves host-gap/connects host-gap/general-discovery host-l2cap/accepts host-l2cap/is-refused host-l2cap/needs-encryption host-sm/asks-for-security host-sm/initiator-reflected-key host-sm/numeric-comparison-refused host-sm/passkey-wrong host-sm/off-curve-y host-sm/random-before-confirm host-sm/zero-key --slack 1000
+# judged by: host-gap/general-discoverable host-gap/limited-discoverable host-gap/not-connectable host-gap/is-connected host-gap/leaves host-gap/connects host-gap/discovers[peer=general] host-l2cap/accepts host-l2cap/is-refused host-l2cap/refused[request=needs-encryption] host-sm/asks-for-security host-sm/initiator-invalid-key[key=reflected-key] host-sm/numeric-comparison-refused host-sm/passkey-wrong host-sm/invalid-key[key=off-curve-y] host-sm/pdu-of-other-method[pdu=random-before-confirm] host-sm/invalid-key[key=zero-key] --slack 1000
 here=$(dirname "$0")
 own=/share/$(basename "$0")
 trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT
