@@ -13,7 +13,7 @@ struct GeneratePDUs: BuildToolPlugin {
         var stems = ["NamedTypes"] + inputs.map { stem(of: $0.path, under: root.path) }.filter { $0 != "NamedTypes" }
         stems.sort()
         var outputs = stems.flatMap { ["\($0).codec.swift", "\($0).description.swift"] }
-        outputs += ["Messages.codec.swift", "Index.description.swift"]
+        outputs += ["Messages.codec.swift", "Relations.codec.swift", "Index.description.swift"]
         return [
             .buildCommand(
                 displayName: "Generate PDUs", executable: generator, arguments: [output.path, root.path] + inputs.map(\.path),

@@ -14,6 +14,11 @@ enum LayerEmitter {
                 out.line("case \(layer.caseName) = \"\(layer.name)\"")
             }
             header(layers, &out)
+            property(
+                "number", "The layer's place among all, from 0.", "UInt8", layers,
+                { layer in
+                    "\(layers.firstIndex { $0.name == layer.name } ?? 0)"
+                }, &out)
             out.line("/// The namespace.")
             out.line("public var description: String { rawValue }")
             property("title", "The heading of a list of the layer's PDUs.", "String", layers, { "\"\($0.title)\"" }, &out)

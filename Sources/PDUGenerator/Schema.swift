@@ -53,6 +53,7 @@ struct DeclarationFile {
     var inlinable: Bool
     /// The base name of the generated files.
     var stem: String
+    var path: String
     var pdus: [Declaration]
 
     var name: String { layer.name }
@@ -76,6 +77,8 @@ struct DeclarationFile {
 
 struct Declaration {
     var name: String
+    /// The line of the name in its file.
+    var line = 1
     var code: Int
     var subevent: Int?
     var section: String
@@ -89,6 +92,7 @@ struct Declaration {
     var mask: MaskPosition?
     /// The LE features of which one is required; empty if none is.
     var needs: [String] = []
+    var relations = Relations()
     var fields: [Field]
     var returns: [Field]?
 }

@@ -91,10 +91,11 @@ struct SchemaLoader {
         let escape = root["escape"].flatMap { FieldParser.number($0.string ?? "") } ?? 0
         let event = root["event"].flatMap { FieldParser.number($0.string ?? "") }
         var result = DeclarationFile(
-            layer: layer, part: root["part"]?.string ?? "", inlinable: root["inlinable"]?.string == "true", stem: stem, pdus: [])
+            layer: layer, part: root["part"]?.string ?? "", inlinable: root["inlinable"]?.string == "true", stem: stem, path: path,
+            pdus: [])
         for (key, node) in root["pdus"]?.mapping ?? [] {
             guard let pdu = key.string else { throw error(key, path, "a PDU has a name") }
-            var declaration = Declaration(name: pdu, code: 0, section: node["section"]?.string ?? "", fields: [])
+            var declaration = Declaration(name: pdu, line: key.line, code: 0, section: node["section"]?.string ?? "", fields: [])
             let code = node["code"].flatMap { FieldParser.number($0.string ?? "") } ?? 0
             if let event {
                 declaration.code = event
@@ -103,6 +104,7 @@ struct SchemaLoader {
                 declaration.code = ogf << 10 | escape << 8 | code
             }
             try facts(node, layer.header, &declaration, path)
+            declaration.relations = try RelationReader(path: path).read(node)
             declaration.endsInStatus = node["ends"]?.string == "Status"
             declaration.codec = try codec(node["codec"] ?? root["codec"], layer, path)
             declaration.fields = try fields(node["fields"], path)

@@ -54,6 +54,25 @@ struct StructEmitter {
         }
     }
 
+    /// Writes the initialisers of an event that read an earlier version, too.
+    func conversion(from earlier: Declaration, _ name: String, _ fields: [Field], _ out: inout SourceText) {
+        let known = earlier.fields.flatMap { properties($0) }
+        let shared = fields.flatMap { properties($0) }.filter { own in known.contains { $0.name == own.name && $0.type == own.type } }
+        out.line("/// Converts an earlier version of the event; fields that it lacks are zero.")
+        out.block("public init(_ earlier: \(name))") { out in
+            out.line("self.init(\(shared.map { "\($0.name): earlier.\($0.name)" }.joined(separator: ", ")))")
+        }
+        out.line("/// Decodes the event or an earlier version of it; nil for another event.")
+        out.block("public init?(anyVersion packet: HCIPacket) throws(PDUError)") { out in
+            out.line("if packet.id == Self.id {")
+            out.line("    self = try packet.event()")
+            out.line("} else {")
+            out.line("    guard let earlier = try \(name)(anyVersion: packet) else { return nil }")
+            out.line("    self.init(earlier)")
+            out.line("}")
+        }
+    }
+
     /// Writes a property with the field as a time, if its unit is one of time. The setter rounds down to a count in the range of the field.
     private func time(_ field: Field, _ out: inout SourceText) {
         guard case .integer(let octets, let signed, _, nil) = field.shape, !field.derived, let length = field.notes.microsecondsPerCount

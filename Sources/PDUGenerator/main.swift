@@ -14,8 +14,9 @@ do {
     try loader.load(arguments.dropFirst(2).sorted().map { ($0, OutputName.stem(of: $0, under: root)) })
     let namedTypes = Dictionary(loader.namedTypes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     var stems = Set(arguments.dropFirst(2).map { OutputName.stem(of: $0, under: root) })
+    let relations = try RelationIndex(loader.files, layers: loader.layers)
     for file in loader.files {
-        try output.write(CodecEmitter(file: file, namedTypes: namedTypes).emit(), to: file.stem + ".codec.swift")
+        try output.write(CodecEmitter(file: file, namedTypes: namedTypes, relations: relations).emit(), to: file.stem + ".codec.swift")
         try output.write(DescriptionEmitter.emit(file), to: file.stem + ".description.swift")
         stems.remove(file.stem)
     }
@@ -31,6 +32,7 @@ do {
         MessageEmitter.emit(loader.files.filter { $0.name == layer.name })
     }
     try output.write(messages.joined(separator: "\n"), to: "Messages.codec.swift")
+    try output.write(RelationEmitter(relations).emit(), to: "Relations.codec.swift")
     try output.write(DescriptionEmitter.index(loader.files), to: "Index.description.swift")
     try output.removeOthers()
 } catch {
