@@ -38,37 +38,31 @@ public struct ConnectionTracker: Sendable {
     ///
     /// - Throws: if an event about connections cannot be decoded, or has an invalid handle or PHY.
     public mutating func received(_ event: HCIPacket) throws(PDUError) -> ConnectionChange? {
-        switch event.eventCode {
-        case HCIEvents.LEConnectionComplete.code: try receivedLE(event)
-        case HCIEvents.ConnectionComplete.code: try connected(event.event(as: HCIEvents.ConnectionComplete.self))
-        case HCIEvents.SynchronousConnectionComplete.code: try connected(event.event(as: HCIEvents.SynchronousConnectionComplete.self))
-        case HCIEvents.DisconnectionComplete.code: disconnected(try event.event())
-        case HCIEvents.EncryptionChange.code:
-            encryptionChanged(try event.event(as: HCIEvents.EncryptionChange.self))
-        case HCIEvents.EncryptionChangeV2.code:
-            encryptionChanged(try event.event(as: HCIEvents.EncryptionChangeV2.self))
-        case HCIEvents.EncryptionKeyRefreshComplete.code: keyRefreshed(try event.event())
-        case HCIEvents.CommandComplete.code: try event.completedOpcode == HCICommands.Reset.opcode ? wasReset(event) : nil
+        if event.completedOpcode == HCICommands.Reset.opcode { return try wasReset(event) }
+        return switch event.id?.effect {
+        case .opens(.le): try connected(HCIEvents.LEEnhancedConnectionCompleteV2(anyVersion: event))
+        case .opens(.bredr): try connected(event.event(as: HCIEvents.ConnectionComplete.self))
+        case .opens(.synchronous): try connected(event.event(as: HCIEvents.SynchronousConnectionComplete.self))
+        case .opens(.isochronous): try streamEstablished(HCIEvents.LECISEstablishedV2(anyVersion: event))
+        case .closes(.link): disconnected(try event.event())
+        case .changes(.encryption): encryptionChanged(try HCIEvents.EncryptionChangeV2(anyVersion: event))
+        case .changes: try changed(event)
+        case .opens, .closes, nil: nil
+        }
+    }
+
+    private mutating func changed(_ event: HCIPacket) throws(PDUError) -> ConnectionChange? {
+        switch event.id {
+        case HCIEvents.EncryptionKeyRefreshComplete.id: keyRefreshed(try event.event())
+        case HCIEvents.LEConnectionUpdateComplete.id: updated(try event.event())
+        case HCIEvents.LEDataLengthChange.id: dataLengthChanged(try event.event())
+        case HCIEvents.LEPHYUpdateComplete.id: try phyUpdated(event.event())
         default: nil
         }
     }
 
-    private mutating func receivedLE(_ event: HCIPacket) throws(PDUError) -> ConnectionChange? {
-        switch event.leSubevent {
-        case HCIEvents.LEConnectionComplete.subevent: try connected(event.event(as: HCIEvents.LEConnectionComplete.self))
-        case HCIEvents.LEEnhancedConnectionComplete.subevent: try connected(event.event(as: HCIEvents.LEEnhancedConnectionComplete.self))
-        case HCIEvents.LEEnhancedConnectionCompleteV2.subevent:
-            try connected(event.event(as: HCIEvents.LEEnhancedConnectionCompleteV2.self))
-        case HCIEvents.LECISEstablished.subevent: try streamEstablished(event.event(as: HCIEvents.LECISEstablished.self))
-        case HCIEvents.LECISEstablishedV2.subevent: try streamEstablished(event.event(as: HCIEvents.LECISEstablishedV2.self))
-        case HCIEvents.LEConnectionUpdateComplete.subevent: updated(try event.event())
-        case HCIEvents.LEDataLengthChange.subevent: dataLengthChanged(try event.event())
-        case HCIEvents.LEPHYUpdateComplete.subevent: try phyUpdated(event.event())
-        default: nil
-        }
-    }
-
-    private mutating func connected(_ event: some LEConnectionCompleteEvent) throws(PDUError) -> ConnectionChange? {
+    private mutating func connected(_ event: HCIEvents.LEEnhancedConnectionCompleteV2?) throws(PDUError) -> ConnectionChange? {
+        guard let event else { return nil }
         guard event.status == .success else { return .failed(.le, event.status) }
         let parameters = ConnectionParameters(
             interval: event.connectionInterval, latency: event.peripheralLatency, supervisionTimeout: event.supervisionTimeout)
@@ -91,7 +85,8 @@ public struct ConnectionTracker: Sendable {
         return try open(ConnectionState(event.connectionHandle, .synchronous, peer: DeviceAddress(event.bdADDR, kind: .public)))
     }
 
-    private mutating func streamEstablished(_ event: some CISEstablishedEvent) throws(PDUError) -> ConnectionChange? {
+    private mutating func streamEstablished(_ event: HCIEvents.LECISEstablishedV2?) throws(PDUError) -> ConnectionChange? {
+        guard let event else { return nil }
         guard event.status == .success else { return .failed(.isochronous, event.status) }
         return try open(ConnectionState(event.connectionHandle, .isochronous))
     }
@@ -148,8 +143,8 @@ public struct ConnectionTracker: Sendable {
         return .dataLengthChanged(handle, length)
     }
 
-    private mutating func encryptionChanged(_ event: some EncryptionChangeEvent) -> ConnectionChange? {
-        guard let handle = known(event.connectionHandle) else { return nil }
+    private mutating func encryptionChanged(_ event: HCIEvents.EncryptionChangeV2?) -> ConnectionChange? {
+        guard let event, let handle = known(event.connectionHandle) else { return nil }
         let isOn = event.encryptionEnabled != 0
         if event.status == .success { connections[handle]?.isEncrypted = isOn }
         return .encryptionChanged(handle, isOn: isOn, event.status)

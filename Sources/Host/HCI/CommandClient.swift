@@ -99,7 +99,7 @@ final class CommandClient {
     ) {
         if let failure { return finish(.failure(failure)) }
         lastID += 1
-        pending[lastID] = Pending(opcode: opcode, limit: limit ?? limits.command, handle: packet.commandHandle, finish: finish)
+        pending[lastID] = Pending(opcode: opcode, limit: limit ?? limits.command, handle: packet.connectionHandle, finish: finish)
         queue.mostUnderWay = context.workarounds.takesCommandsAhead ? nil : 1
         perform(queue.submit(id: lastID, opcode: opcode, packet))
     }

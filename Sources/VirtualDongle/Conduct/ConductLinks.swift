@@ -57,18 +57,15 @@ struct ConductLinks {
 extension HCIPacket {
     /// The connection that an event reports, established or failed.
     var openedConnection: (status: ErrorCode, handle: ConnectionHandle, isLE: Bool, isPeripheral: Bool)? {
-        guard kind == .event else { return nil }
-        if let event = try? event(as: HCIEvents.ConnectionComplete.self) { return (event.status, event.connectionHandle, false, false) }
-        if let event = try? event(as: HCIEvents.LEConnectionComplete.self) {
-            return (event.status, event.connectionHandle, true, event.role.rawValue == 1)
+        switch id?.effect {
+        case .opens(.bredr):
+            return (try? event(as: HCIEvents.ConnectionComplete.self)).map { ($0.status, $0.connectionHandle, false, false) }
+        case .opens(.le):
+            return (try? HCIEvents.LEEnhancedConnectionCompleteV2(anyVersion: self)).map {
+                ($0.status, $0.connectionHandle, true, $0.role == .peripheral)
+            }
+        default: return nil
         }
-        if let event = try? event(as: HCIEvents.LEEnhancedConnectionComplete.self) {
-            return (event.status, event.connectionHandle, true, event.role.rawValue == 1)
-        }
-        if let event = try? event(as: HCIEvents.LEEnhancedConnectionCompleteV2.self) {
-            return (event.status, event.connectionHandle, true, event.role.rawValue == 1)
-        }
-        return nil
     }
 
     /// A command that turns advertising or scanning on or off.
@@ -85,14 +82,6 @@ extension HCIPacket {
             return (try? command(as: HCICommands.LESetExtendedScanEnable.self)).map { (opcode, $0.enable == 1) }
         default: return nil
         }
-    }
-
-    /// Connection handle of a command, if its first parameter is one.
-    var commandHandle: ConnectionHandle? {
-        guard let opcode = commandOpcode, let declaration = PDUCatalog.command(opcode: opcode),
-            declaration.fields.first?.name == "Connection_Handle" || declaration.fields.first?.name == "Handle", parameters.count >= 2
-        else { return nil }
-        return ConnectionHandle(parameters.little16(0) & 0x0FFF)
     }
 }
 

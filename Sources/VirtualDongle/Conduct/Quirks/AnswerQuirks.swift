@@ -43,7 +43,7 @@ extension DongleQuirk {
             "command-lost-after-disconnect", knownOf: "some", "does not answer a command about a connection that has just ended",
             .rule { _ in
                 PacketRule(fromHost: { packet, wire in
-                    packet.commandHandle.map { wire.links.closed.contains($0) } == true ? nil : packet
+                    packet.connectionHandle.map { wire.links.closed.contains($0) } == true ? nil : packet
                 })
             }),
         DongleQuirk(
