@@ -64,7 +64,7 @@ struct AirConductTests {
         let faults = row.pdus.indices.filter { index in
             let (sender, bytes) = row.pdus[index]
             let pdu = DynamicPDU(layer: .llControl, bytes: bytes)
-            return LinkLayerRules.fault(of: pdu, bytes, sender == .own, isCentral: false, &exchange) != nil
+            return LinkLayerRules.fault(of: pdu, bytes, sender == .own, &exchange) != nil
         }
         #expect(faults == row.fault.map { [$0] } ?? [])
     }

@@ -34,9 +34,9 @@ struct AnswerRule {
     init(_ expectation: Expectation, after command: SentCommand?, isAlone: Bool) {
         if !isAlone {
             awaited = .nothing
-        } else if Self.isResponse(expectation.name, "ATT_") {
+        } else if ResponseNames.att.contains(expectation.name) {
             awaited = .attResponse
-        } else if Self.isResponse(expectation.name, "L2CAP_") {
+        } else if ResponseNames.signalling.contains(expectation.name) {
             awaited = .signallingResponse
         } else if let command, Self.ends(command, expectation.name) {
             awaited = .end(command)
@@ -45,18 +45,16 @@ struct AnswerRule {
         }
     }
 
-    private static func isResponse(_ name: String, _ layer: String) -> Bool { name.hasPrefix(layer) && name.hasSuffix("_RSP") }
-
     private static func ends(_ command: SentCommand, _ name: String) -> Bool {
-        ProcedureEvents.ending(opcode: command.opcode).contains { AlternativeEvents.matches(name, $0.name) }
+        PDUID(.hciCommands, code: Int(command.opcode)).completedBy.contains { AlternativeEvents.matches(name, $0.name) }
     }
 
     /// True if the packet is an answer but not the expected one.
     func isOther(_ observation: Observation, _ search: Search) -> Bool {
         guard observation.side == search.side, !observation.isAir else { return false }
         switch awaited {
-        case .attResponse: return Self.isResponse(observation.name, "ATT_")
-        case .signallingResponse: return observation.name == L2CAPSignaling.CommandRejectRsp.name && observation.name != search.name
+        case .attResponse: return ResponseNames.att.contains(observation.name)
+        case .signallingResponse: return ResponseNames.signallingRefusals.contains(observation.name) && observation.name != search.name
         case .end(let command): return observation.index >= command.index && Self.isEnd(observation, of: command, search)
         case .nothing: return false
         }

@@ -48,11 +48,9 @@ enum AnswersOfAKind {
     }
 
     private static func isAnswer(_ other: String, insteadOf name: String) -> Bool {
-        if name.hasSuffix("_RSP") {
-            if name.hasPrefix("ATT_") { return other.hasPrefix("ATT_") && other.hasSuffix("_RSP") }
-            if name.hasPrefix("L2CAP_") { return other == "L2CAP_COMMAND_REJECT_RSP" }
-            if name.hasPrefix("LL_") { return ["LL_UNKNOWN_RSP", "LL_REJECT_IND", "LL_REJECT_EXT_IND"].contains(other) }
-        }
-        return name.hasPrefix("LE_") && name.hasSuffix("_Complete") && other == "Disconnection_Complete"
+        if ResponseNames.att.contains(name) { return ResponseNames.att.contains(other) }
+        if ResponseNames.signalling.contains(name) { return ResponseNames.signallingRefusals.contains(other) }
+        if ResponseNames.control.contains(name) { return ResponseNames.controlRefusals.contains(other) }
+        return ResponseNames.completions.contains(name) && other == HCIEvents.DisconnectionComplete.name
     }
 }

@@ -53,7 +53,7 @@ struct AirConduct {
         else { return }
         let control = DynamicPDU(layer: .llControl, bytes: pdu.control)
         let fault = LinkLayerRules.fault(
-            of: control, pdu.control, observation.side == side, isCentral: isCentral, &links[pdu.accessAddress, default: Link()].exchange)
+            of: control, pdu.control, observation.side == side, &links[pdu.accessAddress, default: Link()].exchange)
         note(fault ?? valueFault(in: control, observation), observation)
     }
 

@@ -114,16 +114,18 @@ extension ConductViolation {
     private static let device = "BD_ADDR"
 
     private static let connectionEvents = Memo<ObjectIdentifier, Bool?>()
-    private static let openingEvents: Set<String> = Set(AlternativeEvents.all[AlternativeEvents.connectionComplete] ?? [])
-        .union([HCIEvents.ConnectionComplete.name, HCIEvents.SynchronousConnectionComplete.name])
 
     /// True for an event that opens a connection of LE or BR/EDR, false for another about one; nil for the rest.
     private static func opensConnection(_ event: HCIPacket) -> Bool? {
         guard let declaration = event.eventCode.flatMap({ PDUCatalog.event(code: $0, subevent: event.leSubevent) }) else { return nil }
         return connectionEvents(ObjectIdentifier(declaration)) {
+            guard declaration.fields.contains(where: { $0.name == handle }) else { return nil }
+            return switch declaration.id.effect {
             // Streams have handles of their own.
-            guard !declaration.name.contains("CIS"), declaration.fields.contains(where: { $0.name == handle }) else { return nil }
-            return openingEvents.contains(declaration.name)
+            case .opens(.isochronous): nil
+            case .opens: true
+            case .changes, .closes, nil: false
+            }
         }
     }
 

@@ -6,35 +6,31 @@ import BBPackets
 enum LinkLayerRules {
     /// Returns the rule that a PDU violates, or nil.
     ///
-    /// - Parameters:
-    ///   - isOwn: true for a PDU of the controller under test.
-    ///   - isCentral: true if the central sends the PDU.
-    static func fault(of pdu: DynamicPDU, _ bytes: [UInt8], _ isOwn: Bool, isCentral: Bool, _ exchange: inout ControlExchange)
-        -> ControlFault?
-    {
-        let (name, code) = (pdu.name, pdu.code)
+    /// - Parameter isOwn: true for a PDU of the controller under test.
+    static func fault(of pdu: DynamicPDU, _ bytes: [UInt8], _ isOwn: Bool, _ exchange: inout ControlExchange) -> ControlFault? {
+        let (name, code, id) = (pdu.name, pdu.code, pdu.id)
         guard isOwn else {
             // LL_ENC_REQ may be refused after LL_ENC_RSP, too. Core Vol 6, Part B, 5.1.3.1.
-            exchange.received(code, answers: code == encryption ? 2 : 1)
-            if code == encryption { exchange.received(startOfEncryption) }
+            let isStart = LLControl.StartEncReq.id.answers.contains(id)
+            exchange.received(code, answers: isStart ? 2 : 1)
+            if isStart { exchange.received(startOfEncryption) }
             return nil
         }
         defer { exchange.sends(code) }
-        switch name {
-        case LLControl.RejectExtInd.name: return refusal(pdu["RejectOpcode"]?.int, of: name, &exchange)
-        case LLControl.UnknownRsp.name: return refusal(pdu["UnknownType"]?.int, of: name, &exchange)
-        case LLControl.RejectInd.name: return exchange.answersAny(of: answerable) ? nil : withoutRequest
-        case LLControl.VersionInd.name, LLControl.TerminateInd.name:
+        switch id.refuses {
+        case .named: return refusal(pdu.answeredCode, of: name, &exchange)
+        case .pending: return exchange.answersAny(of: requests) ? nil : withoutRequest
+        case nil: break
+        }
+        if id == LLControl.VersionInd.id || id.effect == .closes(.link) {
             return exchange.isFirst(code)
                 ? nil
                 : ControlFault(
                     rule: "\(name) is sent once on a link (\(pdu.declaration?.section ?? "Core Vol 6, Part B, 2.4.2")).", wanted: "one",
                     got: "another")
-        case LLControl.StartEncReq.name: return exchange.answers([startOfEncryption]) ? nil : withoutRequest
-        default: break
         }
-        if name.hasSuffix("_RSP"), !exchange.answers(requests(answeredBy: name, isCentral: isCentral)) { return withoutRequest }
-        if name.hasSuffix("_REQ"), !exchange.asks(bytes) {
+        if id.isAnswer, !id.comesUnasked, !exchange.answers(awaited(by: id, exchange)) { return withoutRequest }
+        if id.beginsProcedure, !exchange.asks(bytes) {
             return ControlFault(
                 rule: "A procedure is started once, and ends before it is started again (Core Vol 6, Part B, 5.2).",
                 wanted: "an answer of the peer before it comes again", got: "a repetition")
@@ -93,24 +89,16 @@ enum LinkLayerRules {
         rule: "An answer is sent once for a request of the peer (Core Vol 6, Part B, 5.1).",
         wanted: "a request of the peer that is unanswered", got: "none")
 
-    /// The codes of the requests that a PDU answers.
-    private static func requests(answeredBy name: String, isCentral: Bool) -> [Int] {
-        switch name {
-        // The peripheral answers what the central has answered. Core Vol 6, Part B, 5.1.3.
-        case LLControl.StartEncRsp.name: [isCentral ? LLControl.StartEncReq.opcode : LLControl.StartEncRsp.opcode].map(Int.init)
-        case LLControl.PauseEncRsp.name: [isCentral ? LLControl.PauseEncRsp.opcode : LLControl.PauseEncReq.opcode].map(Int.init)
-        case LLControl.FeatureRsp.name: [LLControl.FeatureReq.opcode, LLControl.PeripheralFeatureReq.opcode].map(Int.init)
-        default: codes[name.dropLast(4) + "_REQ"].map { [$0] } ?? []
-        }
+    /// The codes of the PDUs that an answer needs. The side that has asked sends some answers back. Core Vol 6, Part B, 5.1.3.
+    private static func awaited(by id: PDUID, _ exchange: ControlExchange) -> [Int] {
+        if id == LLControl.StartEncReq.id { return [startOfEncryption] }
+        let asked = id.answers.map(\.code)
+        return id.isReturned && asked.contains(where: exchange.sent.contains) ? [id.code] : asked
     }
 
-    private static let encryption = Int(LLControl.EncReq.opcode)
     /// A number beyond all opcodes, for the LL_START_ENC_REQ that an LL_ENC_REQ leads to.
     private static let startOfEncryption = 0x100
-    private static let codes = Dictionary(
-        PDUCatalog.all.lazy.filter { $0.layer == .llControl }.map { ($0.name, $0.code) }, uniquingKeysWith: { first, _ in first })
-    /// The requests.
-    private static let answerable = Set(codes.filter { $0.key.hasSuffix("_REQ") }.values)
+    private static let requests = Set(PDUCatalog.all.lazy.filter { $0.layer == .llControl && $0.id.isRequest }.map(\.code))
 }
 
 extension AirFrame {
