@@ -24,10 +24,10 @@ public struct ExploredCase {
           - use: connected
             as: \(side(.central))
             saveAs: link
-          - send: LE_Read_Remote_Features
+          - send: \(HCICommands.LEReadRemoteFeatures.name)
             as: \(side(.central))
             with: {Connection_Handle: $link.\(side(.central))}
-          - expect: LE_Read_Remote_Features_Complete
+          - expect: \(HCIEvents.LEReadRemoteFeaturesComplete.name)
             as: \(side(.central))
             within: 20 connection events
         \(maskSteps)  - wait: 10 connection events
@@ -49,11 +49,11 @@ public struct ExploredCase {
     private var maskSteps: String {
         guard path.requests.contains(where: { $0.request == .parameters }) else { return "" }
         let events = [
-            "LE_Connection_Complete", "LE_Connection_Update_Complete", "LE_Read_Remote_Features_Complete", "LE_Long_Term_Key_Request",
-            "LE_Data_Length_Change", "LE_PHY_Update_Complete",
+            HCIEvents.LEConnectionComplete.name, HCIEvents.LEConnectionUpdateComplete.name, HCIEvents.LEReadRemoteFeaturesComplete.name,
+            HCIEvents.LELongTermKeyRequest.name, HCIEvents.LEDataLengthChange.name, HCIEvents.LEPHYUpdateComplete.name,
         ]
         return ["tester", "subject"].map { side in
-            "  - send: LE_Set_Event_Mask\n    as: \(side)\n    with: {LE_Event_Mask: \(events.joined(separator: "|"))}\n"
+            "  - send: \(HCICommands.LESetEventMask.name)\n    as: \(side)\n    with: {LE_Event_Mask: \(events.joined(separator: "|"))}\n"
         }.joined()
     }
 
@@ -93,33 +93,34 @@ public struct ExploredCase {
         let side = side(planned.role)
         let isCentral = planned.role == .central
         let handle = "Connection_Handle: $link.\(side)"
-        func send(_ name: String, _ fields: String) -> [String] { ["- send: \(name)", "  as: \(side)", "  with: {\(fields)}"] }
+        func send(_ fields: String) -> [String] {
+            planned.request.command.map { ["- send: \($0.name)", "  as: \(side)", "  with: {\(fields)}"] } ?? []
+        }
         switch planned.request {
-        case .version: return send("Read_Remote_Version_Information", handle)
-        case .features: return send("LE_Read_Remote_Features", handle)
+        case .version, .features: return send(handle)
         case .parameters, .update:
             let interval = isCentral ? 20 : 40
             return send(
-                "LE_Connection_Update",
                 handle + ", Connection_Interval_Min: \(interval), Connection_Interval_Max: \(interval), Supervision_Timeout: 400")
-        case .channelMap: return send("LE_Set_Host_Channel_Classification", "Channel_Map: 0xFFFFFF")
+        case .channelMap: return send("Channel_Map: 0xFFFFFF")
         case .phy:
-            return send("LE_Set_PHY", handle + (isCentral ? ", TX_PHYs: LE_2M, RX_PHYs: LE_2M" : ", TX_PHYs: LE_Coded, RX_PHYs: LE_1M"))
-        case .dataLength: return send("LE_Set_Data_Length", handle + ", TX_Octets: \(isCentral ? 251 : 100), TX_Time: 2120")
+            return send(handle + (isCentral ? ", TX_PHYs: LE_2M, RX_PHYs: LE_2M" : ", TX_PHYs: LE_Coded, RX_PHYs: LE_1M"))
+        case .dataLength: return send(handle + ", TX_Octets: \(isCentral ? 251 : 100), TX_Time: 2120")
         case .encryption:
-            return send(
-                "LE_Enable_Encryption", handle + ", Random_Number: 7, Encrypted_Diversifier: 9, Long_Term_Key: {octet: 0x5A, times: 16}")
-                + answer("LE_Long_Term_Key_Request", from: .peripheral, with: "Long_Term_Key: {octet: 0x5A, times: 16}")
+            return send(handle + ", Random_Number: 7, Encrypted_Diversifier: 9, Long_Term_Key: {octet: 0x5A, times: 16}")
+                + answer(
+                    HCIEvents.LELongTermKeyRequest.name, HCICommands.LELongTermKeyRequestReply.name, from: .peripheral,
+                    with: "Long_Term_Key: {octet: 0x5A, times: 16}")
         case .data:
             return ["- send: L2CAP_B_Frame", "  as: \(side)", "  on: $link.\(side)", "  with: {Information_Payload: [0x43, 1]}"]
-        case .termination: return send("Disconnect", handle + ", Reason: Remote_User_Terminated_Connection")
+        case .termination: return send(handle + ", Reason: Remote_User_Terminated_Connection")
         }
     }
 
-    private func answer(_ event: String, from role: LinkRole, with fields: String) -> [String] {
+    private func answer(_ event: String, _ command: String, from role: LinkRole, with fields: String) -> [String] {
         let side = side(role)
         return [
-            "- expect: \(event)", "  as: \(side)", "  within: 40 connection events", "- send: \(event)_Reply", "  as: \(side)",
+            "- expect: \(event)", "  as: \(side)", "  within: 40 connection events", "- send: \(command)", "  as: \(side)",
             "  with: {Connection_Handle: $link.\(side), \(fields)}",
         ]
     }
@@ -134,11 +135,12 @@ public struct ExploredCase {
         }
         switch violation.invariant {
         case .endsOnce:
-            return line("expect", violation.name ?? "Disconnection_Complete", ["  within: 100 connection events"])
+            return line("expect", violation.name ?? HCIEvents.DisconnectionComplete.name, ["  within: 100 connection events"])
         case .rejectionTold:
             let codes = "{anyOf: [LMP_Error_Transaction_Collision, Different_Transaction_Collision]}"
             return line(
-                "expect", violation.name ?? "LE_PHY_Update_Complete", ["  where: {Status: \(codes)}", "  within: 100 connection events"])
+                "expect", violation.name ?? HCIEvents.LEPHYUpdateComplete.name,
+                ["  where: {Status: \(codes)}", "  within: 100 connection events"])
         case .rejectionRight:
             let fields = violation.fields.map { ["  where: \($0)"] } ?? []
             return ["- air: none", "  pdu: \(violation.name ?? LLControl.RejectExtInd.name)", "  as: \(side(role))"] + fields + [
@@ -148,10 +150,11 @@ public struct ExploredCase {
             return line(
                 "expect", "L2CAP_B_Frame", ["  where: {Information_Payload: {startsWith: [0x43, 1]}}", "  within: 100 connection events"])
         case .linkLives where path.terminates:
-            return line("expect", "Disconnection_Complete", ["  where: {Reason: {not: Connection_Timeout}}", "  within: 46 s"])
+            return line("expect", HCIEvents.DisconnectionComplete.name, ["  where: {Reason: {not: Connection_Timeout}}", "  within: 46 s"])
         case .encryptionAlone:
             return [
-                "- air: none", "  pdu: \(violation.name ?? "LL_PING_REQ")", "  as: \(side(role))", "  within: 40 connection events",
+                "- air: none", "  pdu: \(violation.name ?? LLControl.PingReq.name)", "  as: \(side(role))",
+                "  within: 40 connection events",
                 "  since: start", states,
             ]
         default:
@@ -161,7 +164,7 @@ public struct ExploredCase {
                     "- expect: L2CAP_B_Frame", "  as: \(side(role.other))", "  where: {Information_Payload: {startsWith: [0x44, 2]}}",
                     "  within: 100 connection events", states,
                 ]
-            } + ["- none: Disconnection_Complete", "  as: \(side(role))", "  since: start", "  within: 46 s", states]
+            } + ["- none: \(HCIEvents.DisconnectionComplete.name)", "  as: \(side(role))", "  since: start", "  within: 46 s", states]
         }
     }
 }

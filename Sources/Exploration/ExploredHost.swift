@@ -4,16 +4,8 @@ import BBTransport
 
 /// An event that completes a request of a host.
 struct HostEvent: Hashable, Sendable {
-    enum Kind: String, Sendable {
-        case version = "Read_Remote_Version_Information_Complete"
-        case features = "LE_Read_Remote_Features_Complete"
-        case update = "LE_Connection_Update_Complete"
-        case phy = "LE_PHY_Update_Complete"
-        case encryption = "Encryption_Change"
-        case disconnection = "Disconnection_Complete"
-    }
-
-    var kind: Kind
+    /// The event that stands for all which complete the request.
+    var kind: PDUID
     /// The reason of a disconnection, otherwise the status.
     var status: ErrorCode
 }
@@ -127,26 +119,11 @@ final class ExploredHost: HCITransportSink {
     }
 
     private func note(_ packet: HCIPacket) -> Bool {
-        let event: HostEvent? =
-            if let event = try? packet.event(as: HCIEvents.ReadRemoteVersionInformationComplete.self) {
-                HostEvent(kind: .version, status: event.status)
-            } else if let event = try? packet.event(as: HCIEvents.LEReadRemoteFeaturesComplete.self) {
-                HostEvent(kind: .features, status: event.status)
-            } else if let event = try? packet.event(as: HCIEvents.LEConnectionUpdateComplete.self) {
-                HostEvent(kind: .update, status: event.status)
-            } else if let event = try? packet.event(as: HCIEvents.LEPHYUpdateComplete.self) {
-                HostEvent(kind: .phy, status: event.status)
-            } else if let event = try? packet.event(as: HCIEvents.EncryptionChange.self) {
-                HostEvent(kind: .encryption, status: event.status)
-            } else if let event = try? packet.event(as: HCIEvents.EncryptionKeyRefreshComplete.self) {
-                HostEvent(kind: .encryption, status: event.status)
-            } else if let event = try? packet.event(as: HCIEvents.DisconnectionComplete.self) {
-                HostEvent(kind: .disconnection, status: event.reason)
-            } else {
-                nil
-            }
-        if let event { events.append(event) }
-        return event != nil
+        guard let kind = packet.id.flatMap({ LinkRequest.completions[$0] }) else { return false }
+        let pdu = DynamicPDU(hci: packet)
+        let status = pdu[kind.effect == .closes(.link) ? "Reason" : "Status"]?.int ?? 0
+        events.append(HostEvent(kind: kind, status: ErrorCode(rawValue: UInt8(truncatingIfNeeded: status))))
+        return true
     }
 
     private func reply(to packet: HCIPacket) {

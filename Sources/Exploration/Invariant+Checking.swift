@@ -9,13 +9,13 @@ extension PathOutcome {
 
     private func life(_ path: ExploredPath) -> [Violation] {
         LinkRole.allCases.compactMap { role in
-            let reasons = self[role].events.filter { $0.kind == .disconnection }.map(\.status)
+            let reasons = self[role].events.filter { $0.kind == HCIEvents.DisconnectionComplete.id }.map(\.status)
             let expected = path.terminates ? 1 : 0
             guard reasons.count != expected || reasons.contains(.connectionTimeout) else { return nil }
             return Violation(
                 .linkLives,
                 "expected \(expected) Disconnection_Complete at the \(role.rawValue), got \(reasons.isEmpty ? "none" : "\(reasons)")",
-                role: role, name: "Disconnection_Complete")
+                role: role, name: HCIEvents.DisconnectionComplete.name)
         }
     }
 
@@ -24,20 +24,24 @@ extension PathOutcome {
         guard !path.terminates else { return [] }
         var found: [Violation] = []
         for role in LinkRole.allCases {
-            for kind in [HostEvent.Kind.version, .features, .update, .phy, .encryption] {
+            for kind in Self.completions {
                 let asked = self[role].accepted.count { $0.completion == kind }
-                let isTold = ![.version, .features].contains(kind)
-                let others = isTold ? self[role.other].accepted.count { $0.completion == kind } : 0
+                let others = kind.comesUnasked ? self[role.other].accepted.count { $0.completion == kind } : 0
                 let ended = self[role].events.count { $0.kind == kind }
                 guard ended < asked || ended > asked + others else { continue }
                 found.append(
                     Violation(
                         .endsOnce,
-                        "expected \(asked)\(others > 0 ? " to \(asked + others)" : "") \(kind.rawValue) at the \(role.rawValue), got \(ended)",
-                        role: role, name: kind.rawValue))
+                        "expected \(asked)\(others > 0 ? " to \(asked + others)" : "") \(kind.name) at the \(role.rawValue), got \(ended)",
+                        role: role, name: kind.name))
             }
         }
         return found
+    }
+
+    /// The events that complete requests on a link which lives on.
+    private static let completions = LinkRequest.allCases.compactMap(\.completion).reduce(into: [PDUID]()) { all, event in
+        if !all.contains(event), event.effect != .closes(.link) { all.append(event) }
     }
 
     private func agreement(_ path: ExploredPath) -> [Violation] {
@@ -133,8 +137,8 @@ extension PathOutcome {
         let statuses = self[.peripheral].events.filter { $0.kind == kind }.map(\.status)
         guard !statuses.isEmpty, !statuses.contains(rejection.reason) else { return nil }
         return Violation(
-            .rejectionTold, "expected \(kind.rawValue) with \(rejection.reason) at the peripheral, got \(statuses)", role: .peripheral,
-            name: kind.rawValue)
+            .rejectionTold, "expected \(kind.name) with \(rejection.reason) at the peripheral, got \(statuses)", role: .peripheral,
+            name: kind.name)
     }
 
     private static let opcodes: [LinkRequest: UInt8] = [

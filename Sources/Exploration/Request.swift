@@ -34,18 +34,28 @@ public enum LinkRequest: String, CaseIterable, Sendable, Codable {
         return isSame ? .lmpErrorTransactionCollision : .differentTransactionCollision
     }
 
-    /// The name of the event that completes the request; nil if there is none.
-    var completion: HostEvent.Kind? {
+    /// The command that makes the request; nil for data.
+    var command: PDUID? {
         switch self {
-        case .version: .version
-        case .features: .features
-        case .parameters, .update: .update
-        case .phy: .phy
-        case .encryption: .encryption
-        case .termination: .disconnection
-        case .channelMap, .dataLength, .data: nil
+        case .version: HCICommands.ReadRemoteVersionInformation.id
+        case .features: HCICommands.LEReadRemoteFeatures.id
+        case .parameters, .update: HCICommands.LEConnectionUpdate.id
+        case .channelMap: HCICommands.LESetHostChannelClassification.id
+        case .phy: HCICommands.LESetPHY.id
+        case .dataLength: HCICommands.LESetDataLength.id
+        case .encryption: HCICommands.LEEnableEncryption.id
+        case .termination: HCICommands.Disconnect.id
+        case .data: nil
         }
     }
+
+    /// The event that stands for all which complete the request; nil if there is none.
+    var completion: PDUID? { command?.completedBy.first }
+
+    /// The events that complete requests, each with the one that stands for them.
+    static let completions: [PDUID: PDUID] = Dictionary(
+        allCases.flatMap { request in (request.command?.completedBy ?? []).compactMap { event in request.completion.map { (event, $0) } } },
+        uniquingKeysWith: { first, _ in first })
 }
 
 /// Role of a device on the link.
