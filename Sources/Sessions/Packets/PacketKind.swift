@@ -25,10 +25,8 @@ enum PacketKind: UInt8, CaseIterable {
             }
     }
 
-    private static let refusals: Set<String> = ["ATT_ERROR_RSP", "Pairing_Failed", "L2CAP_COMMAND_REJECT_RSP"]
-
     private static func fails(_ layer: DecodedLayer) -> Bool {
-        if refusals.contains(layer.name) || layer.name.hasPrefix("LL_REJECT") { return true }
+        if layer.id?.refuses != nil { return true }
         return [layer.fields, layer.returns].contains { $0.named("Status")?.int.map { $0 != 0 } ?? false }
     }
 
