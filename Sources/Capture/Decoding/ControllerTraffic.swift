@@ -75,7 +75,7 @@ struct ControllerTraffic {
 
     private mutating func note(_ event: DecodedLayer) {
         peers?.note(event)
-        guard event.name == "Command_Complete", let company = event.returns.named("Company_Identifier")?.int else { return }
+        guard event.id == HCIEvents.CommandComplete.id, let company = event.returns.named("Company_Identifier")?.int else { return }
         self.company = UInt16(truncatingIfNeeded: company)
     }
 
@@ -83,7 +83,7 @@ struct ControllerTraffic {
 
     /// Names the algorithm of Encryption_Enabled 0x01: E0 on BR/EDR, AES-CCM on LE. Core Vol 4, Part E, 7.7.8.
     private func nameEncryption(_ event: inout DecodedLayer) {
-        guard event.name.hasPrefix("Encryption_Change"), let handle = event.fields.named("Connection_Handle")?.int,
+        guard event.id?.effect == .changes(.encryption), let handle = event.fields.named("Connection_Handle")?.int,
             let kind = tracker[ConnectionHandle(UInt16(truncatingIfNeeded: handle))]?.kind, kind == .classic || kind == .le,
             event.fields.named("Encryption_Enabled")?.int == 1
         else { return }

@@ -25,7 +25,7 @@ extension Layer {
 
     /// Decodes an AVCTP message, including the content of an AVRCP vendor dependent frame. AVRCP 1.6, 6.3.1.
     private static func control(_ bytes: [UInt8], _ range: Range<Int>) -> DecodedLayer? {
-        guard range.count >= 6, let declaration = PDUCatalog.declaration(layer: .avctp, name: "AVCTP_MESSAGE") else { return nil }
+        guard range.count >= 6, let declaration = PDUCatalog.declaration(layer: .avctp, code: 0) else { return nil }
         let message = DecodedLayer(declaration, bytes, range)
         guard message.fields.named("Packet_Type")?.int == 0, message.fields.named("Opcode")?.int == 0,
             let operands = message.fields.named("Operands")?.range

@@ -48,7 +48,7 @@ struct OpenChannels {
         return Self.octets(identifier, channel.isCreditBased ? " SPSM \(Hex.number(channel.psm, bits: 16))" : " \(psm)", bytes, range)
     }
 
-    private static let psm = PDUCatalog.declaration(layer: .l2capSignaling, name: "L2CAP_CONNECTION_REQ")?.field(named: "PSM")
+    private static let psm = PDUCatalog.declaration(L2CAPSignaling.ConnectionReq.id)?.field(named: "PSM")
 
     private static func octets(_ identifier: UInt16, _ what: String, _ bytes: [UInt8], _ range: Range<Int>) -> DecodedLayer {
         let text = "L2CAP \(Hex.number(identifier, bits: 16))\(what) \(range.count) octets"

@@ -30,14 +30,14 @@ struct PeerNames {
     /// Learns from an event.
     mutating func note(_ event: DecodedLayer) {
         switch event.name {
-        case "LE_Advertising_Report", "LE_Extended_Advertising_Report":
+        case HCIEvents.LEAdvertisingReport.name, HCIEvents.LEExtendedAdvertisingReport.name:
             for report in event.fields.named("Reports")?.children ?? [] {
                 guard let address = report.children.named("Address")?.integer,
                     let name = Self.advertised(report.children.named("Data")?.children ?? [])
                 else { continue }
                 set(name, of: UInt64(truncatingIfNeeded: address))
             }
-        case "Remote_Name_Request_Complete", "Extended_Inquiry_Result":
+        case HCIEvents.RemoteNameRequestComplete.name, HCIEvents.ExtendedInquiryResult.name:
             let found =
                 event.fields.named("Remote_Name")?.octets.map(Self.text)
                 ?? Self.advertised(event.fields.named("Extended_Inquiry_Response")?.children ?? [])

@@ -38,7 +38,7 @@ extension SourceReader {
     }
 
     /// The declared name of ACL data for the host.
-    private static let data = "ACL_Data"
+    private static let data = HCIData.ACLData.name
 
     private static func suits(_ layer: Layer, _ target: Fault.Target) -> Bool {
         switch target {
@@ -50,7 +50,7 @@ extension SourceReader {
 
     private func fields(of pdu: Vocabulary.PDU?, _ target: Fault.Target) -> [Vocabulary.Field] {
         guard target == .answer else { return pdu?.fields ?? [] }
-        return pdu?.returns ?? vocabulary.pdus["Command_Status"]?.fields ?? []
+        return pdu?.returns ?? vocabulary.pdus[HCIEvents.CommandStatus.name]?.fields ?? []
     }
 
     private mutating func change(_ keys: inout Keys, _ name: String, _ fields: [Vocabulary.Field], _ head: Node) -> Fault.Change? {

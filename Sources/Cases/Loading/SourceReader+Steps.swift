@@ -272,7 +272,7 @@ extension SourceReader {
             return .success
         }
         let returns =
-            pdu?.returns ?? [Vocabulary.Field("Status", labels: vocabulary.pdus["Command_Status"]?.fields.first?.labels ?? [:])]
+            pdu?.returns ?? [Vocabulary.Field("Status", labels: vocabulary.pdus[HCIEvents.CommandStatus.name]?.fields.first?.labels ?? [:])]
         return .fields(fieldPredicates(node, of: "the answer to \(name)", fields: returns))
     }
 

@@ -87,7 +87,7 @@ enum FaultRules {
 
     /// Returns the return parameters of a command, or the Status of a command without any.
     private static func answerFields(_ command: PDUDeclaration) -> [FieldDeclaration] {
-        command.returns ?? PDUCatalog.declaration(layer: .hciEvents, name: "Command_Status")?.fields ?? []
+        command.returns ?? PDUCatalog.declaration(HCIEvents.CommandStatus.id)?.fields ?? []
     }
 
     private static func effect(_ rule: Fault.Rewrite, _ fields: [FieldDeclaration], _ layer: Layer) throws -> PacketRewrite.Effect {
@@ -102,7 +102,7 @@ enum FaultRules {
                 PacketRewrite.controlLayers.contains(layer)
                     ? try PDUCodec.encode(name, try values(entries)) : try PDUCodec.event(name, try values(entries)), carrying: names)
         case .swap: .swap
-        case .answer(let form): .answer(PacketRewrite.AnswerForm(rawValue: form) ?? .both)
+        case .answer(let form): .answer(PacketRewrite.AnswerForm(named: form) ?? .both)
         case .pretend: .pretend
         }
     }

@@ -3,7 +3,7 @@ import BBPackets
 
 /// A packet of synchronous data, such as voice, on an HCI. Core Vol 4, Part E, 5.4.3.
 enum SynchronousPacket {
-    static let name = "Synchronous_Data"
+    static let name = HCIData.SynchronousData.name
     /// The largest value of Data_Total_Length, which has one octet.
     private static let mostOctets = 255
 

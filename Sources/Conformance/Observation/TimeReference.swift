@@ -111,8 +111,7 @@ extension CaseRun {
         guard since == nil else { return searchStart }
         if let first = scope.reference.sentAfter[side] { return max(searchStart, first) }
         guard bench.isForeign, scope.reference.commanded != nil, let end = bench.end(side),
-            let opcode = PDUCodec.opcode(of: "Read_BD_ADDR"),
-            let reply = try await end.command(opcode: opcode, parameters: [], until: loop.now + .seconds(1))
+            let reply = try await end.command(opcode: HCICommands.ReadBDADDR.opcode, parameters: [], until: loop.now + .seconds(1))
         else { return searchStart }
         scope.reference.order(side, from: reply.index)
         return max(searchStart, reply.index)

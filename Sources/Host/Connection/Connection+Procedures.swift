@@ -13,7 +13,7 @@ extension Connection {
                 maxCELength: request.maxCELength),
             ends: HCIEvents.LEConnectionUpdateComplete.self, on: handle
         ) { $0.connectionHandle == handle }
-        guard event.status == .success else { throw HostError.peer(.rejected("LE_Connection_Update", event.status)) }
+        guard event.status == .success else { throw HostError.peer(.rejected(HCICommands.LEConnectionUpdate.name, event.status)) }
         return parameters
     }
 
@@ -31,7 +31,7 @@ extension Connection {
                 phyOptions: coding.rawValue),
             ends: HCIEvents.LEPHYUpdateComplete.self, on: handle
         ) { $0.connectionHandle == handle }
-        guard event.status == .success else { throw HostError.peer(.rejected("LE_Set_PHY", event.status)) }
+        guard event.status == .success else { throw HostError.peer(.rejected(HCICommands.LESetPHY.name, event.status)) }
         return phys
     }
 
@@ -65,7 +65,7 @@ extension Connection {
         let event: HCIEvents.LEReadRemoteFeaturesComplete = try await host.commands.procedure(
             HCICommands.LEReadRemoteFeatures(connectionHandle: handle), ends: HCIEvents.LEReadRemoteFeaturesComplete.self, on: handle
         ) { $0.connectionHandle == handle }
-        guard event.status == .success else { throw HostError.peer(.rejected("LE_Read_Remote_Features", event.status)) }
+        guard event.status == .success else { throw HostError.peer(.rejected(HCICommands.LEReadRemoteFeatures.name, event.status)) }
         return event.leFeatures
     }
 
@@ -76,7 +76,7 @@ extension Connection {
             HCICommands.ReadRemoteVersionInformation(connectionHandle: handle), ends: HCIEvents.ReadRemoteVersionInformationComplete.self,
             on: handle
         ) { $0.connectionHandle == handle }
-        guard event.status == .success else { throw HostError.peer(.rejected("Read_Remote_Version_Information", event.status)) }
+        guard event.status == .success else { throw HostError.peer(.rejected(HCICommands.ReadRemoteVersionInformation.name, event.status)) }
         return event
     }
 

@@ -72,7 +72,7 @@ extension HostError.Awaited: CustomStringConvertible {
         case .disconnection: "disconnection"
         case .event(let name): name
         case .endOfInitiating: "LE_Connection_Complete after LE_Create_Connection_Cancel"
-        case .parameterUpdateResponse: "L2CAP_CONNECTION_PARAMETER_UPDATE_RSP"
+        case .parameterUpdateResponse: L2CAPSignaling.ConnectionParameterUpdateRsp.name
         case .attResponse: "ATT transaction, 30 s (Core Vol 3, Part F, 3.3.3)"
         case .attConfirmation: "ATT_HANDLE_VALUE_CFM, 30 s (Core Vol 3, Part F, 3.3.3)"
         case .pairing: "pairing, 30 s (Core Vol 3, Part H, 3.4)"

@@ -207,7 +207,7 @@ final class Connecting {
 
     func failed(_ status: ErrorCode) {
         if status == .advertisingTimeout { return host.advertising.legacyTimedOut(status) }
-        take()?.fail(HostError.peer(.rejected("LE_Connection_Complete", status)))
+        take()?.fail(HostError.peer(.rejected(HCIEvents.LEConnectionComplete.name, status)))
     }
 
     private func take() -> Promise<Connection>? {

@@ -40,10 +40,25 @@ public struct PacketRewrite: Sendable {
         public static func set(_ fields: [DynamicField]) -> Effect { .change(fields.map { FieldChange($0.name, .value($0.value)) }) }
     }
 
-    public enum AnswerForm: String, Sendable, Hashable, CaseIterable {
-        case status = "Command_Status"
-        case complete = "Command_Complete"
+    public enum AnswerForm: Sendable, Hashable, CaseIterable {
+        case status
+        case complete
         case both
+
+        /// The name of the event, or `both`.
+        public var name: String {
+            switch self {
+            case .status: HCIEvents.CommandStatus.name
+            case .complete: HCIEvents.CommandComplete.name
+            case .both: "both"
+            }
+        }
+
+        /// The form with this name; nil if there is none.
+        public init?(named name: String) {
+            guard let form = Self.allCases.first(where: { $0.name == name }) else { return nil }
+            self = form
+        }
     }
 
     public let layer: Layer

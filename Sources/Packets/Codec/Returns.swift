@@ -8,7 +8,7 @@ public struct NoReturn: PDU {
 
 /// The return parameters of most commands.
 public struct StatusReturn: PDU {
-    public static var name: String { "Command_Complete" }
+    public static var name: String { HCIEvents.CommandComplete.name }
     public var status: ErrorCode
 
     public init(status: ErrorCode = .success) { self.status = status }
@@ -18,7 +18,7 @@ public struct StatusReturn: PDU {
 
 /// Return parameters of commands for a connection. After an error the handle may be missing; it is then 0.
 public struct StatusAndHandleReturn: PDU {
-    public static var name: String { "Command_Complete" }
+    public static var name: String { HCIEvents.CommandComplete.name }
     public var status: ErrorCode
     public var connectionHandle: ConnectionHandle
 
@@ -42,7 +42,7 @@ public struct StatusAndHandleReturn: PDU {
 
 /// Return parameters of commands for a remote device. After an error the address may be missing; it is then 0.
 public struct StatusAndAddressReturn: PDU {
-    public static var name: String { "Command_Complete" }
+    public static var name: String { HCIEvents.CommandComplete.name }
     public var status: ErrorCode
     public var bdADDR: BDADDR
 

@@ -25,11 +25,11 @@ extension DongleQuirk {
                 [
                     HCICommands.ReadStoredLinkKey.opcode, HCICommands.WriteStoredLinkKey.opcode, HCICommands.DeleteStoredLinkKey.opcode,
                 ], knownOf: "CSR clones, BCM2045, CONWISE CW6622", "stored link keys"),
-            refusal("no-voice-setting", [HCICommands.ReadVoiceSetting.opcode], knownOf: "CSR clones", "Read_Voice_Setting"),
-            refusal("no-page-scan-type", [HCICommands.ReadPageScanType.opcode], knownOf: "CSR clones", "Read_Page_Scan_Type"),
+            refusal("no-voice-setting", [HCICommands.ReadVoiceSetting.opcode], knownOf: "CSR clones", HCICommands.ReadVoiceSetting.name),
+            refusal("no-page-scan-type", [HCICommands.ReadPageScanType.opcode], knownOf: "CSR clones", HCICommands.ReadPageScanType.name),
             refusal(
                 "no-mws-transport", [HCICommands.GetMWSTransportLayerConfiguration.opcode], knownOf: "Broadcom for Apple",
-                "Get_MWS_Transport_Layer_Configuration"),
+                HCICommands.GetMWSTransportLayerConfiguration.name),
             refusal(
                 "no-authenticated-payload-timeout",
                 [HCICommands.ReadAuthenticatedPayloadTimeout.opcode, HCICommands.WriteAuthenticatedPayloadTimeout.opcode],
@@ -41,25 +41,26 @@ extension DongleQuirk {
                 ], knownOf: "MediaTek, QCA, Barrot", "the enhanced synchronous commands"),
             refusal(
                 "no-transmit-power", [HCICommands.LEReadTransmitPower.opcode], knownOf: "Actions, Broadcom for Apple",
-                "LE_Read_Transmit_Power"),
+                HCICommands.LEReadTransmitPower.name),
             refusal(
                 "no-rpa-timeout", [HCICommands.LESetResolvablePrivateAddressTimeout.opcode], knownOf: "Actions ATS2851",
-                "LE_Set_Resolvable_Private_Address_Timeout"),
+                HCICommands.LESetResolvablePrivateAddressTimeout.name),
             refusal(
-                "no-encryption-key-size", [HCICommands.ReadEncryptionKeySize.opcode], knownOf: "Actions ATS2851", "Read_Encryption_Key_Size"
+                "no-encryption-key-size", [HCICommands.ReadEncryptionKeySize.opcode], knownOf: "Actions ATS2851",
+                HCICommands.ReadEncryptionKeySize.name
             ),
             refusal(
                 "no-advertising-sets-read", [HCICommands.LEReadNumberOfSupportedAdvertisingSets.opcode], knownOf: "several",
-                "LE_Read_Number_of_Supported_Advertising_Sets"),
+                HCICommands.LEReadNumberOfSupportedAdvertisingSets.name),
             refusal(
                 "no-advertising-length-read", [HCICommands.LEReadMaximumAdvertisingDataLength.opcode], knownOf: "several",
-                "LE_Read_Maximum_Advertising_Data_Length"),
+                HCICommands.LEReadMaximumAdvertisingDataLength.name),
             refusal(
                 "no-ext-scan", [HCICommands.LESetExtendedScanParameters.opcode, HCICommands.LESetExtendedScanEnable.opcode],
                 knownOf: "BCM4377, Actions ATS2851, some RTL8761B", "extended scanning"),
             refusal(
                 "no-ext-create", [HCICommands.LEExtendedCreateConnection.opcode], knownOf: "Actions ATS2851",
-                "LE_Extended_Create_Connection"),
+                HCICommands.LEExtendedCreateConnection.name),
         ] + conditionalRefusals
 
     private static let conditionalRefusals: [DongleQuirk] = [

@@ -12,7 +12,7 @@ extension DongleQuirk {
             "joined-events", knownOf: "Realtek", allowedBy: "Core Vol 4, Part B, 2.1: the length field of an event shows its end",
             "sends two consecutive events in one transfer", .endpoints { conduct, _ in conduct.joinsEvents = true }),
         DongleQuirk(
-            "stray-octet", .commands, standard: "Read_Local_Extended_Features", knownOf: "Barrot 33fa:0010, 33fa:0012",
+            "stray-octet", .commands, standard: HCICommands.ReadLocalExtendedFeatures.name, knownOf: "Barrot 33fa:0010, 33fa:0012",
             "sends an extra octet after the answer to a command, if the answer ends in a short packet",
             .endpoints { $0.strayOctetAfter = Set($1.commands.keys) }),
         DongleQuirk(
