@@ -142,7 +142,9 @@ import Testing
         #expect(HCIPacket(command: HCICommands.Reset()).connectionHandle == nil)
         #expect(HCIPacket(eventCode: 0x3E, parameters: [0x0C, 0, 0x41]).connectionHandle == nil)
         for event in Self.all(.hciEvents) {
-            guard let offset = event.offset(ofField: "Connection_Handle") else { continue }
+            guard let offset = event.offset(ofField: "Connection_Handle"),
+                case .integer? = event.fields.first(where: { $0.name == "Connection_Handle" })?.shape
+            else { continue }
             #expect(event.id.handleOffset == offset, "\(event.name)")
         }
     }
