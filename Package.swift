@@ -90,11 +90,13 @@ let package = Package(
         room(
             "BBSessions",
             [
-                "BBReport", "BBDiagnosis", "BBConformance", "BBProducts", "BBCases", "BBHost", "BBCapture", "BBBluetoothCrypto", "BBHTTP",
-                "BBHCI", "BBTransport", "BBTiming", "BBPackets",
+                "BBReport", "BBDiagnosis", "BBConformance", "BBProducts", "BBCases", "BBHost", "BBCapture", "BBTraffic",
+                "BBBluetoothCrypto",
+                "BBHTTP", "BBHCI", "BBTransport", "BBTiming", "BBPackets",
             ], settings: asWritten),
         room(
-            "BBDiagnosis", ["BBConformance", "BBCases", "BBThroughput", "BBCapture", "BBHCI", "BBPackets", yams], settings: asWritten,
+            "BBDiagnosis", ["BBConformance", "BBCases", "BBThroughput", "BBCapture", "BBTraffic", "BBHCI", "BBPackets", yams],
+            settings: asWritten,
             embedding: ["Rules/Rules.yaml"]),
         room(
             "BBReport", ["BBConformance", "BBProducts", "BBCases", "BBThroughput", "BBDongles", "BBTransport", "BBPackets", mustache],
@@ -106,21 +108,22 @@ let package = Package(
             "BBConformance",
             [
                 "BBProducts", "BBCases", "BBUpperTester", "BBBTP", "BBBench", "BBHost", "BBVirtualDongle", "BBSimulation", "BBCapture",
-                "BBBluetoothCrypto", "BBL2CAP", "BBHCI", "BBTransport", "BBDongles", "BBTransportUSB", "BBTiming", "BBMisbehaviour",
-                "BBPackets", yams,
+                "BBBluetoothCrypto", "BBTraffic", "BBL2CAP", "BBHCI", "BBTransport", "BBDongles", "BBTransportUSB", "BBTiming",
+                "BBMisbehaviour", "BBPackets", yams,
             ], settings: asWritten),
         room(
             "BBProducts",
             ["BBCases", "BBHost", "BBBluetoothCrypto", "BBHCI", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets", yams],
             settings: asWritten),
         room("BBUpperTester", ["BBBTP", "BBHost", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets"], settings: asWritten),
-        room("BBExploration", ["BBSimulation", "BBCapture", "BBTransport", "BBTiming", "BBPackets"], settings: asWritten),
+        room("BBExploration", ["BBSimulation", "BBTraffic", "BBTransport", "BBTiming", "BBPackets"], settings: asWritten),
         room(
             "CoreBluetooth", ["BBBench", "BBHost", "BBSimulation", "BBTransportUSB", "BBTransport", "BBTiming", "BBPackets"],
             settings: asWritten),
         room("BBCases", ["BBMisbehaviour", "BBPackets", yams], settings: asWritten),
         room(
-            "BBThroughput", ["BBHost", "BBSimulation", "BBCapture", "BBHCI", "BBTransport", "BBTiming", "BBPackets", histogram],
+            "BBThroughput",
+            ["BBHost", "BBSimulation", "BBCapture", "BBTraffic", "BBHCI", "BBTransport", "BBTiming", "BBPackets", histogram],
             settings: asWritten),
         room(
             "BBVirtualDongle", ["BBSimulation", "BBCapture", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets", deque, yams],
@@ -130,13 +133,15 @@ let package = Package(
             "BBHost", ["BBBluetoothCrypto", "BBL2CAP", "BBHCI", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets", deque],
             settings: quick + asWritten),
         room(
-            "BBSimulation", ["BBBluetoothCrypto", "BBCapture", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets", deque],
+            "BBSimulation",
+            ["BBBluetoothCrypto", "BBCapture", "BBTraffic", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets", deque],
             settings: quick),
-        room("BBCapture", ["BBBluetoothCrypto", "BBL2CAP", "BBHCI", "BBTransport", "BBTiming", "BBPackets"], settings: quick),
+        room("BBCapture", ["BBBluetoothCrypto", "BBTraffic", "BBL2CAP", "BBHCI", "BBTransport", "BBTiming", "BBPackets"], settings: quick),
         room(
             "BBDongles", ["BBTransportUSB", "BBHCI", "BBTransport", "BBTiming", "BBPackets", yams], settings: asWritten,
             embedding: ["KnownDongles.yaml"]),
         room("BBTransportUSB", ["BBCLibUSB", "BBHCI", "BBTransport", "BBTiming", "BBPackets"], settings: asWritten),
+        room("BBTraffic", ["BBL2CAP", "BBHCI", "BBPackets"], settings: quick),
         room("BBBTP", ["BBPackets"], settings: asWritten),
         room("BBL2CAP", ["BBPackets"], settings: quick),
         room("BBHTTP", ["BBTransport", "BBTiming", "BBPackets"], settings: asWritten),
@@ -162,6 +167,7 @@ let package = Package(
         tests("BBBluetoothCrypto", ["BBBenchTesting", "BBPackets"]),
         tests("BBBTP", ["BBPackets"]),
         tests("BBL2CAP", ["BBPackets"]),
+        tests("BBTraffic", ["BBL2CAP", "BBHCI", "BBPackets"]),
         tests("BBMisbehaviour", ["BBPackets"]),
         tests(
             "BBHost",
@@ -195,8 +201,9 @@ let package = Package(
             path: "Examples/core-bluetooth/Tests/MonitorTests", swiftSettings: plain),
         tests("BBExploration", ["BBConformance", "BBCases", "BBSimulation", "BBTiming", "BBPackets"]),
         tests(
-            "BBSimulation", ["BBBenchTesting", "BBBluetoothCrypto", "BBCapture", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets"]),
-        tests("BBCapture", ["BBTransport", "BBTiming", "BBPackets"]),
+            "BBSimulation",
+            ["BBBenchTesting", "BBBluetoothCrypto", "BBCapture", "BBTraffic", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets"]),
+        tests("BBCapture", ["BBTraffic", "BBTransport", "BBTiming", "BBPackets"]),
         tests("BBCases", ["BBTiming", "BBMisbehaviour", "BBPackets"]),
         tests(
             "BBConformance",
@@ -210,14 +217,15 @@ let package = Package(
                 "BBBenchTesting", "BBCases", "BBBluetoothCrypto", "BBHost", "BBSimulation", "BBTransport", "BBTiming", "BBMisbehaviour",
                 "BBPackets",
             ]),
-        tests("BBDiagnosis", ["BBBenchTesting", "BBConformance", "BBCases", "BBCapture", "BBTransport", "BBTiming", "BBPackets"]),
-        tests("BBReport", ["BBConformance", "BBCases", "BBCapture", "BBPackets"]),
+        tests(
+            "BBDiagnosis", ["BBBenchTesting", "BBConformance", "BBCases", "BBCapture", "BBTraffic", "BBTransport", "BBTiming", "BBPackets"]),
+        tests("BBReport", ["BBConformance", "BBCases", "BBCapture", "BBTraffic", "BBPackets"]),
         tests(
             "BBSessions",
             [
-                "BBBenchTesting", "BBDiagnosis", "BBConformance", "BBProducts", "BBCases", "BBHost", "BBSimulation", "BBCapture", "BBHTTP",
-                "BBHCI",
-                "BBTransport", "BBTiming", "BBPackets",
+                "BBBenchTesting", "BBDiagnosis", "BBConformance", "BBProducts", "BBCases", "BBHost", "BBSimulation", "BBCapture",
+                "BBTraffic",
+                "BBHTTP", "BBHCI", "BBTransport", "BBTiming", "BBPackets",
             ]),
         tests("BBHistory", ["BBThroughput", "BBTiming"]),
         tests("BBThroughput", ["BBBenchTesting", "BBHost", "BBSimulation", "BBTransport", "BBTiming", "BBPackets"]),

@@ -1,4 +1,5 @@
 import BBPackets
+import BBTraffic
 
 /// A capture file being written on a loop. Converts loop time to dates, and does not let a write error end the run.
 public final class CaptureLog {

@@ -1,4 +1,5 @@
 import BBPackets
+import BBTraffic
 
 /// A time in a capture: nanoseconds since 1970-01-01 00:00:00 UTC.
 public struct CaptureTime: Sendable, Hashable, Comparable {

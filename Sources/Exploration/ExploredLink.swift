@@ -1,7 +1,7 @@
-import BBCapture
 import BBPackets
 import BBSimulation
 import BBTiming
+import BBTraffic
 
 /// A data channel packet with content, at its first transmission.
 struct SentPDU: Sendable {
@@ -142,20 +142,15 @@ final class ExploredLink {
     }
 
     private func note(_ observation: AirObservation, _ role: LinkRole) {
-        let isData = observation.frame.channel == .dataFromCentral || observation.frame.channel == .dataFromPeripheral
-        // Behind the access address, and on LE Coded the coding indicator.
-        let start = observation.frame.modulation == .leCoded ? 5 : 4
-        guard isData, observation.frame.bytes.count > start + 1 else { return }
-        let header = observation.frame.bytes[start]
-        let pdu = observation.plain.map { Array($0.dropFirst(2)) } ?? Array(observation.frame.bytes.dropFirst(start + 2).dropLast(3))
-        let hasContent = !pdu.isEmpty
+        guard let pdu = observation.frame.pdu, pdu.kind == .data else { return }
+        let content = observation.plain.map { Array($0.dropFirst(2)) } ?? Array(observation.frame.bytes[pdu.payload])
+        let hasContent = !content.isEmpty
         if hasContent || lastHadContent { worthLosing.append(simulation.transmissions - firstPacket) }
         lastHadContent = hasContent
-        let sequence = header & 0b1000
-        defer { last[role] = (sequence, hasContent) }
+        defer { last[role] = (pdu.sequenceNumber, hasContent) }
         // The same sequence number again: a retransmission.
-        guard hasContent, last[role].map({ $0.sequence != sequence || !$0.hasContent }) ?? true else { return }
+        guard hasContent, last[role].map({ $0.sequence != pdu.sequenceNumber || !$0.hasContent }) ?? true else { return }
         let event = identifiers[.central].flatMap { simulation.link(of: $0)?.eventCounter } ?? 0
-        sent.append(SentPDU(role: role, control: header & 3 == 3 ? pdu : nil, event: event))
+        sent.append(SentPDU(role: role, control: pdu.isControl ? content : nil, event: event))
     }
 }

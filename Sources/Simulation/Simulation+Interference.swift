@@ -1,6 +1,7 @@
 import BBCapture
 import BBMisbehaviour
 import BBPackets
+import BBTraffic
 
 /// One LE transmission, as seen by an observer of the whole world.
 public struct AirObservation: Sendable {

@@ -1,6 +1,6 @@
-import BBCapture
 import BBPackets
 import BBTiming
+import BBTraffic
 
 /// A simulated radio environment: one air and the virtual controllers on it. Runs synchronously on one loop.
 public final class Simulation {

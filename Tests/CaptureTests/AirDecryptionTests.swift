@@ -1,5 +1,6 @@
 import BBCapture
 import BBPackets
+import BBTraffic
 import Testing
 
 /// Encrypted links of an air log are decrypted with the known keys. The session is the specification's sample: Core Vol 6, Part C, 1.

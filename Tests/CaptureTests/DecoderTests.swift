@@ -1,6 +1,7 @@
 import BBCapture
 import BBPackets
 import BBTiming
+import BBTraffic
 import Testing
 
 @Suite struct DecoderTests {

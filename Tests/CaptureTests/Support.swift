@@ -1,5 +1,6 @@
 import BBCapture
 import BBPackets
+import BBTraffic
 import Foundation
 
 /// A temporary file for one test.

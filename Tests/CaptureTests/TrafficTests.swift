@@ -1,6 +1,7 @@
 import BBCapture
 import BBPackets
 import BBTiming
+import BBTraffic
 import Testing
 
 /// Decoding that depends on earlier packets: fragments, channels, keys, manufacturer of the controller.

@@ -1,5 +1,6 @@
 import BBCapture
 import BBPackets
+import BBTraffic
 import Testing
 
 @testable import BBDiagnosis

@@ -1,5 +1,6 @@
 import BBBluetoothCrypto
 import BBPackets
+import BBTraffic
 
 /// Decrypts the encrypted links of an air capture. Core Vol 6, Part B, 5.1.3; Part E.
 public struct AirDecryption {
@@ -13,15 +14,14 @@ public struct AirDecryption {
     ///
     /// Frames must be passed in the order of the capture.
     public mutating func open(_ frame: AirFrame) -> AirFrame {
-        let start = frame.modulation == .leCoded ? 5 : 4
-        guard frame.bytes.count >= start + 5, !frame.flags.contains(.crcChecked) || frame.flags.contains(.crcValid) else { return frame }
-        let accessAddress = frame.bytes[..<4].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-        switch frame.channel {
-        case .dataFromCentral, .dataFromPeripheral: return open(frame, accessAddress, start)
-        case .advertising where accessAddress == AirTraffic.advertisingAccessAddress,
-            .auxiliaryAdvertising where accessAddress == AirTraffic.advertisingAccessAddress:
-            begin(DecodedLayer(advertising: frame.bytes, start..<frame.bytes.count - 3, secondary: frame.channel != .advertising))
-        default: break
+        guard !frame.isBroken, let pdu = frame.pdu else { return frame }
+        switch pdu.kind {
+        case .data where pdu.direction != .unknown: return open(frame, pdu)
+        case .advertising, .auxiliary:
+            if pdu.accessAddress == AirFrame.advertisingAccessAddress {
+                begin(DecodedLayer(advertising: frame.bytes, pdu.range, secondary: pdu.kind == .auxiliary))
+            }
+        case .data, .isochronous: break
         }
         return frame
     }
@@ -32,18 +32,14 @@ public struct AirDecryption {
         links[accessAddress]?.begin()
     }
 
-    private mutating func open(_ frame: AirFrame, _ accessAddress: UInt32, _ start: Int) -> AirFrame {
-        let pdu = frame.bytes[start..<frame.bytes.count - 3]
+    private mutating func open(_ frame: AirFrame, _ pdu: AirFrame.PDU) -> AirFrame {
+        let accessAddress = pdu.accessAddress
         if links[accessAddress] == nil, links.count >= Self.mostLinks { links.removeAll() }
         let keys = keys
-        let clear = links[accessAddress, default: LinkDecryption()].open(pdu, fromCentral: frame.channel == .dataFromCentral) {
+        let clear = links[accessAddress, default: LinkDecryption()].open(frame.bytes[pdu.range], fromCentral: pdu.direction == .forth) {
             keys.keys(accessAddress, session: $0, encryptedDiversifier: $1, randomNumber: $2)
         }
-        guard let clear else { return frame }
-        var opened = frame
-        opened.bytes = frame.bytes[..<start] + [frame.bytes[start], UInt8(truncatingIfNeeded: clear.count)] + clear + frame.bytes.suffix(3)
-        opened.flags.formUnion([.decrypted, .micChecked, .micValid])
-        return opened
+        return clear.map { frame.decrypted(pdu, to: $0) } ?? frame
     }
 }
 

@@ -1,10 +1,9 @@
 import BBL2CAP
 import BBPackets
+import BBTraffic
 
 /// Decodes transmissions on the air: advertising and the links created by connection requests.
 struct AirTraffic {
-    static let advertisingAccessAddress: UInt32 = 0x8E89_BED6
-
     private var links: [UInt32: LinkTraffic] = [:]
     /// The last PDU on an auxiliary channel was AUX_SCAN_REQ.
     private var isScanRequested = false
@@ -15,31 +14,25 @@ struct AirTraffic {
     init(names: Bool) { showsNames = names }
 
     mutating func decode(_ frame: AirFrame) -> DecodedPacket {
-        let isCoded = frame.modulation == .leCoded
-        let start = 4 + (isCoded ? 1 : 0)
-        guard frame.bytes.count >= start + 2 + 3 else {
+        guard let pdu = frame.pdu else {
             return .summary(radio(frame, isBroken: false, nil) + " too short: \(Hex.octets(frame.bytes))", frame.bytes)
         }
-        let isBroken = frame.flags.contains(.crcChecked) && !frame.flags.contains(.crcValid)
-        let pdu = start..<frame.bytes.count - 3
-        let accessAddress = frame.bytes[..<4].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-        let isOfLink = frame.channel.isOfLink(accessAddress)
-        let radio = radio(frame, isBroken: isBroken, isOfLink ? accessAddress : nil)
-        var layers = [DecodedLayer(named: radio, of: .air, frame.bytes, 0..<start, summary: radio)]
-        switch frame.channel {
-        case _ where isOfLink:
-            let way: LinkDirection = frame.channel == .advertising ? .unknown : frame.channel == .dataFromCentral ? .forth : .back
+        let accessAddress = pdu.accessAddress
+        let radio = radio(frame, isBroken: frame.isBroken, pdu.kind == .data ? accessAddress : nil)
+        var packet = DecodedPacket(
+            layers: [DecodedLayer(named: radio, of: .air, frame.bytes, 0..<pdu.range.lowerBound, summary: radio)])
+        switch pdu.kind {
+        case .data:
             if links[accessAddress] == nil, links.count >= Self.mostLinks { links.removeAll() }
-            links[accessAddress, default: LinkTraffic(names: showsNames)].decode(frame, pdu, way, isBroken: isBroken, to: &layers)
-        case .advertising where frame.channelIndex.map { $0 >= 37 } ?? true:
-            layers.append(DecodedLayer(advertising: frame.bytes, pdu, secondary: false))
-        case .auxiliaryAdvertising, .advertising: layers.append(auxiliary(frame.bytes, pdu, accessAddress))
-        default:
-            let text = "isochronous \(pdu.count - 2) octets"
-            layers.append(DecodedLayer(named: text, of: .llIsochronous, frame.bytes, pdu, summary: text))
+            links[accessAddress, default: LinkTraffic(names: showsNames)].decode(frame, pdu, to: &packet)
+        case .advertising: packet.layers.append(DecodedLayer(advertising: frame.bytes, pdu.range, secondary: false))
+        case .auxiliary: packet.layers.append(auxiliary(frame.bytes, pdu))
+        case .isochronous:
+            let text = "isochronous \(pdu.range.count - 2) octets"
+            packet.layers.append(DecodedLayer(named: text, of: .llIsochronous, frame.bytes, pdu.range, summary: text))
         }
-        if !isBroken { note(layers) }
-        return DecodedPacket(layers: layers)
+        if !frame.isBroken { note(packet.layers) }
+        return packet
     }
 
     /// Radio parameters of a frame as text.
@@ -51,7 +44,7 @@ struct AirTraffic {
                 text.writeSpace()
             }
             switch frame.modulation {
-            case .leCoded: text.write(frame.bytes.dropFirst(4).first == 1 ? "S2" : "S8")
+            case .leCoded: text.write(frame.isS2 == true ? "S2" : "S8")
             case .le2M: text.write("2M")
             case .le1M: text.write("1M")
             }
@@ -63,10 +56,10 @@ struct AirTraffic {
     }
 
     /// Decodes a PDU whose type is ambiguous by its access address and the PDUs before it. Core Vol 6, Part B, 2.3.4.
-    private func auxiliary(_ bytes: [UInt8], _ pdu: Range<Int>, _ accessAddress: UInt32) -> DecodedLayer {
-        var layer = DecodedLayer(advertising: bytes, pdu, secondary: true)
+    private func auxiliary(_ bytes: [UInt8], _ pdu: AirFrame.PDU) -> DecodedLayer {
+        var layer = DecodedLayer(advertising: bytes, pdu.range, secondary: true)
         guard layer.code == 7 else { return layer }
-        if accessAddress != Self.advertisingAccessAddress {
+        if pdu.accessAddress != AirFrame.advertisingAccessAddress {
             layer.name = "AUX_SYNC_IND"
         } else if isScanRequested, layer.fields.named("AdvA") != nil {
             layer.name = "AUX_SCAN_RSP"
@@ -83,17 +76,6 @@ struct AirTraffic {
     }
 }
 
-extension AirFrame.Channel {
-    /// True for a data channel, and for one of unknown kind with the access address of a link.
-    fileprivate func isOfLink(_ accessAddress: UInt32) -> Bool {
-        switch self {
-        case .dataFromCentral, .dataFromPeripheral: true
-        case .advertising: accessAddress != AirTraffic.advertisingAccessAddress
-        default: false
-        }
-    }
-}
-
 extension DecodedLayer {
     /// Access address of the link created by CONNECT_IND or AUX_CONNECT_REQ. Core Vol 6, Part B, 2.3.3.
     var accessAddressOfLink: UInt32? {
@@ -106,16 +88,8 @@ extension DecodedLayer {
 
 /// Decodes the data channel PDUs of one link. Core Vol 6, Part B, 2.4. Decryption keys would belong here.
 private struct LinkTraffic {
-    private enum Encryption {
-        case off
-        /// LL_START_ENC_REQ was received: later PDUs are encrypted, or were decrypted by the capturing tool.
-        case starting
-        case on
-        case removed
-    }
-
     private var connection: ConnectionTraffic
-    private var encryption = Encryption.off
+    private var encryption = EncryptionOnAir()
     /// Sequence numbers of the last PDU in each direction; the same number again is a retransmission.
     private var sequenceNumbers = (forth: UInt8?.none, back: UInt8?.none)
 
@@ -129,42 +103,35 @@ private struct LinkTraffic {
 
     init(names: Bool) { connection = ConnectionTraffic(names: names ? AttributeNames() : nil) }
 
-    mutating func decode(
-        _ frame: AirFrame, _ pdu: Range<Int>, _ way: LinkDirection, isBroken: Bool, to layers: inout [DecodedLayer]
-    ) {
-        let bytes = frame.bytes
-        let header = bytes[pdu.lowerBound]
-        let sequenceNumber = header >> 3 & 1
-        let words = Self.headers[way == .forth ? 0 : way == .back ? 1 : 2][Int(header >> 2 & 7)]
-        layers.append(
-            DecodedLayer(named: words.name, of: .linkLayerHeaders, bytes, pdu.lowerBound..<pdu.lowerBound + 2, summary: words.summary))
-        // The header has a third octet if a constant tone extension follows.
-        let start = pdu.lowerBound + (header >> 5 & 1 == 1 && pdu.count > 2 ? 3 : 2)
-        let payload = start..<max(start, pdu.upperBound)
-        let isRepeated = isRepeated(sequenceNumber, way, isBroken: isBroken)
-        if !payload.isEmpty, isEncrypted(header, bytes, payload, frame.flags) {
-            let text = DecodedLayer.encrypted + " \(payload.count) octets"
-            return layers.append(DecodedLayer(named: text, of: .llData, bytes, payload, summary: text))
+    mutating func decode(_ frame: AirFrame, _ pdu: AirFrame.PDU, to packet: inout DecodedPacket) {
+        let (bytes, way, isBroken) = (frame.bytes, pdu.direction, frame.isBroken)
+        let header = pdu.range.lowerBound..<pdu.range.lowerBound + 2
+        let words = Self.headers[way == .forth ? 0 : way == .back ? 1 : 2][Int(pdu.header >> 2 & 7)]
+        packet.layers.append(DecodedLayer(named: words.name, of: .linkLayerHeaders, bytes, header, summary: words.summary))
+        let payload = pdu.payload
+        let isRepeated = isRepeated(pdu.sequenceNumber, way, isBroken: isBroken)
+        packet.isEncrypted = encryption.isSealed(pdu, in: frame)
+        if packet.isEncrypted {
+            let text = "encrypted \(payload.count) octets"
+            return packet.layers.append(DecodedLayer(named: text, of: .llData, bytes, payload, summary: text))
         }
-        if header & 3 == 3 {
-            let control = DecodedLayer(layer: .llControl, bytes, payload)
-            if !isBroken { note(control) }
-            return layers.append(control)
+        if pdu.isControl {
+            if !isBroken, let opcode = bytes[payload].first { encryption.note(control: opcode) }
+            return packet.layers.append(DecodedLayer(layer: .llControl, bytes, payload))
         }
-        let below = layers.count
-        if isBroken || isRepeated || payload.isEmpty || header & 3 == 0 {
-            layers += again(header, bytes, payload, isBroken)
+        let below = packet.layers.count
+        if isBroken || isRepeated || payload.isEmpty || pdu.llid == 0 {
+            if !isBroken, pdu.isStart { again(bytes, payload, to: &packet) }
         } else {
-            connection.receive(header & 3 == 2 ? .first : .continuing, bytes, payload, way, to: &layers)
+            connection.receive(pdu.isStart ? .first : .continuing, bytes, payload, way, to: &packet)
         }
-        guard layers.count == below else { return }
+        guard packet.layers.count == below else { return }
         let text =
-            switch header & 3 {
-            case 2: "start \(payload.count) octets"
-            case 1: payload.isEmpty ? "empty" : "continued \(payload.count) octets"
-            default: "LLID \(header & 3) \(payload.count) octets"
-            }
-        layers.append(DecodedLayer(named: text, of: .llData, bytes, payload, summary: text))
+            pdu.isStart
+            ? "start \(payload.count) octets"
+            : !pdu.isContinuation
+                ? "LLID \(pdu.llid) \(payload.count) octets" : payload.isEmpty ? "empty" : "continued \(payload.count) octets"
+        packet.layers.append(DecodedLayer(named: text, of: .llData, bytes, payload, summary: text))
     }
 
     private mutating func isRepeated(_ sequenceNumber: UInt8, _ way: LinkDirection, isBroken: Bool) -> Bool {
@@ -178,40 +145,10 @@ private struct LinkTraffic {
     }
 
     /// Decodes a retransmission, which does not change the state.
-    private func again(_ header: UInt8, _ bytes: [UInt8], _ payload: Range<Int>, _ isBroken: Bool) -> [DecodedLayer] {
-        guard !isBroken, header & 3 == 2 else { return [] }
+    private func again(_ bytes: [UInt8], _ payload: Range<Int>, to packet: inout DecodedPacket) {
         var copy = connection
-        var layers: [DecodedLayer] = []
-        copy.receive(.first, bytes, payload, .unknown, to: &layers)
-        return layers.filter { $0.layer != .l2capFragment }
+        var again = DecodedPacket()
+        copy.receive(.first, bytes, payload, .unknown, to: &again)
+        packet.layers += again.layers.filter { $0.layer != .l2capFragment }
     }
-
-    private mutating func note(_ control: DecodedLayer) {
-        switch control.name {
-        case "LL_START_ENC_REQ": encryption = .starting
-        case "LL_PAUSE_ENC_RSP": encryption = .off
-        default: break
-        }
-    }
-
-    /// True if the PDU is encrypted in the capture. If the first LL_START_ENC_RSP has no MIC, the capturing tool has decrypted the link.
-    private mutating func isEncrypted(_ header: UInt8, _ bytes: [UInt8], _ payload: Range<Int>, _ flags: AirFrame.Flags) -> Bool {
-        if flags.contains(.decrypted) { return false }
-        switch encryption {
-        case .off, .removed: return false
-        case .on: return true
-        case .starting:
-            if header & 3 == 3, bytes[payload.lowerBound] == 0x05, payload.count == 1 { return false }
-            let isClear = header & 3 == 3 && payload.count == 1 && bytes[payload.lowerBound] == 0x06
-            encryption = isClear ? .removed : .on
-            return !isClear
-        }
-    }
-}
-
-extension DecodedLayer {
-    fileprivate static let encrypted = "encrypted"
-
-    /// True for data of a link that the capture has only encrypted.
-    public var isEncrypted: Bool { layer == .llData && name.hasPrefix(Self.encrypted) }
 }

@@ -22,18 +22,20 @@ struct ConnectionTraffic {
     ///
     /// - Parameter fragment: range of the fragment in the packet.
     mutating func receive(
-        _ boundary: ACLHeader.Boundary, _ bytes: [UInt8], _ fragment: Range<Int>, _ way: LinkDirection, to layers: inout [DecodedLayer]
+        _ boundary: ACLHeader.Boundary, _ bytes: [UInt8], _ fragment: Range<Int>, _ way: LinkDirection, to packet: inout DecodedPacket
     ) {
         let abandoned = reassemblers[way].abandoned
         let action = reassemblers[way].receive(boundary: boundary, bytes.span.bytes.extracting(fragment))
-        if reassemblers[way].abandoned > abandoned { layers.append(Self.broken("a PDU before it was not finished", bytes, fragment)) }
+        if reassemblers[way].abandoned > abandoned {
+            packet.layers.append(Self.broken("a PDU before it was not finished", bytes, fragment))
+        }
         switch action {
         case .wait: break
-        case .deliverFragment(let channel): decode(channel, bytes, fragment, way, to: &layers)
+        case .deliverFragment(let channel): decode(channel, bytes, fragment, way, to: &packet)
         case .deliverAssembled(let channel):
             let whole = reassemblers[way].assembled
-            decode(channel, whole, 0..<whole.count, way, to: &layers)
-        case .drop(let fault): layers.append(Self.broken(fault.rawValue, bytes, fragment))
+            decode(channel, whole, 0..<whole.count, way, to: &packet)
+        case .drop(let fault): packet.layers.append(Self.broken(fault.rawValue, bytes, fragment))
         }
     }
 
@@ -63,24 +65,25 @@ struct ConnectionTraffic {
 
     /// Decodes a complete PDU by its channel. Core Vol 3, Part A, 2.1.
     private mutating func decode(
-        _ channel: UInt16, _ bytes: [UInt8], _ range: Range<Int>, _ way: LinkDirection, to layers: inout [DecodedLayer]
+        _ channel: UInt16, _ bytes: [UInt8], _ range: Range<Int>, _ way: LinkDirection, to packet: inout DecodedPacket
     ) {
         let payload = (range.lowerBound + L2CAPHeader.octets)..<range.upperBound
-        layers.append(
+        packet.channel = channel
+        packet.layers.append(
             DecodedLayer(
                 named: Self.names[channel] ?? "L2CAP channel \(Hex.number(channel, bits: 16))", of: .l2cap, bytes,
                 range.lowerBound..<payload.lowerBound, summary: ""))
         switch Layer(channel: channel) {
         case .l2capSignaling:
             for command in SignalingCommand.list(Array(bytes[payload])).commands { channels.note(command, way) }
-            layers += Self.signalling(bytes, payload)
+            packet.layers += Self.signalling(bytes, payload)
         case .att:
             var pdu = DecodedLayer(layer: .att, bytes, payload)
             names?.learn(from: bytes.span.bytes.extracting(payload), way)
             names?.name(&pdu, way)
-            layers.append(pdu)
-        case let layer?: layers.append(DecodedLayer(layer: layer, bytes, payload))
-        case nil: layers.append(channels.decode(channel, bytes, payload, way))
+            packet.layers.append(pdu)
+        case let layer?: packet.layers.append(DecodedLayer(layer: layer, bytes, payload))
+        case nil: packet.layers.append(channels.decode(channel, bytes, payload, way))
         }
     }
 

@@ -151,21 +151,21 @@ struct ControllerTraffic {
         let data = ACLHeader.octets..<packet.bytes.count
         let handle = header.handle.rawValue
         if connections[handle] == nil { open(handle) }
-        var layers = [DecodedLayer(hci: packet)]
+        var decoded = DecodedPacket(layers: [DecodedLayer(hci: packet)])
         connections[handle]?.receive(
-            header.boundary, packet.bytes, data, direction == .hostToController ? .forth : .back, to: &layers)
+            header.boundary, packet.bytes, data, direction == .hostToController ? .forth : .back, to: &decoded)
         let summary = TextBuffer.text { text in
             text.write("ACL ")
             text.write(hex: UInt64(handle), bits: 16)
             if let name = peerName(handle) { text.write(" (\(name))") }
-            if layers.count == 1 || layers.contains(where: { $0.layer == .l2capFragment }) {
+            if decoded.layers.count == 1 || decoded.layers.contains(where: { $0.layer == .l2capFragment }) {
                 text.write(" \(header.boundary == .continuing ? "continued" : "first") \(data.count) octets")
             }
             if Int(header.length) != data.count { text.write(" (header says \(header.length))") }
         }
-        layers[0].problem = nil
-        layers[0].summary = summary
-        return DecodedPacket(layers: layers)
+        decoded.layers[0].problem = nil
+        decoded.layers[0].summary = summary
+        return decoded
     }
 }
 
@@ -177,7 +177,7 @@ extension DecodedPacket {
         let whole = [UInt8(truncatingIfNeeded: length), UInt8(length >> 8), UInt8(truncatingIfNeeded: channel), UInt8(channel >> 8)] + pdu
         var traffic = ConnectionTraffic()
         layers = [DecodedLayer(named: text, of: .hciData, whole, 0..<0, summary: text)]
-        traffic.receive(.first, whole, 0..<whole.count, .back, to: &layers)
+        traffic.receive(.first, whole, 0..<whole.count, .back, to: &self)
     }
 
     /// Describes a decoded layer of a connection's channel.

@@ -7,6 +7,10 @@ public struct DecodedPacket: Sendable {
     public var layers: [DecodedLayer] = []
     /// Notes of the capture about the packet.
     public var notes: [String] = []
+    /// The channel of the L2CAP PDU that the packet completes.
+    public internal(set) var channel: UInt16?
+    /// True for data of a link that the capture has only encrypted.
+    public internal(set) var isEncrypted = false
 
     public init(layers: [DecodedLayer] = [], notes: [String] = []) {
         self.layers = layers

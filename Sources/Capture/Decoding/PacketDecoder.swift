@@ -1,4 +1,5 @@
 import BBPackets
+import BBTraffic
 
 /// Decodes the packets of a capture, in order, into trees. Never fails: unknown data is shown as octets.
 ///

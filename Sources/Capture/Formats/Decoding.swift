@@ -1,4 +1,5 @@
 import BBPackets
+import BBTraffic
 
 /// Reads the records of one format in sequence.
 protocol RecordDecoder {

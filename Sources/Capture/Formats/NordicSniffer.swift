@@ -1,4 +1,5 @@
 import BBPackets
+import BBTraffic
 
 /// Packets of the nRF sniffer, LINKTYPE_NORDIC_BLE: board number, header of the sniffer's serial protocol, radio information, and the
 /// packet with access address and CRC. The differences between protocol versions 1...3 are not relevant here.
@@ -19,7 +20,7 @@ enum NordicSniffer {
         let flags = bytes[reception + 1]
         let channel = bytes[reception + 2]
         let accessAddress = bytes[start..<start + 4].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-        let isAdvertising = bytes[6] == advertisingEvent || accessAddress == 0x8E89_BED6
+        let isAdvertising = bytes[6] == advertisingEvent || accessAddress == AirFrame.advertisingAccessAddress
         let isPrimary = channel >= 37 || bytes[6] == noEvent
         return AirFrame(
             rfChannel: isAdvertising && isPrimary && channel < 37 ? AirFrame.noChannel : AirFrame.rfChannel(of: channel),

@@ -1,4 +1,5 @@
 import BBPackets
+import BBTraffic
 
 /// Block types and option codes of pcapng.
 enum PcapNG {

@@ -1,8 +1,8 @@
-import BBCapture
 import BBCases
 import BBPackets
 import BBSimulation
 import BBTiming
+import BBTraffic
 import BBTransport
 import BBVirtualDongle
 
@@ -111,50 +111,22 @@ final class SimulatedWorld {
 /// Decodes the PDUs on the air.
 enum AirReader {
     static func note(_ observation: AirObservation, _ side: Side, in log: ObservationLog) {
-        let frame = observation.frame
-        let start = frame.modulation == .leCoded ? 5 : 4
-        guard frame.bytes.count >= start + 2 else { return }
-        let length = Int(frame.bytes[start + 1])
-        let end = min(frame.bytes.count, start + 2 + length)
-        let pdu = Array(frame.bytes[start..<end])
-        switch frame.channel {
-        case .advertising, .auxiliaryAdvertising:
-            let isSecondary = frame.channel == .auxiliaryAdvertising
-            let name = names(isSecondary: isSecondary)[pdu[0] & 15] ?? "advertising PDU \(pdu[0] & 15)"
-            log.add(side, name, .air(frame), number: 0, at: observation.start)
-        case .dataFromCentral, .dataFromPeripheral:
-            guard pdu[0] & 3 == 3, pdu.count > 2 else {
-                return log.add(side, LinkLayerData.name, .air(frame), number: 0, at: observation.start)
-            }
-            if let plain = observation.plain, plain.count > 2 {
-                return noteControl(plain, in: frame, header: start, observation, side, log)
-            }
-            let name = PDUCatalog.declaration(layer: .llControl, code: Int(pdu[2]))?.name ?? "LL control PDU \(pdu[2])"
-            log.add(side, name, .air(frame), number: 0, at: observation.start)
-        case .connectedIsochronousFromCentral, .connectedIsochronousFromPeripheral, .broadcastIsochronous: return
+        var frame = observation.frame
+        guard let pdu = frame.pdu else { return }
+        let name: String
+        switch pdu.kind {
+        case .advertising, .auxiliary: name = pdu.declaration?.name ?? "advertising PDU \(pdu.type)"
+        case .data:
+            // A control PDU is logged in clear.
+            if pdu.isControl, let plain = observation.plain { frame = frame.decrypted(pdu, to: Array(plain.dropFirst(2))) }
+            let opcode = frame.controlOctets?.first
+            name =
+                opcode.map { PDUCatalog.declaration(layer: .llControl, code: Int($0))?.name ?? "LL control PDU \($0)" }
+                ?? LinkLayerData.name
+        case .isochronous: return
         }
-    }
-
-    /// Logs a control PDU; an encrypted one is logged in plaintext.
-    private static func noteControl(
-        _ plain: [UInt8], in frame: AirFrame, header start: Int, _ observation: AirObservation, _ side: Side, _ log: ObservationLog
-    ) {
-        var frame = frame
-        frame.bytes = Array(frame.bytes.prefix(start)) + plain + frame.bytes.suffix(3)
-        frame.flags.formUnion([.decrypted, .micChecked, .micValid])
-        let name = PDUCatalog.declaration(layer: .llControl, code: Int(plain[2]))?.name ?? "LL control PDU \(plain[2])"
         log.add(side, name, .air(frame), number: 0, at: observation.start)
     }
-
-    private static func names(isSecondary: Bool) -> [UInt8: String] { isSecondary ? secondary : primary }
-
-    private static let secondary: [UInt8: String] = [
-        3: "AUX_SCAN_REQ", 5: "AUX_CONNECT_REQ", 7: "Common_Extended_Advertising_Payload", 8: "Common_Extended_Advertising_Payload",
-    ]
-    private static let primary: [UInt8: String] = [
-        0: "ADV_IND", 1: "ADV_DIRECT_IND", 2: "ADV_NONCONN_IND", 3: "SCAN_REQ", 4: "SCAN_RSP", 5: "CONNECT_IND", 6: "ADV_SCAN_IND",
-        7: "Common_Extended_Advertising_Payload",
-    ]
 }
 
 extension Neighbours {

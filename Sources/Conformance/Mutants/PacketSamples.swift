@@ -1,6 +1,7 @@
 import BBCases
 import BBHCI
 import BBPackets
+import BBTraffic
 
 /// The packets that the subject's controller sends in one case, without repetitions.
 struct PacketSamples: Sendable {
@@ -19,11 +20,10 @@ struct PacketSamples: Sendable {
                 else { continue }
                 add(DeclaredPacket.answer(command.name), bytes)
             case .air(let frame):
-                let start = frame.modulation == .leCoded ? 5 : 4
-                guard frame.bytes.count > start + 2, observation.name.hasPrefix("LL_"), observation.name != LinkLayerData.name else {
-                    continue
-                }
-                add(observation.name, Array(frame.bytes[(start + 2)...].prefix(Int(frame.bytes[start + 1]))))
+                guard let control = frame.controlOctets, let opcode = control.first,
+                    PDUCatalog.declaration(layer: .llControl, code: Int(opcode)) != nil
+                else { continue }
+                add(observation.name, Array(control))
             case .baseband(let packet):
                 guard observation.name != BasebandPacket.name, let message = packet.seen.message else { continue }
                 add(observation.name, Array(message))

@@ -1,6 +1,6 @@
-import BBCapture
 import BBCases
 import BBPackets
+import BBTraffic
 
 /// Judges the control PDUs that a controller sends on the simulated air by the rules that apply in every case, and keeps the first violation.
 struct AirConduct {
@@ -9,7 +9,7 @@ struct AirConduct {
     var isSuspended = false
     private let side: Side
     /// The LE links by access address.
-    private var links: [[UInt8]: Link] = [:]
+    private var links: [UInt32: Link] = [:]
     private var classic = Link()
 
     private struct Link {
@@ -33,7 +33,7 @@ struct AirConduct {
     mutating func saw(_ observation: Observation) {
         guard !isSuspended, violation == nil else { return }
         switch observation.content {
-        case .air(let frame): saw(observation, frame.connectionPDU, frame.channel == .dataFromCentral)
+        case .air(let frame): saw(observation, frame)
         case .baseband(let packet) where observation.name == BasebandPacket.name:
             guard packet.seen.ltAddr != 0, packet.seen.logicalLink != nil else { return }
             // A role switch begins the sequence anew: a number alone is not enough.
@@ -47,13 +47,14 @@ struct AirConduct {
         }
     }
 
-    private mutating func saw(_ observation: Observation, _ pdu: AirFrame.ConnectionPDU?, _ isCentral: Bool) {
-        guard let pdu, links[pdu.accessAddress, default: Link()].isNew([], pdu.sequence, of: observation.side, comparing: false),
-            !pdu.control.isEmpty
+    private mutating func saw(_ observation: Observation, _ frame: AirFrame) {
+        guard let pdu = frame.pdu, pdu.kind == .data,
+            links[pdu.accessAddress, default: Link()].isNew([], pdu.sequenceNumber == 1, of: observation.side, comparing: false),
+            let octets = frame.controlOctets.map({ Array($0) })
         else { return }
-        let control = DynamicPDU(layer: .llControl, bytes: pdu.control)
+        let control = DynamicPDU(layer: .llControl, bytes: octets)
         let fault = LinkLayerRules.fault(
-            of: control, pdu.control, observation.side == side, &links[pdu.accessAddress, default: Link()].exchange)
+            of: control, octets, observation.side == side, &links[pdu.accessAddress, default: Link()].exchange)
         note(fault ?? valueFault(in: control, observation), observation)
     }
 

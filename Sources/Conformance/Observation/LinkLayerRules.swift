@@ -100,25 +100,3 @@ enum LinkLayerRules {
     private static let startOfEncryption = 0x100
     private static let requests = Set(PDUCatalog.all.lazy.filter { $0.layer == .llControl && $0.id.isRequest }.map(\.code))
 }
-
-extension AirFrame {
-    /// A data physical channel PDU of a connection.
-    struct ConnectionPDU {
-        var accessAddress: [UInt8]
-        /// The sequence number SN.
-        var sequence: Bool
-        /// Opcode and CtrData; empty for data.
-        var control: [UInt8]
-    }
-
-    /// Nil for a PDU outside connections. The control PDU has the length in the header.
-    var connectionPDU: ConnectionPDU? {
-        guard channel == .dataFromCentral || channel == .dataFromPeripheral else { return nil }
-        let start = modulation == .leCoded ? 5 : 4
-        guard bytes.count >= start + 2 else { return nil }
-        let isControl = bytes[start] & 3 == 3
-        return ConnectionPDU(
-            accessAddress: Array(bytes.prefix(4)), sequence: bytes[start] & 8 != 0,
-            control: isControl ? Array(bytes[(start + 2)...].prefix(Int(bytes[start + 1]))) : [])
-    }
-}

@@ -2,6 +2,7 @@ import BBBTP
 import BBCapture
 import BBCases
 import BBPackets
+import BBTraffic
 
 /// A packet on a side's HCI, a PDU inside one, or a PDU on the air.
 struct Observation: Sendable {

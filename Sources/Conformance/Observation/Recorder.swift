@@ -2,6 +2,7 @@ import BBCapture
 import BBCases
 import BBPackets
 import BBTiming
+import BBTraffic
 import BBTransport
 import Foundation
 
@@ -160,7 +161,7 @@ extension AnyAirFrame {
     /// True for an empty packet of an LE link and for ID, POLL and NULL of BR/EDR, which are about 90% of the packets on the air.
     fileprivate var isIdle: Bool {
         switch self {
-        case .le(let frame): frame.dataOctets == 0
+        case .le(let frame): frame.pdu.map { $0.kind == .data && $0.length == 0 } ?? false
         case .bredr(let frame): frame.payload.isEmpty
         }
     }

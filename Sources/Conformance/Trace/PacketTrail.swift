@@ -2,6 +2,7 @@ import BBBTP
 import BBCapture
 import BBCases
 import BBPackets
+import BBTraffic
 
 /// The first and the last packets of a case, up to a limit. Packets without meaning in a diagram are omitted: credits, empty packets of a
 /// link, and repetitions of the previous packet.
@@ -64,9 +65,7 @@ struct PacketTrail: Sendable {
 
     /// True for a PDU without payload on a link. Core Vol 6, Part B, 2.4.
     private static func isEmpty(_ frame: AirFrame) -> Bool {
-        guard frame.channel == .dataFromCentral || frame.channel == .dataFromPeripheral else { return false }
-        let length = (frame.modulation == .leCoded ? 5 : 4) + 1
-        return frame.bytes.count <= length || frame.bytes[length] == 0
+        frame.pdu.map { $0.kind == .data && $0.length == 0 } ?? true
     }
 
     private mutating func add(_ entry: Entry) {

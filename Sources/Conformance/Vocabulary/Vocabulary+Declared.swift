@@ -1,8 +1,8 @@
-import BBCapture
 import BBCases
 import BBMisbehaviour
 import BBPackets
 import BBProducts
+import BBTraffic
 import BBVirtualDongle
 
 extension Vocabulary {
@@ -204,11 +204,9 @@ enum LinkLayerData {
     ]
 
     static func record(of frame: AirFrame) -> CaseRecord {
-        let start = frame.modulation == .leCoded ? 5 : 4
-        guard frame.bytes.count >= start + 2 else { return CaseRecord() }
-        let payload = frame.bytes[(start + 2)...].prefix(Int(frame.bytes[start + 1]))
+        guard let pdu = frame.pdu else { return CaseRecord() }
         return CaseRecord([
-            ("LLID", .number(Int(frame.bytes[start] & 3))), ("Length", .number(payload.count)), ("Payload", .octets(Array(payload))),
+            ("LLID", .number(Int(pdu.llid))), ("Length", .number(pdu.payload.count)), ("Payload", .octets(Array(frame.bytes[pdu.payload]))),
         ])
     }
 }

@@ -1,6 +1,7 @@
 import BBCapture
 import BBCases
 import BBPackets
+import BBTraffic
 
 /// Follows the LE links on the air.
 struct AirView {
@@ -18,17 +19,15 @@ struct AirView {
     private var links: [UInt32: Heard] = [:]
 
     private static let most = 1_024
-    private static let linkAddressOctets = 4
     /// Longest time between a central's packet and the reply: the longest packet on LE 1M and T_IFS, in microseconds.
     fileprivate static let longestExchange: Int64 = 3_000
 
     mutating func receive(_ frame: AirFrame, _ decoded: DecodedPacket, _ book: inout LinkBook) {
-        let isBroken = frame.flags.contains(.crcChecked) && !frame.flags.contains(.crcValid)
-        guard !isBroken, frame.bytes.count > Self.linkAddressOctets else { return }
-        if let pdu = decoded.pdu, pdu.layer == .advertising {
-            advertising(pdu, &book)
-        } else if [.advertising, .dataFromCentral, .dataFromPeripheral].contains(frame.channel) {
-            data(frame, decoded, &book)
+        guard !frame.isBroken, let pdu = frame.pdu else { return }
+        switch pdu.kind {
+        case .advertising, .auxiliary: if let pdu = decoded.pdu, pdu.layer == .advertising { advertising(pdu, &book) }
+        case .data: data(frame, pdu, decoded, &book)
+        case .isochronous: break
         }
     }
 
@@ -70,29 +69,25 @@ struct AirView {
 
     // MARK: Data
 
-    private mutating func data(_ frame: AirFrame, _ decoded: DecodedPacket, _ book: inout LinkBook) {
-        let key = frame.bytes[..<Self.linkAddressOctets].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+    private mutating func data(_ frame: AirFrame, _ pdu: AirFrame.PDU, _ decoded: DecodedPacket, _ book: inout LinkBook) {
+        let key = pdu.accessAddress
         if links[key] == nil {
             if links.count >= Self.most { links.removeAll() }
             links[key] = Heard(link: book.openLink(.le, peer: nil, isComplete: false, isOnAir: true))
         }
         guard var heard = links[key] else { return }
-        let start = Self.linkAddressOctets + (frame.modulation == .leCoded ? 1 : 0)
-        guard frame.bytes.count >= start + 5 else { return }
-        let payload = frame.bytes[(start + 2)..<frame.bytes.count - 3]
+        let payload = frame.bytes[pdu.payload]
         let sender = heard.note(frame.channel, &book)
-        if Int(frame.bytes[start + 1]) != payload.count, frame.bytes[start] & 0x20 == 0, frame.flags.contains(.crcValid),
-            !frame.flags.contains(.decrypted)
-        {
+        if pdu.length != payload.count, !pdu.hasToneExtension, frame.flags.contains(.crcValid), !frame.flags.contains(.decrypted) {
             book.conclude(
-                .lengthMismatch, [("Length", .number(Int(frame.bytes[start + 1]))), ("Octets", .number(payload.count))],
+                .lengthMismatch, [("Length", .number(pdu.length)), ("Octets", .number(payload.count))],
                 packet: book.packet, link: heard.link)
         }
-        if decoded.layers.contains(where: \.isEncrypted) { book[heard.link]?.forgetRequests() }
+        if decoded.isEncrypted { book[heard.link]?.forgetRequests() }
         if frame.flags.contains(.micChecked), !frame.flags.contains(.micValid), !payload.isEmpty {
             book.conclude(.micInvalid, packet: book.packet, link: heard.link)
         }
-        let isRepeated = heard.sequence.isRepeated(frame.bytes[start] >> 3 & 1, payload, sender)
+        let isRepeated = heard.sequence.isRepeated(pdu.sequenceNumber, payload, sender)
         links[key] = heard
         if !isRepeated, !payload.isEmpty { book.receive(decoded.layers, from: sender, link: heard.link) }
         if book[heard.link]?.isClosed == true {

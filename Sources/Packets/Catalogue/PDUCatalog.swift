@@ -63,8 +63,14 @@ public enum PDUCatalog {
         index.byCode[Key(layer: layer, code: code, subevent: subevent)]
     }
 
-    /// Returns a PDU of the primary advertising channels by type.
-    static func advertising(type: Int) -> PDUDeclaration? { index.advertising[type] }
+    /// A PDU of the advertising channels by type.
+    ///
+    /// - Parameter secondary: true on an auxiliary channel, where some types have other meanings.
+    public static func advertising(type: Int, secondary: Bool) -> PDUDeclaration? {
+        (secondary ? auxiliary[type] : nil) ?? index.advertising[type]
+    }
+
+    private static let auxiliary = AdvertisingNames.auxiliary.compactMapValues { declaration(layer: .advertising, name: $0) }
 
     public static func command(opcode: UInt16) -> PDUDeclaration? { declaration(layer: .hciCommands, code: Int(opcode)) }
 

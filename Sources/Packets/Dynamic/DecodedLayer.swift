@@ -208,9 +208,7 @@ extension DecodedLayer {
         }
         let header = bytes[range.lowerBound]
         let type = Int(header & 15)
-        let auxiliary = secondary ? AdvertisingNames.auxiliary[type] : nil
-        let declaration =
-            auxiliary.flatMap { PDUCatalog.declaration(layer: .advertising, name: $0) } ?? PDUCatalog.advertising(type: type)
+        let declaration = PDUCatalog.advertising(type: type, secondary: secondary)
         self.init(.advertising, code: type, declaration, bytes, range)
         let start = range.lowerBound + 2
         if let declaration { read(declaration, from: start, .any) } else { trailing = start..<range.upperBound }

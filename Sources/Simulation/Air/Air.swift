@@ -2,6 +2,7 @@ import BBBluetoothCrypto
 import BBCapture
 import BBPackets
 import BBTiming
+import BBTraffic
 
 /// The shared radio medium. Delivers each transmission to the radios tuned to its channel, with RSSI, loss and collisions.
 final class Air {

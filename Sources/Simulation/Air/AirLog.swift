@@ -1,5 +1,5 @@
-import BBCapture
 import BBPackets
+import BBTraffic
 
 /// Receives each transmission at its start, with the time of its first bit.
 typealias AirLogSink = (_ frame: AnyAirFrame, _ start: Microseconds) -> Void

@@ -1,5 +1,5 @@
-import BBCapture
 import BBPackets
+import BBTraffic
 
 /// The first connection events of a count, packet by packet, from the simulated air.
 public struct EventTimeline: Sendable, Hashable {
@@ -38,8 +38,8 @@ public final class EventWatch {
     }
 
     public func add(_ frame: AnyAirFrame, at time: Microseconds) {
-        guard case .le(let frame) = frame, let octets = frame.dataOctets else { return }
-        let (address, isFromCentral) = (frame.referenceAccessAddress, frame.channel == .dataFromCentral)
+        guard case .le(let frame) = frame, let pdu = frame.pdu, pdu.kind == .data else { return }
+        let (address, isFromCentral, octets) = (frame.referenceAccessAddress, pdu.direction == .forth, pdu.length)
         let before = channels.updateValue(frame.rfChannel, forKey: address)
         guard time >= begin else { return }
         if anchor == nil, isFromCentral, let before, before != frame.rfChannel { anchor = time }

@@ -1,6 +1,6 @@
-import BBCapture
 import BBPackets
 import BBTiming
+import BBTraffic
 import Testing
 
 @testable import BBSimulation

@@ -1,7 +1,7 @@
 import BBBenchTesting
-import BBCapture
 import BBPackets
 import BBTiming
+import BBTraffic
 import Testing
 
 @testable import BBSimulation

@@ -1,8 +1,8 @@
 import BBBenchTesting
-import BBCapture
 import BBPackets
 import BBSimulation
 import BBTiming
+import BBTraffic
 import Testing
 
 /// Advertising times in the air log: T_IFS, pointers, T_MAFS, advDelay. The expected values are calculated separately.

@@ -73,22 +73,8 @@ public struct AirFrame: Sendable, Hashable {
         }
     }
 
-    /// Octets after the header of a data channel PDU, including the MIC; 0 for an empty PDU. Nil for other PDUs.
-    public var dataOctets: Int? {
-        guard channel == .dataFromCentral || channel == .dataFromPeripheral else { return nil }
-        let length = Self.accessAddressOctets + (modulation == .leCoded ? 1 : 0) + 1
-        return length < bytes.count ? Int(bytes[length]) : nil
-    }
-
-    /// True if an LE Coded packet uses S=2; nil on other PHYs.
-    public var isS2: Bool? {
-        modulation == .leCoded && bytes.count > Self.accessAddressOctets ? bytes[Self.accessAddressOctets] == 1 : nil
-    }
-
-    private static let accessAddressOctets = 4
-
     /// The RF channel of a channel index.
-    static func rfChannel(of index: UInt8) -> UInt8 {
+    public static func rfChannel(of index: UInt8) -> UInt8 {
         switch index {
         case 0...10: index + 1
         case 11...36: index + 2
@@ -100,29 +86,5 @@ public struct AirFrame: Sendable, Hashable {
     }
 
     /// Value for an unknown RF channel.
-    static let noChannel: UInt8 = 0xFF
-    static let headerLength = 10
-    private static let plainFlags: UInt16 = 0x3C1F
-
-    /// Parses header and packet; nil if the header is truncated or has an invalid PHY.
-    init?(headed octets: ArraySlice<UInt8>) {
-        guard octets.count >= Self.headerLength else { return nil }
-        let at = octets.startIndex
-        let word = UInt16(octets[at + 8]) | UInt16(octets[at + 9]) << 8
-        guard let channel = Channel(rawValue: word >> 7 & 7), let modulation = Modulation(rawValue: word >> 14) else { return nil }
-        self.init(
-            rfChannel: octets[at], signalPower: Int8(bitPattern: octets[at + 1]), noisePower: Int8(bitPattern: octets[at + 2]),
-            referenceAccessAddress: octets[(at + 4)..<(at + 8)].reversed().reduce(0) { $0 << 8 | UInt32($1) },
-            flags: Flags(rawValue: word & Self.plainFlags), channel: channel, modulation: modulation,
-            bytes: Array(octets[(at + Self.headerLength)...]))
-    }
-
-    /// The ten octets before the packet.
-    var header: [UInt8] {
-        var octets: [UInt8] = [rfChannel, UInt8(bitPattern: signalPower), UInt8(bitPattern: noisePower), 0]
-        octets.reserveCapacity(Self.headerLength)
-        octets.append(little: referenceAccessAddress)
-        octets.append(little: flags.rawValue & Self.plainFlags | channel.rawValue << 7 | modulation.rawValue << 14)
-        return octets
-    }
+    public static let noChannel: UInt8 = 0xFF
 }

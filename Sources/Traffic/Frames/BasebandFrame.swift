@@ -74,40 +74,8 @@ public struct BasebandFrame: Sendable, Hashable {
         self.payload = payload
     }
 
-    static let headerLength = 22
-
-    /// Parses header and packet; nil if the header is truncated or has an invalid transport or rate.
-    init?(headed octets: ArraySlice<UInt8>) {
-        guard octets.count >= Self.headerLength, let lap: UInt32 = octets.number(at: 8, big: false),
-            let reference: UInt32 = octets.number(at: 12, big: false), let packetHeader: UInt32 = octets.number(at: 16, big: false),
-            let flags: UInt16 = octets.number(at: 20, big: false)
-        else { return nil }
-        let at = octets.startIndex
-        guard let transport = Transport(rawValue: octets[at + 4] >> 4), let modulation = Modulation(rawValue: octets[at + 4] & 15) else {
-            return nil
-        }
-        self.init(
-            rfChannel: octets[at], signalPower: Int8(bitPattern: octets[at + 1]), transport: transport, lap: lap & 0xFF_FFFF,
-            referenceUAP: UInt8(reference >> 24), packetHeader: packetHeader & 0x3_FFFF, flags: Flags(rawValue: flags),
-            payload: Array(octets.dropFirst(Self.headerLength)))
-        noisePower = Int8(bitPattern: octets[at + 2])
-        self.modulation = modulation
-    }
-
-    /// The 22 octets before the payload, with no corrected bits.
-    var header: [UInt8] {
-        var octets: [UInt8] = [rfChannel, UInt8(bitPattern: signalPower), UInt8(bitPattern: noisePower), 0]
-        octets.reserveCapacity(Self.headerLength)
-        octets.append(contentsOf: [transport.rawValue << 4 | modulation.rawValue, 0, 0, 0])
-        octets.append(little: lap)
-        octets.append(little: lap & 0xFF_FFFF | UInt32(referenceUAP) << 24)
-        octets.append(little: packetHeader)
-        octets.append(little: flags.rawValue)
-        return octets
-    }
-
     /// One-line description.
-    var summary: String {
+    public var summary: String {
         let lap = String(lap, radix: 16, uppercase: true)
         let place = "LAP \(String(repeating: "0", count: max(0, 6 - lap.count)) + lap), RF channel \(rfChannel)"
         guard flags.contains(.hecChecked) else { return "BR/EDR ID, \(place)" }
@@ -127,6 +95,33 @@ public struct BasebandFrame: Sendable, Hashable {
             case (_, .basicRate): [4: "DH1", 9: "AUX1", 10: "DM3", 11: "DH3", 14: "DM5", 15: "DH5"][type]
             }
         return name ?? [0: "NULL", 1: "POLL", 2: "FHS", 3: "DM1"][type] ?? "type \(type)"
+    }
+}
+
+extension BasebandFrame {
+    /// Data of an ACL packet: its logical link and its octets without payload header and CRC. Core Vol 2, Part B, 6.6.2.
+    public struct LogicalLinkData {
+        /// 1: a continuation of L2CAP, 2: the start of an L2CAP PDU, 3: LMP.
+        public var llid: UInt8
+        public var range: Range<Int>
+    }
+
+    /// The data, if it is in clear and complete.
+    public var logicalLinkData: LogicalLinkData? {
+        guard transport == .acl || transport == .any, flags.isSuperset(of: [.hecChecked, .decrypted]), let first = payload.first else {
+            return nil
+        }
+        let type = packetHeader >> 3 & 15
+        let isBasic = modulation == .basicRate
+        // DM1 is a packet of basic rate also on a link with EDR. Core Vol 2, Part B, 6.5.4.
+        guard type == 3 || (isBasic ? [4, 9, 10, 11, 14, 15] : [4, 8, 10, 11, 14, 15]).contains(type) else { return nil }
+        let isShort = type == 3 || isBasic && (type == 4 || type == 9)
+        guard isShort || payload.count > 1 else { return nil }
+        let word = isShort ? Int(first) : Int(first) | Int(payload[1]) << 8
+        let start = isShort ? 1 : 2
+        let end = start + (word >> 3 & (isShort ? 0x1F : 0x3FF))
+        guard end <= payload.count else { return nil }
+        return LogicalLinkData(llid: first & 3, range: start..<end)
     }
 }
 
