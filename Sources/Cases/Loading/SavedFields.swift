@@ -35,7 +35,7 @@ extension Vocabulary {
         switch kind {
         case .send(let command):
             guard let pdu = pdus[command.name], Set<Layer>.answered.contains(pdu.layer) else { return nil }
-            let status = pdus["Command_Status"]?.fields.first { $0.name == "Status" } ?? Field("Status", .number(0...255))
+            let status = pdus[HCIEvents.CommandStatus.name]?.fields.first { $0.name == "Status" } ?? Field("Status", .number(0...255))
             let returns = pdu.returns ?? []
             return pdu.layer != .hciCommands || returns.contains { $0.name == status.name } ? returns : returns + [status]
         case .expect(let expectation), .until(let expectation, _, _):
