@@ -12,7 +12,7 @@ struct LivePageTests {
     @Test(
         arguments: [
             ([:], [1, 2, 3, 4, 5, 6]), (["words": "reset"], [1, 2]), (["words": "reset !status"], [1]),
-            (["words": "/^HCI_Reset$/"], [1]), (["words": "//"], []), (["where": "Status != Success"], [4]), (["layer": "att"], [5]),
+            (["words": "/^Reset$/"], [1]), (["words": "//"], []), (["where": "Status != Success"], [4]), (["layer": "att"], [5]),
             (["layer": "command,att"], [1, 3, 5, 6]), (["connection": "0x0040"], [3, 4, 5]), (["connection": "64", "layer": "data"], [5]),
             (["where": "", "words": "", "layer": "", "connection": ""], [1, 2, 3, 4, 5, 6]),
         ] as [([String: String], [Int])])
@@ -103,7 +103,7 @@ struct LivePageTests {
 
     @Test(
         arguments: [
-            (.txt, ["words": "reset"], "1 0.000000 > HCI_Reset\n2 0.001500 < Command_Complete"),
+            (.txt, ["words": "reset"], "1 0.000000 > Reset\n2 0.001500 < Command_Complete"),
             (.csv, ["layer": "att"], "number,seconds,interface,direction,connection,layer,name,packet,marks\r\n5,0.006000,dongle,"),
             (.json, ["layer": "att"], #"{"number":5,"seconds":0.006000,"#), (.txt, ["words": "nothing has this"], ""),
         ] as [(LiveExport.Form, [String: String], String)])

@@ -78,7 +78,7 @@ struct SessionsOnAirTests {
             let echo = L2CAPSession(plan, on: screens.1)
             let served = world.loop.start { try await echo.echo(watch) }
             try await world.loop.sleep(for: .milliseconds(50))
-            try await L2CAPSession(plan, on: screens.0).exchange([[1, 2, 3], []], with: watch.address, phone)
+            try await L2CAPSession(plan, on: screens.0).exchange([[1, 2, 3], [4]], with: watch.address, phone)
             try await served.value()
             #expect(screens.0.lines.count == 3 * channels && screens.0.lines.contains { $0.hasSuffix(": 010203") })
             #expect(screens.1.lines.first?.hasPrefix("advertising as ") == true)
