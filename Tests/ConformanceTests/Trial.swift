@@ -58,8 +58,10 @@ enum Trial {
             Endpoint(side, on: try pipe(side, world, loop), log: log, recorder: recorder, loop: loop)
         }
         let sides = Set(Side.allCases.filter { testCase.usesHost($0, catalogue) })
-        let bench = CaseBench(
-            loop: loop, log: log, ends: ends, world: world, hostSides: sides, kind: testCase.subject, ownAddresses: own)
+        var plan = BenchPlan()
+        plan.hosts = HostPlan(sides: sides, kind: testCase.subject)
+        plan.addresses.own = own
+        let bench = CaseBench(loop: loop, log: log, ends: ends, world: world, plan: plan)
         let run = CaseRun(testCase, catalogue: catalogue, bench: bench, bounds: bounds) { _ in }
         var result = try loop.run { await run.run(parameters: [:]) }
         result.virtualMilliseconds = loop.now.milliseconds

@@ -17,10 +17,10 @@ enum ChangeServices: NamedAction {
     static func run(_ context: ActionContext) async throws -> CaseRecord {
         let (bench, driver, link, isBack) = (context.bench, try context.driver(), try context.link(), try context(back))
         let change = try DeclaredChange(context)
-        if !isBack { bench.hasChangedServices = true }
-        bench.mayRestart = true
+        if !isBack { bench.memory.hasChangedServices = true }
+        bench.memory.mayRestart = true
         try await change.write(isBack ? change.undo : change.command, on: link)
-        if isBack { bench.hasChangedServices = false }
+        if isBack { bench.memory.hasChangedServices = false }
         if link.isConnected {
             return CaseRecord([("handle", .number(Int(link.handle.rawValue))), ("restarted", .number(0))])
         }
@@ -39,12 +39,12 @@ enum ChangeServicesBack: NamedAction {
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {
         let (bench, driver) = (context.bench, try context.driver())
-        guard bench.hasChangedServices else { return CaseRecord() }
+        guard bench.memory.hasChangedServices else { return CaseRecord() }
         let change = try DeclaredChange(context)
         let open = driver.links.values.first { $0.isConnected && $0.isCentral }
         let link = if let open { open } else { try await MeetDevice.meet(context, pairs: true) }
         try await change.write(change.undo, on: link)
-        bench.hasChangedServices = false
+        bench.memory.hasChangedServices = false
         return CaseRecord()
     }
 }
@@ -64,7 +64,7 @@ private struct DeclaredChange {
     private static let improperlyConfigured: UInt8 = 0xFD
 
     init(_ context: ActionContext) throws(StepFailure) {
-        guard case .list(let list)? = context.bench.device?.record["changing"], case .record(let record)? = list.first else {
+        guard case .list(let list)? = context.bench.product.facts?.record["changing"], case .record(let record)? = list.first else {
             throw StepFailure(.limitation, "the device does not declare a change of its services")
         }
         func number(_ name: String) -> UInt16 { UInt16(clamping: record[name]?.asNumber ?? 0) }

@@ -66,7 +66,7 @@ enum LookAtSecurity: NamedAction {
     private static func unresolved(_ link: Connection, _ context: ActionContext) -> String? {
         let address = link.addresses.peer
         guard link.isConnected, link.security > .none, link.bond == nil, address.isResolvable else { return nil }
-        let known = Set(context.bench.known.map(\.identity))
+        let known = Set(context.bench.product.bonds.map(\.identity))
         guard let bond = (try? context.driver())?.host.keys.all.first(where: { !known.contains($0.identity) }) else { return nil }
         return bond.identityResolvingKey == nil
             ? "the address \(address) is resolvable, and the device gives no IRK, or one of zeros"

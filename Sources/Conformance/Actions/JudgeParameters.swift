@@ -23,7 +23,7 @@ enum JudgeParameters: NamedAction {
             minimum: Microseconds(Int64(minimum) * 1_250), maximum: Microseconds(Int64(maximum) * 1_250),
             latency: try context(latency),
             timeout: .milliseconds(try context(timeout) * 10),
-            isHID: context.bench.device?.offers(hid) ?? false)
+            isHID: context.bench.product.facts?.offers(hid) ?? false)
         guard let fault = rules.fault(try context.rule()) else {
             throw StepFailure(
                 .bench,

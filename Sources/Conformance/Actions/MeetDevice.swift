@@ -37,15 +37,15 @@ enum MeetDevice: NamedAction {
         let driver = try context.driver()
         let deadline = context.deadline - .seconds(1)
         // A Security Request waits until the case pairs.
-        let handles = handlesSMP && !context.bench.isAboutPairing
+        let handles = handlesSMP && !context.bench.product.isPairedByCase
         let listener = driver.host.newConnections.add { $0.handlesSMP = handles }
         defer { driver.host.newConnections.remove(listener) }
         do {
             let finder = DeviceFinder(host: driver.host)
-            let (link, _) = try await finder.connect(context.bench.peer, interval: interval, until: deadline)
+            let (link, _) = try await finder.connect(context.bench.product.peer, interval: interval, until: deadline)
             driver.links[link.handle.rawValue] = link
-            context.bench.mayRestart = false
-            if handles, context.bench.pairsWhenMet, pairs, let pairing = context.bench.pairing {
+            context.bench.memory.mayRestart = false
+            if handles, context.bench.product.pairsWhenMet, pairs, let pairing = context.bench.product.pairing {
                 try await pair(link, pairing.settings, context.bench)
             }
             return link
@@ -64,7 +64,7 @@ enum MeetDevice: NamedAction {
         do {
             _ = try await PairWithDevice.pair(link, settings)
         } catch let failure as StepFailure where failure.blame == .limitation {
-            bench.declinedPairing = failure.message
+            bench.memory.declinedPairing = failure.message
         }
     }
 }
@@ -90,7 +90,7 @@ enum ListenToDevice: NamedAction {
         let more = Microseconds.seconds(try context(limit))
         do {
             let sighting = try await DeviceFinder(host: host).find(
-                context.bench.peer, until: context.deadline - more - .seconds(1), connectable: false, more: more,
+                context.bench.product.peer, until: context.deadline - more - .seconds(1), connectable: false, more: more,
                 isActive: !(try context(passive)))
             return record(of: sighting, since: began)
         } catch let error as DeviceFinder.NotFound {

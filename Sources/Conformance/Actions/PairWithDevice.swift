@@ -26,7 +26,7 @@ enum PairWithDevice: NamedAction {
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {
         let (driver, link) = (try context.driver(), try context.link())
-        let choice = context.bench.pairing ?? PairingChoice()
+        let choice = context.bench.product.pairing ?? PairingChoice()
         var settings = choice.settings
         settings.isBonding = try context(bonding)
         settings.supportsSecureConnections = try context(secureConnections)

@@ -7,7 +7,7 @@ enum PowerCycleDevice: NamedAction {
     static var arguments: [ActionArgument] { [] }
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {
-        guard let command = context.bench.switchPower else {
+        guard let command = context.bench.tools.switchPower else {
             throw StepFailure(.limitation, "no command switches the device off and on: --power-cycle names one")
         }
         if let failure = try await command() { throw StepFailure(.bench, failure) }

@@ -68,8 +68,8 @@ enum RememberDatabase: NamedAction {
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {
         let rows = try await ShownAttribute.all(of: context.link().gatt)
-        context.bench.remembered = rows
-        context.bench.rememberedSince = context.bench.log.end
+        context.bench.memory.attributes = rows
+        context.bench.memory.since = context.bench.log.end
         return CaseRecord([("hash", .octets(ShownAttribute.hash(of: rows))), ("attributes", .number(rows.count))])
     }
 }
@@ -88,13 +88,13 @@ enum JudgeServiceChange: NamedAction {
     static func run(_ context: ActionContext) async throws -> CaseRecord {
         let bench = context.bench
         let rows = try await ShownAttribute.all(of: context.link().gatt)
-        let handles = ShownAttribute.differences(bench.remembered, rows)
+        let handles = ShownAttribute.differences(bench.memory.attributes, rows)
         guard !handles.isEmpty else {
             throw StepFailure(.environment, "the device shows the same attributes after the write that `changes:` declares")
         }
         let serviceChanged = try context(handle)
         if serviceChanged > 0 {
-            let told = bench.log.observations.dropFirst(bench.rememberedSince).compactMap { seen -> [UInt8]? in
+            let told = bench.log.observations.dropFirst(bench.memory.since).compactMap { seen -> [UInt8]? in
                 guard seen.side == context.side, case .upper(_, let octets, _) = seen.content,
                     let pdu = try? ATT.HandleValueInd(bytes: octets), Int(pdu.attributeHandle) == serviceChanged
                 else { return nil }

@@ -106,7 +106,7 @@ private struct AdvertisingWatch {
             let finder = DeviceFinder(host: try context.driver().host)
             let deadline = context.deadline - .seconds(1)
             return try await finder.follow(
-                context.bench.peer, for: length, until: deadline, isEnough: isEnough)
+                context.bench.product.peer, for: length, until: deadline, isEnough: isEnough)
         } catch let error as DeviceFinder.NotFound {
             throw StepFailure(.subject, error.description)
         }
@@ -119,7 +119,7 @@ extension ActionContext {
 
     /// Returns the rule that the case judges.
     func rule() throws(StepFailure) -> AccessoryProfile.Rule {
-        guard let rule = bench.rule else {
+        guard let rule = bench.rules.judged else {
             throw StepFailure(.bench, "\(action.name) is for cases with a `rule:`")
         }
         return rule

@@ -84,47 +84,56 @@ struct BenchFactory {
 
     func makeLoop() -> RunLoop { port?.loop ?? devices?.loop ?? RunLoop(mode: isVirtual ? .virtual : .wall) }
 
-    func makeBench(for testCase: TestCase, loop: RunLoop, hosts: Set<Side>? = nil) throws -> CaseBench {
+    func makeBench(for testCase: TestCase, loop: RunLoop, hosts: Set<Side>? = nil, tools: ProductTools = ProductTools()) throws -> CaseBench
+    {
         let log = ObservationLog(loop: loop)
         if keepsTraces { log.trail = PacketTrail() }
-        let hostSides = hosts ?? Set(Side.allCases.filter { testCase.usesHost($0, catalogue) })
-        let bench = try makeBench(for: testCase, loop, log, hostSides)
-        bench.peer = setup.peer ?? .name(setup.accessory.name)
-        bench.accessoryKind = setup.accessory
-        bench.device = device
-        bench.known = setup.known
-        bench.pairing = setup.pairing
-        bench.isAboutPairing = testCase.pairsItself(catalogue)
-        bench.isStranger = isAccessoryOnly && testCase.subject != .controller && testCase.needs?.names.contains("tester.BR_EDR") != true
-        bench.rule = testCase.rule.flatMap { catalogue.rule($0, of: setup.profile) }
-        bench.bearsOn = setup.profile.flatMap { catalogue.profiles[$0] }.map { $0.rules(with: testCase.id) } ?? []
-        return bench
+        var plan = plan(of: testCase)
+        plan.hosts.sides = hosts ?? Set(Side.allCases.filter { testCase.usesHost($0, catalogue) })
+        plan.tools = tools
+        return try makeBench(for: testCase, loop, log, plan)
     }
 
-    private func makeBench(for testCase: TestCase, _ loop: RunLoop, _ log: ObservationLog, _ hostSides: Set<Side>) throws -> CaseBench {
-        if let port { return try portBench(testCase, port, log, hostSides) }
-        if setup.isAlone { return try deviceBench(testCase, log, hostSides) }
+    private func plan(of testCase: TestCase) -> BenchPlan {
+        var plan = BenchPlan()
+        plan.hosts.kind = testCase.subject
+        plan.hosts.accessory = setup.accessory
+        plan.product = ProductPlan(
+            peer: setup.peer ?? .name(setup.accessory.name), facts: device, bonds: setup.known, pairing: setup.pairing,
+            isPairedByCase: testCase.pairsItself(catalogue))
+        plan.rules.judged = testCase.rule.flatMap { catalogue.rule($0, of: setup.profile) }
+        plan.rules.supported = setup.profile.flatMap { catalogue.profiles[$0] }.map { $0.rules(with: testCase.id) } ?? []
+        plan.addresses.own = setup.ownAddresses
+        plan.addresses.isStranger =
+            isAccessoryOnly && testCase.subject != .controller && testCase.needs?.names.contains("tester.BR_EDR") != true
+        plan.addresses.seed = setup.seed(of: testCase.id, attempt: attempt)
+        plan.slack = setup.slack
+        return plan
+    }
+
+    private func makeBench(for testCase: TestCase, _ loop: RunLoop, _ log: ObservationLog, _ plan: BenchPlan) throws -> CaseBench {
+        if let port { return try portBench(testCase, port, log, plan) }
+        if setup.isAlone { return try deviceBench(log, plan) }
         switch (setup.tester, setup.subject) {
-        case (.virtual, .virtual?): return try virtualBench(testCase, loop, log, hostSides)
+        case (.virtual, .virtual?): return try virtualBench(testCase, loop, log, plan)
         case (.virtual, _), (_, .virtual?):
             throw StepFailure(.environment, "a virtual device and a real one never meet on the air")
-        default: return try deviceBench(testCase, log, hostSides)
+        default: return try deviceBench(log, plan)
         }
     }
 
-    private func portBench(_ testCase: TestCase, _ port: SubjectPort, _ log: ObservationLog, _ hostSides: Set<Side>) throws -> CaseBench {
+    private func portBench(_ testCase: TestCase, _ port: SubjectPort, _ log: ObservationLog, _ plan: BenchPlan) throws -> CaseBench {
         if let absence = port.watch.absence { throw absence }
         port.watch.log = log
         let transport = try port.world.addController(.tester, settings: testCase.world.tester)
         let end = Endpoint(.tester, on: transport, log: log, recorder: recorder, loop: port.loop)
-        let bench = CaseBench(
-            loop: port.loop, log: log, ends: [end], world: port.world, hostSides: hostSides.intersection([.tester]), kind: testCase.subject,
-            slack: setup.slack, ownAddresses: setup.ownAddresses, seed: setup.seed(of: testCase.id, attempt: attempt))
-        bench.upperTesterPipe = port.upperTester
-        return bench
+        var plan = plan
+        plan.hosts.sides.formIntersection([.tester])
+        plan.upperTester = port.upperTester
+        return CaseBench(loop: port.loop, log: log, ends: [end], world: port.world, plan: plan)
     }
 
-    private func virtualBench(_ testCase: TestCase, _ loop: RunLoop, _ log: ObservationLog, _ hostSides: Set<Side>) throws -> CaseBench {
+    private func virtualBench(_ testCase: TestCase, _ loop: RunLoop, _ log: ObservationLog, _ plan: BenchPlan) throws -> CaseBench {
         let world = SimulatedWorld(loop: loop, seed: setup.seed(of: testCase.id, attempt: attempt))
         let conditions = testCase.world.under(isSwapped ? surroundings.swapped : surroundings)
         let faulty = isSwapped ? Side.tester : .subject
@@ -137,25 +146,22 @@ struct BenchFactory {
             ends.append(Endpoint(side, on: transport, log: log, recorder: recorder, loop: loop))
         }
         try world.simulation.settle(Neighbours(conditions.neighbours))
-        var fault = fault
-        fault.host = conditions.host + fault.host
-        return CaseBench(
-            loop: loop, log: log, ends: ends, world: world, hostSides: hostSides, kind: testCase.subject, fault: fault,
-            accessory: AccessoryConduct(conditions.accessory), ownAddresses: setup.ownAddresses, seed: setup.seed)
+        var plan = plan
+        plan.hosts.fault = fault
+        plan.hosts.fault.host = conditions.host + fault.host
+        plan.hosts.conduct = AccessoryConduct(conditions.accessory)
+        plan.addresses.seed = setup.seed
+        return CaseBench(loop: loop, log: log, ends: ends, world: world, plan: plan)
     }
 
-    private func deviceBench(_ testCase: TestCase, _ log: ObservationLog, _ hostSides: Set<Side>) throws -> CaseBench {
+    private func deviceBench(_ log: ObservationLog, _ plan: BenchPlan) throws -> CaseBench {
         guard let devices else { throw StepFailure(.environment, "no device is open") }
         let ends = Side.allCases.compactMap { side in
             devices.devices[isSwapped ? side.other : side].map { held in
-                let end = Endpoint(side, on: held, log: log, recorder: recorder, loop: devices.loop)
-                end.knowledge = held.knowledge
-                return end
+                Endpoint(side, on: held, knowledge: held.knowledge, log: log, recorder: recorder, loop: devices.loop)
             }
         }
-        return CaseBench(
-            loop: devices.loop, log: log, ends: ends, world: nil, hostSides: hostSides, kind: testCase.subject, slack: setup.slack,
-            ownAddresses: setup.ownAddresses, seed: setup.seed(of: testCase.id, attempt: attempt))
+        return CaseBench(loop: devices.loop, log: log, ends: ends, world: nil, plan: plan)
     }
 }
 

@@ -1,4 +1,3 @@
-import BBBluetoothCrypto
 import BBCases
 import BBHCI
 import BBHost
@@ -12,99 +11,54 @@ import BBUpperTester
 final class CaseBench {
     let loop: RunLoop
     let log: ObservationLog
-    private(set) var ends: [Side: Endpoint] = [:]
-    /// The judgement of what the subject's controller sends on the simulated air.
-    private(set) var airConduct = AirConduct(of: .subject)
-    /// The first violation by the subject's controller of a rule that applies to every case.
-    var violation: ConductViolation? { ends[.subject]?.violation ?? airConduct.violation }
-    private(set) var features: Set<String> = []
-    private(set) var addresses: [Side: CaseValue] = [:]
+    let ends: [Side: Endpoint]
     /// The simulated air; nil for real devices.
     let world: SimulatedWorld?
-    /// True if the devices are outside this program.
-    let isForeign: Bool
     /// The tolerance added to the ends of windows; zero in virtual time.
     let slack: Microseconds
     let schedulingDelay: SchedulingDelay
-    /// The selector and the known facts of the device over the air.
-    var peer = PeerSelector.name(TestCase.referenceName)
-    /// The kind of the bench's accessory at the subject.
-    var accessoryKind = AccessoryKind.reference
-    var device: DeviceFacts?
-    /// The bonds with which the tester's host resolves private addresses.
-    var known: [Bond] = []
-    /// The tester's side of a pairing; nil for the defaults.
-    var pairing: PairingChoice?
-    /// True if the case pairs with the device in a step of its own.
-    var isAboutPairing = false
-    /// True to pair with the device on each connection.
-    var pairsWhenMet: Bool { pairing != nil && !isAboutPairing }
-    /// The profile's rule that the case judges.
-    var rule: AccessoryProfile.Rule?
-    /// The profile's rules for or against which the case is evidence.
-    var bearsOn: [AccessoryProfile.Rule] = []
-    /// The bench's hosts on the endpoints, for cases that use them.
-    var hosts: [Side: HostDriver] = [:]
-    /// The attributes of the device under test that a case remembers, and the position in the log since then.
-    var remembered: [ShownAttribute] = []
-    var rememberedSince = 0
-    /// The change of the device's services that `changes:` declares.
-    var hasChangedServices = false
-    /// True on a connection on which the services have changed: the device may end it to restart.
-    var mayRestart = false
-    /// The reason why the device declined to pair in a run that pairs on each connection; nil if it did not.
-    var declinedPairing: String?
-    /// The address and the keys of a side before it took another identity.
-    private var firstIdentity: [Side: (DeviceAddress, KeyStore)] = [:]
-    /// The connection to the upper tester of a subject that is a host.
-    private(set) var upperTester: UpperTesterLink?
-    /// The host's end of the pipe to the bench's own upper tester.
-    private var ownUpperTesterPipe: BTPLoopback?
-    /// The pipe to an upper tester outside; nil for that of the bench's own host.
-    var upperTesterPipe: HeldBTPPipe?
-    private let hostSides: Set<Side>
-    private let kind: SubjectKind
-    private let accessory: AccessoryConduct
-    private let fault: Fault
-    private let ownAddresses: [Side: OwnAddress]
-    /// True if the tester must be unknown to the device over the air or to the host under test: bonds and failed pairings of earlier cases
-    /// must not affect this one.
-    var isStranger = false
-    /// The public addresses of the devices.
-    private var publicAddresses: Set<BDADDR> = []
-    private var secrets: SecretSource
-    /// Reads the product's log, at the beginning of a step.
-    var readLog: () -> Void = {}
-    /// Switches the product off and on by the user's command, and returns its failure; nil without a command.
-    var switchPower: (() async throws -> String?)?
+    let product: ProductPlan
+    let rules: RulePlan
+    let tools: ProductTools
+    private let plan: HostPlan
+    /// The judgement of what the subject's controller sends on the simulated air.
+    private var airConduct = AirConduct(of: .subject)
+    private(set) var features: Set<String> = []
     /// Remarks about the devices for the reader of the result, collected before the first step.
     private(set) var remarks: [String] = []
+    /// The bench's hosts on the endpoints, for cases that use them.
+    private(set) var hosts: [Side: HostDriver] = [:]
+    private var identities: CaseIdentities
+    private var upper: UpperTesterEnds
+    var memory = ProductMemory()
 
-    /// - Parameters:
-    ///   - hostSides: the sides with a host of the bench.
-    ///   - kind: the kind of the subject's host.
-    ///   - accessory: the accessory's differences from the default, if it is an accessory.
-    ///   - slack: the tolerance added to the ends of windows in real time.
-    ///   - ownAddresses: the addresses of the sides; `automatic` by default.
-    ///   - seed: the seed of random addresses in virtual time.
-    init(
-        loop: RunLoop, log: ObservationLog, ends: [Endpoint], world: SimulatedWorld?, hostSides: Set<Side>, kind: SubjectKind = .controller,
-        fault: Fault = Fault(), accessory: AccessoryConduct = AccessoryConduct([]), slack: Microseconds = .zero,
-        ownAddresses: [Side: OwnAddress] = [:], seed: UInt64 = 0
-    ) {
-        self.ownAddresses = ownAddresses
-        secrets = SecretSource(seed: seed, label: "addresses", on: loop)
+    init(loop: RunLoop, log: ObservationLog, ends: [Endpoint], world: SimulatedWorld?, plan: BenchPlan = BenchPlan()) {
         self.loop = loop
         self.log = log
+        self.ends = Dictionary(ends.map { ($0.side, $0) }) { first, _ in first }
         self.world = world
-        isForeign = world == nil
+        slack = loop.mode == .virtual ? .zero : plan.slack
         schedulingDelay = SchedulingDelay(loop: loop)
-        self.slack = loop.mode == .virtual ? .zero : slack
-        self.hostSides = hostSides
-        self.kind = kind
-        self.accessory = accessory
-        self.fault = fault
-        for end in ends { self.ends[end.side] = end }
+        (product, rules, tools, self.plan) = (plan.product, plan.rules, plan.tools, plan.hosts)
+        identities = CaseIdentities(plan.addresses, on: loop)
+        upper = UpperTesterEnds(outside: plan.upperTester)
+    }
+
+    /// True if the devices are outside this program.
+    var isForeign: Bool { world == nil }
+    var addresses: [Side: CaseValue] { identities.values }
+    /// The first violation by the subject's controller of a rule that applies to every case.
+    var violation: ConductViolation? { ends[.subject]?.violation ?? airConduct.violation }
+    /// The connection to the upper tester of a subject that is a host.
+    var upperTester: UpperTesterLink? { upper.link }
+
+    /// The connection to an upper tester.
+    private struct UpperTesterEnds {
+        /// The pipe to an upper tester outside; nil for that of the bench's own host.
+        let outside: HeldBTPPipe?
+        var link: UpperTesterLink?
+        /// The host's end of the pipe to the bench's own upper tester.
+        var own: BTPLoopback?
     }
 
     func end(_ side: Side) -> Endpoint? { ends[side] }
@@ -130,62 +84,60 @@ final class CaseBench {
         }
         try await probeAll()
         // The controller of a foreign host cannot be asked: a host that lacks a feature refuses the upper tester's command.
-        if kind == .host, ends[.subject] == nil { features.formUnion(Features.names.union(Features.commands).map { "subject.\($0)" }) }
+        if plan.kind == .host, ends[.subject] == nil { features.formUnion(Features.names.union(Features.commands).map { "subject.\($0)" }) }
         // Without a tester, cases use an address that no device has.
-        if ends[.tester] == nil {
-            addresses[.tester] = .record(CaseRecord([("address", .text("C0:B1:BE:00:00:FE")), ("type", .number(1))]))
-        }
-        for side in Side.allCases where hostSides.contains(side) {
+        if ends[.tester] == nil { identities.note(Self.unusedAddress, isRandom: true, of: .tester) }
+        for side in Side.allCases where plan.sides.contains(side) {
             guard let end = ends[side] else { continue }
             if isAccessory(side), !advertises(side) { throw StepFailure(.limitation, "the accessory's controller does not advertise") }
             hosts[side] = try await startHost(on: end)
         }
-        if kind == .host { try await startUpperTester() }
+        if plan.kind == .host { try await startUpperTester() }
     }
+
+    private static let unusedAddress = BDADDR(rawValue: 0xC0B1_BE00_00FE)
 
     /// Connects to the upper tester, and takes the host's address from it.
     private func startUpperTester() async throws {
-        var pipe: (any BTPPipe)? = upperTesterPipe
+        var pipe: (any BTPPipe)? = upper.outside
         var server: BTPServer?
         if pipe == nil, let host = hosts[.subject]?.host {
             let (near, far) = BTPLoopback.pair(on: loop)
-            let own = BTPServer(host: host, quirks: try FaultRules.upperTesterQuirks(fault.host, fault.rewrites))
+            let own = BTPServer(host: host, quirks: try FaultRules.upperTesterQuirks(plan.fault.host, plan.fault.rewrites))
             try own.serve(far)
             (pipe, server) = (near, own)
-            ownUpperTesterPipe = far
+            upper.own = far
         }
         guard let pipe else { return }
         let link = UpperTesterLink(pipe, server: server, log: log, loop: loop)
-        upperTester = link
+        upper.link = link
         let own = try await link.start()
         if server == nil, let tester = ends[.tester]?.address {
-            try await link.restore(upperTesterPipe?.lastPeer ?? tester)
-            upperTesterPipe?.lastPeer = tester
+            try await link.restore(upper.outside?.lastPeer ?? tester)
+            upper.outside?.lastPeer = tester
         }
-        addresses[.subject] = .record(
-            CaseRecord([("address", .text(own.address.description)), ("type", .number(own.isRandom ? 1 : 0))]))
+        identities.note(own.address, isRandom: own.isRandom, of: .subject)
     }
 
-    private func isAccessory(_ side: Side) -> Bool { side == .subject && kind == .accessory }
+    private func isAccessory(_ side: Side) -> Bool { side == .subject && plan.kind == .accessory }
 
     private func startHost(on end: Endpoint, keys: KeyStore? = nil) async throws -> HostDriver {
         let isSubject = end.side == .subject
         var keys = keys
-        if keys == nil, !isSubject, !known.isEmpty {
+        if keys == nil, !isSubject, !product.bonds.isEmpty {
             let store = KeyStore()
-            for bond in known { store.add(bond) }
+            for bond in product.bonds { store.add(bond) }
             keys = store
         }
         let driver = try await HostDriver.start(
-            on: end, loop: loop, kind: accessoryKind, accessory: isAccessory(end.side) ? accessory : nil,
-            faults: isSubject ? fault.host : [],
-            rewrites: isSubject ? fault.rewrites : [], keys: keys)
-        if !isSubject, pairsWhenMet, let pairing {
+            on: end, loop: loop, kind: plan.accessory, accessory: isAccessory(end.side) ? plan.conduct : nil,
+            faults: isSubject ? plan.fault.host : [], rewrites: isSubject ? plan.fault.rewrites : [], keys: keys)
+        if !isSubject, product.pairsWhenMet, let pairing = product.pairing {
             driver.host.pairingSettings = pairing.settings
             driver.user = PairingUser(passkey: pairing.passkey)
         }
-        if isSubject { driver.host.classicChoices = accessory.classic }
-        if isSubject, kind == .host { driver.host.offerEnhancedBearers(accessory.bearers) }
+        if isSubject { driver.host.classicChoices = plan.conduct.classic }
+        if isSubject, plan.kind == .host { driver.host.offerEnhancedBearers(plan.conduct.bearers) }
         return driver
     }
 
@@ -194,27 +146,27 @@ final class CaseBench {
         guard let end = ends[side], let host = hosts[side] else { throw StepFailure(.bench, "there is no host at the \(side.rawValue)") }
         let keys = host.storedKeys
         await host.stop()
-        try await ask(end, HCICommands.Reset())
+        try await end.demand(HCICommands.Reset())
         hosts[side] = try await startHost(on: end, keys: keys)
     }
 
     /// Resets a side and starts a new host without bonds under a new static address, so that the other side does not know it.
     func takeNewIdentity(_ side: Side) async throws {
         guard let end = ends[side], let host = hosts[side] else { throw StepFailure(.bench, "there is no host at the \(side.rawValue)") }
-        if firstIdentity[side] == nil, let address = end.address { firstIdentity[side] = (address, host.storedKeys) }
+        identities.keep(end.address, host.storedKeys, of: side)
         await host.stop()
-        try await ask(end, HCICommands.Reset())
+        try await end.demand(HCICommands.Reset())
         try await takeAddress(end, .drawn)
         hosts[side] = try await startHost(on: end)
     }
 
     /// Resets a side and starts a new host with the address and the bonds that it had before it took another identity.
     func takeFirstIdentity(_ side: Side) async throws {
-        guard let end = ends[side], let host = hosts[side], let (address, keys) = firstIdentity[side] else {
+        guard let end = ends[side], let host = hosts[side], let (address, keys) = identities.first(of: side) else {
             throw StepFailure(.bench, "the \(side.rawValue) has had no other identity")
         }
         await host.stop()
-        try await ask(end, HCICommands.Reset())
+        try await end.demand(HCICommands.Reset())
         try await takeAddress(end, .fixed(address))
         hosts[side] = try await startHost(on: end, keys: keys)
     }
@@ -226,8 +178,8 @@ final class CaseBench {
 
     /// Restores the initial state of the controllers.
     func finish() async {
-        await upperTester?.stop()
-        upperTester = nil
+        await upper.link?.stop()
+        upper.link = nil
         for side in Side.allCases { await hosts[side]?.stop() }
         hosts.removeAll()
         // Otherwise a device over the air would notice the end of a connection only after its supervision timeout.
@@ -253,98 +205,25 @@ final class CaseBench {
             guard let end = ends[side] else { continue }
             try end.start()
             _ = end.takeReordering()
-            try await probe(end, &commands)
+            var probe = EndpointProbe(end)
+            defer {
+                features.formUnion(probe.features)
+                commands[side] = probe.commands
+                if let remark = probe.remark { remarks.append(remark) }
+            }
+            try await probe.run()
+            try await takeAddress(end)
         }
     }
 
-    private func probe(_ end: Endpoint, _ commands: inout [Side: SupportedCommands]) async throws {
-        try await ask(end, HCICommands.Reset())
-        let more = try await end.ask(HCICommands.SetEventMask(eventMask: BenchEvents.page1.union(.numberOfCompletedPackets)))
-        if more.parameters != [ErrorCode.success.rawValue] { try await ask(end, HCICommands.SetEventMask(eventMask: BenchEvents.page1)) }
-        _ = try await end.ask(HCICommands.LESetEventMask(leEventMask: BenchEvents.le))
-        let buffers = try await readBuffers(end)
-        for name in Features.names(in: try await ask(end, HCICommands.LEReadLocalSupportedFeatures()).leFeatures.rawValue) {
-            features.insert("\(end.side.rawValue).\(name)")
-        }
-        commands[end.side] = SupportedCommands(try await ask(end, HCICommands.ReadLocalSupportedCommands()).supportedCommands)
-        if try await ask(end, HCICommands.ReadLocalSupportedFeatures()).supportsClassic {
-            features.insert("\(end.side.rawValue).\(Features.classic)")
-            if let buffers { try await readClassicBuffers(end, beside: buffers) }
-        }
-        try await recognise(end)
-        try await takeAddress(end)
-    }
-
-    /// Looks up the known defects of the controller, so that they are not attributed to the other side.
-    private func recognise(_ end: Endpoint) async throws {
-        guard let knowledge = end.knowledge else { return }
-        let version = try await ask(end, HCICommands.ReadLocalVersionInformation())
-        let known = knowledge.workarounds(version)
-        if known.lacksFirmware(address: try await ask(end, HCICommands.ReadBDADDR()).bdADDR) {
-            let advice = knowledge.adviceOnFirmware(version).map { ": \($0)" } ?? ""
-            throw StepFailure(
-                .environment,
-                "the \(end.side.rawValue) (\(end.name)) runs without its firmware: it answers commands, but receives nothing on the air\(advice)"
-            )
-        }
-        guard end.side == .tester, known.avoidsCodedPHY, features.remove("tester.LE_Coded_PHY") != nil else { return }
-        remarks.append("the tester's dongle claims LE Coded, and its kind is known to hear nothing with it: it counts as one without")
-    }
-
-    /// Sets the side's address, and stores its value and type for the cases.
+    /// Sets the side's address.
     ///
     /// - Parameter wanted: nil for the address of the run's settings.
     private func takeAddress(_ end: Endpoint, _ wanted: OwnAddress? = nil) async throws {
-        let drawn = secrets.next()
-        let publicAddress = try await ask(end, HCICommands.ReadBDADDR()).bdADDR
-        let doubt = PublicAddressDoubt(
-            publicAddress, others: publicAddresses, origin: end.knowledge?.originOfSharedAddress(publicAddress))
-        publicAddresses.insert(publicAddress)
-        var choice = wanted ?? ownAddresses[end.side] ?? .automatic
-        if choice == .automatic, doubt != nil || isStranger && end.side == .tester { choice = .drawn }
-        let address = choice.address(ofPublic: publicAddress) { drawn }
-        if address.kind == .random { try await ask(end, HCICommands.LESetRandomAddress(randomAddress: address.bdADDR)) }
+        let publicAddress = try await end.demand(HCICommands.ReadBDADDR()).bdADDR
+        let address = identities.choose(wanted, for: end, publicAddress: publicAddress)
+        if address.kind == .random { try await end.demand(HCICommands.LESetRandomAddress(randomAddress: address.bdADDR)) }
         end.address = address
-        let text = CaseValue.text(address.bdADDR.description)
-        addresses[end.side] = .record(CaseRecord([("address", text), ("type", .number(Int(address.kind.rawValue)))]))
-    }
-
-    /// Reads the buffers for LE data. A length or a number of 0 means that LE shares the buffers of BR/EDR. Core Vol 4, Part E, 7.8.2.
-    ///
-    /// - Returns: the buffers of LE alone.
-    private func readBuffers(_ end: Endpoint) async throws -> ACLBuffers? {
-        let own = try await ask(end, HCICommands.LEReadBufferSize())
-        guard own.leACLDataPacketLength == 0 || own.totalNumLEACLDataPackets == 0 else {
-            let buffers = ACLBuffers(fragmentLength: Int(own.leACLDataPacketLength), total: Int(own.totalNumLEACLDataPackets))
-            end.setBuffers([buffers])
-            return buffers
-        }
-        let shared = try await ask(end, HCICommands.ReadBufferSize())
-        let (length, count) = (Int(shared.aclDataPacketLength), Int(shared.totalNumACLDataPackets))
-        end.setBuffers([ACLBuffers(fragmentLength: max(1, length), total: max(1, count))])
-        return nil
-    }
-
-    /// Reads the buffers of BR/EDR. Core Vol 4, Part E, 7.4.5.
-    private func readClassicBuffers(_ end: Endpoint, beside buffers: ACLBuffers) async throws {
-        let own = try await ask(end, HCICommands.ReadBufferSize())
-        guard own.aclDataPacketLength > 0, own.totalNumACLDataPackets > 0 else { return }
-        end.setBuffers([buffers, ACLBuffers(fragmentLength: Int(own.aclDataPacketLength), total: Int(own.totalNumACLDataPackets))])
-    }
-
-    @discardableResult
-    private func ask<Command: HCICommand>(_ end: Endpoint, _ command: Command) async throws -> Command.Return {
-        let reply = try await end.ask(command)
-        let status = ErrorCode(rawValue: reply.parameters.first ?? 0)
-        guard status == .success else {
-            // A command that the subject claims is not unknown.
-            if status == .unknownHCICommand, end.side == .subject { _ = try? await end.ask(HCICommands.ReadLocalSupportedCommands()) }
-            throw StepFailure(.environment, "the \(end.side.rawValue) (\(end.name)) refuses \(Command.name) with status \(status.rawValue)")
-        }
-        do {
-            return try Command.Return(prefixOf: reply.parameters)
-        } catch {
-            throw StepFailure(.environment, "the \(end.side.rawValue) (\(end.name)) answers \(Command.name) wrongly: \(error)")
-        }
+        identities.note(address.bdADDR, isRandom: address.kind == .random, of: end.side)
     }
 }

@@ -31,6 +31,25 @@ extension Endpoint {
         return reply
     }
 
+    /// Sends a valid declared command that must succeed, and returns its return parameters.
+    ///
+    /// - Throws: `StepFailure` of the environment if it fails, or is answered wrongly or not at all.
+    @discardableResult
+    func demand<Command: HCICommand>(_ command: Command) async throws -> Command.Return {
+        let reply = try await ask(command)
+        let status = ErrorCode(rawValue: reply.parameters.first ?? 0)
+        guard status == .success else {
+            // A command that the subject claims is not unknown.
+            if status == .unknownHCICommand, side == .subject { _ = try? await ask(HCICommands.ReadLocalSupportedCommands()) }
+            throw StepFailure(.environment, "the \(side.rawValue) (\(name)) refuses \(Command.name) with status \(status.rawValue)")
+        }
+        do {
+            return try Command.Return(prefixOf: reply.parameters)
+        } catch {
+            throw StepFailure(.environment, "the \(side.rawValue) (\(name)) answers \(Command.name) wrongly: \(error)")
+        }
+    }
+
     /// Disconnects the remaining LE connections and waits up to two seconds for their end, even if the caller is cancelled.
     func leaveConnections() async {
         let handles = tracker.connections.values.filter { $0.kind == .le }.map(\.handle)

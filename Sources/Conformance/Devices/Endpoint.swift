@@ -40,7 +40,7 @@ final class Endpoint: HCITransport, HCITransportSink {
     /// The reasons why this side is not reliable enough to judge the other.
     private(set) var reliability = TesterReliability()
     /// The entry of the controller in the table of known dongles; nil if it has none, as for a simulated one.
-    var knowledge: ControllerKnowledge?
+    let knowledge: ControllerKnowledge?
     /// The address that the device uses; nil while it is unknown.
     var address: DeviceAddress?
     private var classicHandle: ConnectionHandle?
@@ -75,7 +75,11 @@ final class Endpoint: HCITransport, HCITransportSink {
         var sent: (number: Int, time: Microseconds)?
     }
 
-    init(_ side: Side, on transport: any HCITransport, log: ObservationLog, recorder: Recorder, loop: RunLoop) {
+    init(
+        _ side: Side, on transport: any HCITransport, knowledge: ControllerKnowledge? = nil, log: ObservationLog, recorder: Recorder,
+        loop: RunLoop
+    ) {
+        self.knowledge = knowledge
         self.side = side
         conduct = HCIConduct(of: side)
         self.transport = transport

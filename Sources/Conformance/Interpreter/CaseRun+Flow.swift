@@ -188,7 +188,7 @@ extension CaseRun {
             inner.frame.variables[side.rawValue] = address
             for (role, taker) in cast where taker == side { inner.frame.variables[role] = address }
         }
-        if let device = bench.device { inner.frame.variables[Vocabulary.DeviceShape.name] = .record(device.record) }
+        if let device = bench.product.facts { inner.frame.variables[Vocabulary.DeviceShape.name] = .record(device.record) }
         for parameter in procedure.parameters { inner.frame.variables[parameter.name] = arguments[parameter.name] ?? parameter.initial }
         try await run(procedure.steps.map { $0.with(cast) }, &inner)
         scope.searchStart = inner.searchStart

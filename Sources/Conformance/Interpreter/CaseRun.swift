@@ -81,7 +81,7 @@ final class CaseRun {
         log.limit(bounds)
         do {
             try await bench.prepare()
-            features = bench.features.union(bench.device?.features ?? [])
+            features = bench.features.union(bench.product.facts?.features ?? [])
             if let needs = testCase.needs, !needs.holds(in: features) {
                 result.verdict = .notApplicable
                 result.message = "needs " + needs.unmet(in: features).joined(separator: ", ")
@@ -121,8 +121,8 @@ final class CaseRun {
         var scope = Scope(searchStart: log.end, reference: TimeReference(loop.now))
         for parameter in testCase.parameters { scope.frame.variables[parameter.name] = parameters[parameter.name] ?? parameter.initial }
         for (side, address) in bench.addresses { scope.frame.variables[side.rawValue] = address }
-        if let device = bench.device { scope.frame.variables[Vocabulary.DeviceShape.name] = .record(device.record) }
-        if let rule = bench.rule { scope.frame.variables[AccessoryProfile.ruleVariable] = .record(rule.values) }
+        if let device = bench.product.facts { scope.frame.variables[Vocabulary.DeviceShape.name] = .record(device.record) }
+        if let rule = bench.rules.judged { scope.frame.variables[AccessoryProfile.ruleVariable] = .record(rule.values) }
         var failure: (any Error)?
         do {
             scope.isSetup = true
@@ -179,8 +179,8 @@ final class CaseRun {
         case .limitation: result.verdict = .notApplicable
         case .bench: result.verdict = .error
         }
-        let cited = bench.rule.map { [$0.citation] } ?? bench.bearsOn.map(\.shortCitation)
-        let declined = failure.blame == .subject ? bench.declinedPairing.map { "; before that, \($0)" } ?? "" : ""
+        let cited = bench.rules.judged.map { [$0.citation] } ?? bench.rules.supported.map(\.shortCitation)
+        let declined = failure.blame == .subject ? bench.memory.declinedPairing.map { "; before that, \($0)" } ?? "" : ""
         result.message =
             failure.message + declined + (failure.blame == .subject && !cited.isEmpty ? " [\(cited.joined(separator: "; "))]" : "")
         result.evidence = failure.evidence
@@ -203,7 +203,7 @@ final class CaseRun {
             }
             if loop.now >= caseDeadline { throw blamed(StepFailure(.environment, "the case did not end within its limit"), step, scope) }
             if isStopped() { throw CancellationError() }
-            bench.readLog()
+            bench.tools.readLog()
             stepCount += 1
             if stepCount > bounds.steps {
                 throw blamed(StepFailure(.environment, "the case went on for \(bounds.steps) steps, which is the limit"), step, scope)

@@ -58,7 +58,7 @@ extension CaseRun {
     func lost(_ link: LostLink, _ what: String, _ step: Step, told packet: Observation?, evidence: [Evidence]) -> StepFailure {
         let place = packet.map { " (\($0.place))" } ?? ""
         var failure: StepFailure
-        if bench.mayRestart {
+        if bench.memory.mayRestart {
             let text = "the device ended the connection on which its services have changed, \(link.reason)\(place), in place of \(what)"
             failure = StepFailure(.limitation, step.stating(text), evidence: evidence)
         } else if link.isOfTheAir {

@@ -109,7 +109,8 @@ extension Runner {
             guard let host = bench.hosts[.tester]?.host else {
                 throw StepFailure(.bench, "the tester has no host")
             }
-            let description = try await Surveyor(host, lingers: lingers, asksToPair: asksToPair, pairing: bench.pairing).survey(bench.peer)
+            let description = try await Surveyor(host, lingers: lingers, asksToPair: asksToPair, pairing: bench.product.pairing).survey(
+                bench.product.peer)
             await bench.finish()
             return description
         } catch {

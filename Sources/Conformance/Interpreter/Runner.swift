@@ -275,9 +275,7 @@ public final class Runner {
         productLog?.beginCase(after: commands.lastEnd)
         var result: CaseResult
         do {
-            let bench = try factory.makeBench(for: testCase, loop: loop)
-            bench.readLog = { [productLog, commands] in productLog?.read(on: loop, after: commands.lastEnd) }
-            if plan.commands.powerCycle != nil { bench.switchPower = { [commands] in try await commands.switchPower(on: loop) } }
+            let bench = try factory.makeBench(for: testCase, loop: loop, tools: tools(on: loop))
             let observer = observer
             let run = CaseRun(
                 testCase, catalogue: plan.catalogue, bench: bench, isStopped: { [stopping] in stopping.isRaised },
@@ -303,6 +301,13 @@ public final class Runner {
         result.virtualMilliseconds = (loop.now - start).milliseconds
         recorder.endCase(testCase.id, result.verdict, at: loop.now, isShared: factory.sharesLoop)
         return result
+    }
+
+    private func tools(on loop: RunLoop) -> ProductTools {
+        var tools = ProductTools()
+        tools.readLog = { [productLog, commands] in productLog?.read(on: loop, after: commands.lastEnd) }
+        if plan.commands.powerCycle != nil { tools.switchPower = { [commands] in try await commands.switchPower(on: loop) } }
+        return tools
     }
 
     private static func verdict(for error: any Error) -> Verdict {
