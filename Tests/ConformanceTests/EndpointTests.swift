@@ -79,6 +79,25 @@ struct EndpointTests {
         }
     }
 
+    /// The buffers that a report frees are used at once; what is sent then does not count as outstanding before the report. Core Vol 4,
+    /// Part E, 7.7.19.
+    @Test(arguments: [(1, false), (2, true)] as [(UInt16, Bool)])
+    func aReportIsJudgedByWhatWasOutstandingBeforeIt(_ count: UInt16, _ isViolation: Bool) throws {
+        let bench = try Bench()
+        try bench.loop.run {
+            bench.end.send(HCIPacket(command: HCICommands.Reset()))
+            try await bench.loop.sleep(for: 10)
+            bench.controller.say(HCIPacket(complete: HCICommands.Reset.self, .init(status: .success)))
+            bench.controller.say(Self.connected)
+            try await bench.loop.sleep(for: 10)
+            bench.end.sendFrame([UInt8](repeating: 7, count: 40), channel: 4, handle: 64)
+            try await bench.loop.sleep(for: 10)
+            bench.controller.say(Self.completed(count))
+            try await bench.loop.sleep(for: 10)
+            #expect(bench.controller.data.count == 2 && (bench.end.violation != nil) == isViolation)
+        }
+    }
+
     /// A stopped run still closes its link; with a controller that does not answer, it waits for a limited time only.
     @Test(arguments: [true, false])
     func aCancelledCaseLeavesItsConnections(_ answers: Bool) throws {

@@ -35,11 +35,14 @@ struct PacketTrail: Sendable {
 
     // MARK: Recording
 
-    mutating func add(_ packet: HCIPacket, _ direction: CaptureDirection, _ side: Side, number: Int, at time: Microseconds) {
+    /// - Parameter event: the name of an event.
+    mutating func add(
+        _ packet: HCIPacket, _ direction: CaptureDirection, _ side: Side, event: String? = nil, number: Int, at time: Microseconds
+    ) {
         guard packet.eventCode != HCIEvents.NumberOfCompletedPackets.code else { return }
         let kind: String? =
             switch packet.kind {
-            case .event where packet.leSubevent != nil: "\(PDUCodec.name(of: packet))"
+            case .event where packet.leSubevent != nil: event
             case .sco: "voice \(direction)"
             case .command, .event, .acl, .iso: nil
             }
