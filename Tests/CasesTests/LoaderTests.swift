@@ -170,16 +170,24 @@ struct LoaderTests {
         ("subject: accessory\nsteps:\n  - {use: advertise}", "procedure advertise acts as the subject"),
         ("steps:\n  - {check: $x, is: 1, states: s}\n  - {send: Reset, as: tester, saveAs: x}", "'x' is not saved yet here"),
         (
-            "steps:\n  - {send: Reset, as: tester, saveAs: x}\n  - {check: $x.Status, is: Success, states: s}",
-            "$x.Status is a number, which never equals 'Success'"
+            "steps:\n  - {send: Reset, as: tester, saveAs: x}\n  - {check: $x.Status, is: Succes, states: s}",
+            "Status has no value 'Succes'; did you mean Success?"
         ),
         (
             "steps:\n  - {send: Reset, as: tester, saveAs: x}\n  - {check: $x.Status, is: {anyOf: [0, Unspecified_Error]}, states: s}",
-            "$x.Status is a number, which never equals 'Unspecified_Error'"
+            "Status has no value 'Unspecified_Error'"
         ),
         (
-            "steps:\n  - {send: Reset, as: tester, saveAs: x}\n  - {check: $x, is: {Status: {not: Success}}, states: s}",
-            "$x.Status is a number, which never equals 'Success'"
+            "steps:\n  - {send: Reset, as: tester, saveAs: x}\n  - {check: $x, is: {Status: {not: Succes}}, states: s}",
+            "Status has no value 'Succes'; did you mean Success?"
+        ),
+        (
+            "steps:\n  - {expect: LE_PHY_Update_Complete, as: tester, saveAs: x}\n  - {check: $x.Status, is: {not: \"01 02\"}, states: s}",
+            "Status has no value '01 02'"
+        ),
+        (
+            "parameters: {x: {default: 1, range: [1, 4]}}\nsteps:\n  - {check: $x, is: Success, states: s}",
+            "$x is a number, which never equals 'Success': write its number"
         ),
         (
             "steps:\n  - {attempts: 2, steps: [{wait: 1 s}], between: [{check: $x, is: 1}]}\n  - {send: Reset, as: tester, saveAs: x}",

@@ -13,7 +13,7 @@ struct SavedFields {
     /// looked at.
     func field(of reference: Reference) -> Vocabulary.Field? {
         var columns = fields[reference.name] ?? []
-        var found: Vocabulary.Field?
+        var found: Vocabulary.Field? = columns.isEmpty ? nil : Vocabulary.Field(reference.name, .record, columns: columns)
         for part in reference.path {
             if Int(part) != nil, var list = found {
                 guard list.kind == .rows || list.kind == .list else { return nil }

@@ -41,7 +41,9 @@ extension SourceReader {
         }
         if keys.has("text") || keys.has("octet") || keys.has("part") { return .equals(operand(node, field: field)) }
         if let field, !field.columns.isEmpty, !keys.entries.isEmpty,
-            keys.entries.allSatisfy({ entry in field.columns.contains { $0.name == entry.name } })
+            keys.entries.allSatisfy({ entry in
+                field.columns.contains { $0.name == entry.name } || !Self.conditionNames.contains(entry.name)
+            })
         {
             return .parts(fieldPredicates(node, of: field.name, fields: field.columns))
         }

@@ -176,8 +176,8 @@ extension SourceReader {
 
     private mutating func attempts(_ head: Node, _ keys: inout Keys, depth: Int) -> Step.Kind {
         let most = integer(head, "attempts", in: 2...100) ?? 2
-        let between = keys.take("between").map { steps($0, "between", depth: depth + 1) } ?? []
-        return .attempts(most, body(&keys, head, depth: depth), between: between)
+        let repeated = body(&keys, head, depth: depth)
+        return .attempts(most, repeated, between: keys.take("between").map { steps($0, "between", depth: depth + 1) } ?? [])
     }
 
     private mutating func body(_ keys: inout Keys, _ head: Node, depth: Int) -> [Step] {
