@@ -26,7 +26,7 @@ import Testing
         (head + "subject: {hop-offset: 1}\n", "defects, which only mutants have"),
         (head + "subject: {lacks: [LE_Rant]}\n", "did you mean LE_Rand?"),
         (head + "subject: {lacks-events: [LE_Rand]}\n", "there is no 'LE_Rand'"),
-        (head + "accessory: {server-mtu: 22}\n", "is no value of the quirk: server-mtu=23...65535"),
+        (head + "accessory: {server-mtu: 22}\n", "is not a value of the quirk: use server-mtu=23...65535"),
         (head + "accessory: {sever-mtu: 23}\n", "did you mean server-mtu?"),
         (head + "subject: {aclCount: 1}\n", "there is no quirk 'aclCount' of controllers; did you mean le-buffers?"),
         (head + "subject: {maxOctets: 60}\n", "did you mean max-octets?"),

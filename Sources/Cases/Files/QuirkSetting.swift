@@ -53,7 +53,7 @@ extension SourceReader {
         default: break
         }
         guard let value = declaration.read(texts.joined(separator: "+")) else {
-            report(node, "'\(texts.joined(separator: ", "))' is no value of the quirk: \(declaration.usage)")
+            report(node, "'\(texts.joined(separator: ", "))' is not a value of the quirk: use \(declaration.usage)")
             return nil
         }
         return QuirkSetting(name: declaration.name, value: value, position: place)

@@ -211,12 +211,16 @@ package struct CaseCheck {
             result = nil
         case .measure(let measurement):
             visit(measurement.fields, state)
+            checkReferences(measurement.fields, vocabulary.pdus[measurement.name]?.fields ?? [], state)
             visit(measurement.result, state)
             visit(measurement.during, step, state)
             result = .number(.min ... .max)
         case .air(let air): result = visit(air, step, state)
         case .check(.reference(let reference), let predicate):
-            checkWords(predicate, about: visit(reference, as: nil, state), "\(reference)", at: reference.position)
+            let shape = visit(reference, as: nil, state)
+            checkWords(predicate, about: shape, "\(reference)", at: reference.position)
+            checkConditions(predicate, about: shape, "\(reference)", at: reference.position)
+            checkReferences(predicate, shape, "\(reference)", state)
             visit(predicate, state)
             result = .any
         case .check(let operand, let predicate):
@@ -314,6 +318,7 @@ package struct CaseCheck {
     private mutating func visit(_ expectation: Expectation, _ step: Step, _ state: State) -> ValueShape {
         visit(expectation.fields, state)
         visit(expectation.window, expectation.since, step, state)
+        if let pdu = vocabulary.pdus[expectation.name] { checkReferences(expectation.fields, pdu.fields, state) }
         return vocabulary.saved(by: .expect(expectation)).map { .fields($0) } ?? .any
     }
 
@@ -322,6 +327,7 @@ package struct CaseCheck {
         let fields = known ?? []
         visit(air.fields, fields, state)
         visit(air.predicates, state)
+        checkReferences(air.predicates, fields, state)
         visit(air.window, air.since, step, state)
         return air.operation == .expect ? known.map { .fields($0) } ?? .any : nil
     }

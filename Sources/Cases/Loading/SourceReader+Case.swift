@@ -160,6 +160,13 @@ extension SourceReader {
             if let known = vocabulary.covers, !known.contains(entry.name) {
                 report(entry.position, "there is no public case '\(entry.name)'" + Suggestion.text(for: entry.name, among: known))
             }
+            if vocabulary.covers == nil, let known = vocabulary.builtInCovers, !known.contains(entry.name) {
+                let near = Suggestion.text(for: entry.name, among: known)
+                warn(
+                    entry.position,
+                    "no list has the public case '\(entry.name)'\(near)"
+                        + (near.isEmpty ? "; list your own ids in covers.txt beside the suites" : ""))
+            }
             guard let extent = text(entry.node, "the extent"), extent == "full" || extent == "partial" else {
                 report(entry.node, "a public case is covered `full` or `partial`")
                 return nil

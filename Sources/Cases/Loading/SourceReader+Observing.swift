@@ -18,7 +18,14 @@ extension SourceReader {
             let others = events.filter { $0 != expectation.name }.joined(separator: " and ")
             report(head, "none leaves out \(others), which may come instead; write \(name)")
         }
+        checkIsOpen(expectation.window, expectation.since, at: head)
         return .expectNone(expectation)
+    }
+
+    /// Reports a window in which no packet can come, so that a step that waits for none always passes.
+    private mutating func checkIsOpen(_ window: Window?, _ since: String?, at node: Node) {
+        guard since == nil, case .time(.zero)? = window?.within else { return }
+        report(node, "a window of 0 ms without `since:` has no packets: this step always passes")
     }
 
     private mutating func window(_ keys: inout Keys) -> Window? {
@@ -76,9 +83,11 @@ extension SourceReader {
         if operation == .suppress || operation == .alter { checkEqualities(predicates) }
         if operation == .alter, fields.isEmpty { report(head, "air: alter needs `with:`, the fields that are changed") }
         if operation == .inject { fields += defaults(of: known, name, without: fields, at: position(head)) }
+        let (window, since) = (window(&keys), text(keys.take("since"), "since"))
+        if operation == .expectNone { checkIsOpen(window, since, at: head) }
         return AirStep(
-            operation: operation, name: name, fields: fields, predicates: predicates, window: window(&keys),
-            since: text(keys.take("since"), "since"), times: integer(keys.take("times"), "times", in: 1...100_000),
+            operation: operation, name: name, fields: fields, predicates: predicates, window: window, since: since,
+            times: integer(keys.take("times"), "times", in: 1...100_000),
             isInClear: truth(keys.take("inClear"), "inClear"))
     }
 

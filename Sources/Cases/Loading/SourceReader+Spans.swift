@@ -16,7 +16,7 @@ extension SourceReader {
         if let first = words.first, let count = Int(first), (1...100_000).contains(count), let unit, unit != .microseconds {
             return unit.length(count)
         }
-        report(node, "\(what): '\(text)' is no span; write 20 ms, 10 connection events, 3 advertising events or $name")
+        report(node, "\(what): '\(text)' is not a span; write 20 ms, 10 connection events, 3 advertising events or $name")
         return nil
     }
 
@@ -33,7 +33,7 @@ extension SourceReader {
         case .literal(.text(let text)) where unit == .microseconds && Self.duration(text) != nil:
             return Self.duration(text).map { .time($0) }
         default:
-            report(node, "\(what): \(name) is no span")
+            report(node, "\(what): \(name) is not a span")
             return nil
         }
     }

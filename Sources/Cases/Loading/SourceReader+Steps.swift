@@ -78,7 +78,7 @@ extension SourceReader {
     /// Checks that a name for results is not reserved.
     mutating func checkName(_ name: String, at position: Position) {
         if name.isEmpty || name.contains(where: { $0 == "." || $0 == "$" || $0.isWhitespace }) {
-            report(position, "'\(name)' is no name: letters, digits and underscores")
+            report(position, "invalid name '\(name)': use letters, digits and underscores")
         }
         if CaseCheck.ambient.contains(name) || roles.contains(name) || constants[name] != nil {
             report(position, "the name '\(name)' stands for something already")
@@ -246,7 +246,7 @@ extension SourceReader {
         if raw == nil { entries += defaults(of: known, name, without: entries, at: position(head)) }
         let connection = keys.take("on").map { operand($0, field: .init("on", .number(0...0x0EFF))) }
         let isAnswered = known.map { Set<Layer>.answered.contains($0.layer) } ?? false
-        if isAnswered, connection != nil { report(head, "\(name) is no PDU on a connection: `on:` says nothing") }
+        if isAnswered, connection != nil { report(head, "\(name) is not sent on a connection: leave `on:` out") }
         if known != nil, !isAnswered, connection == nil { report(head, "\(name) needs a connection: `on: $link.tester`") }
         return Command(
             name: name, fields: entries, raw: raw, trailing: keys.take("trailing").map { operand($0, field: octets) },

@@ -32,7 +32,7 @@ extension SourceReader {
             return .list(sequence.map { operand($0, field: row) })
         case .any: return .list(sequence.map { operand($0) })
         case .number, .address, .uuid, .record:
-            report(node, "\(field.name) is no list")
+            report(node, "\(field.name) is not a list")
             return .literal(.number(0))
         }
     }
@@ -62,7 +62,7 @@ extension SourceReader {
     mutating func reference(_ text: String, _ node: Node, _ field: Vocabulary.Field?) -> Operand {
         let parts = text.dropFirst().split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard let name = parts.first, !parts.contains("") else {
-            report(node, "'\(text)' is no reference; write $name or $name.Field")
+            report(node, "'\(text)' is not a reference; write $name or $name.Field")
             return .literal(.number(0))
         }
         if name == Vocabulary.DeviceShape.name { mentionsDevice = true }
@@ -130,7 +130,7 @@ extension SourceReader {
             return .literal(.octets(octets))
         }
         guard field == nil || field?.kind == .any || field?.kind == .record else {
-            report(node, "\(field?.name ?? "it") is no set of `name: value` lines")
+            report(node, "\(field?.name ?? "it") is not a set of `name: value` lines")
             return .literal(.number(0))
         }
         return .record(entries(keys, of: field?.name ?? "the value", fields: field?.columns ?? [], fillsIn: field?.kind == .record))

@@ -143,6 +143,8 @@ public struct Vocabulary: Sendable {
     public var commands: Set<String>
     /// The public test-case ids; nil if the list is not available, so that all ids are accepted.
     public var covers: Set<String>?
+    /// The list of the built-in cases, for a folder without a list of its own: an id that is not in it is a warning.
+    public var builtInCovers: Set<String>?
     /// The rules of profiles with the names of their values.
     public var rules: [String: Set<String>] = [:]
     /// The quirks of controllers, hosts and accessories.

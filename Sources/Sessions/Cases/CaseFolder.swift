@@ -42,10 +42,11 @@ package enum CaseFolder {
 
     private static func read(_ path: String, _ filters: [String]?, _ needsProfiles: Bool = false) throws -> Catalogue {
         guard FileManager.default.fileExists(atPath: path) else {
-            throw CommandFailure(.usage, "there are no cases in \(path): name their folder with --cases, or go to where it is")
+            throw CommandFailure(
+                .usage, "there are no cases in \(path): name their folder with --cases, or change to the folder that has it")
         }
         do {
-            let vocabulary = Vocabulary.declared(covers: try publicCases(path + "/covers.txt"))
+            let vocabulary = try vocabulary(path + "/covers.txt")
             guard let filters else { return try Catalogue.load(path, base: standard, vocabulary: vocabulary) }
             return try Catalogue.load(path, matching: filters, needsProfiles: needsProfiles, base: standard, vocabulary: vocabulary)
         } catch {
@@ -59,6 +60,13 @@ package enum CaseFolder {
             throw CommandFailure(.usage, "\(path)/covers.txt is missing: the list of public test-case ids")
         }
         return known
+    }
+
+    /// The names for cases whose public ids are listed in a file, or in the built-in one if it does not exist.
+    private static func vocabulary(_ covers: String) throws(Problems) -> Vocabulary {
+        var vocabulary = Vocabulary.declared(covers: try publicCases(covers))
+        if vocabulary.covers == nil { vocabulary.builtInCovers = try publicCases(standard + "/covers.txt") }
+        return vocabulary
     }
 
     private static func publicCases(_ path: String) throws(Problems) -> Set<String>? {
@@ -89,7 +97,7 @@ package enum CaseFolder {
         let covers = URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("covers.txt")
             .path
         do {
-            return try Catalogue.load(file: file, base: standard, vocabulary: .declared(covers: try publicCases(covers))).warnings
+            return try Catalogue.load(file: file, base: standard, vocabulary: try vocabulary(covers)).warnings
         } catch {
             throw CommandFailure(error)
         }
