@@ -51,6 +51,23 @@ struct BlameTests {
         if row.tester == .inconclusive { #expect(result.message.contains("Not held against the subject"), "\(result.message)") }
     }
 
+    /// The limit of a step holds for each answer: a pipe that keeps each of many for 600 ms is not a device that does not answer.
+    @Test(arguments: Side.allCases) func manyAnswersInTimeAreNotLate(_ side: Side) throws {
+        let result = try Trial.run("gatt/characteristics", try DongleConduct(["joins-packets=600"]), at: side)
+        #expect(result.verdict == .pass, "\(result.message)")
+    }
+
+    /// A device that answers the first requests of a search and not the others is late.
+    @Test func anAnswerThatDoesNotComeIsLate() throws {
+        var requests = 0
+        let result = try Trial.run("gatt/characteristics", at: .subject) { direction, packet in
+            guard direction == .toHost, packet.kind == .acl, packet.bytes.dropFirst(8).first == 0x08 else { return [packet] }
+            requests += 1
+            return requests <= 3 ? [packet] : []
+        }
+        #expect(result.verdict == .fail && result.message.contains("within"), "\(result.message)")
+    }
+
     /// A failure of the tester leaves the case without a verdict about the subject, and is named.
     @Test(arguments: ["hardware-error=1", "mute-after-commands=14", "silent=LE_Create_Connection", "refuses=LE_Create_Connection"])
     func aTesterThatIsNoWitness(_ quirk: String) throws {

@@ -8,17 +8,18 @@ struct ActionContext {
     let action: any NamedAction.Type
     let bench: CaseBench
     let side: Side
-    let deadline: Microseconds
+    let limit: ActionLimit
+    var deadline: Microseconds { limit.deadline }
     /// The position in the log at which the previous step acted; its results may already have been received.
     let since: Int
     private let arguments: CaseRecord
 
     /// - Parameter given: the step's arguments; omitted ones have their default values.
-    init(_ action: any NamedAction.Type, _ given: CaseRecord, _ bench: CaseBench, _ side: Side, deadline: Microseconds, since: Int) {
+    init(_ action: any NamedAction.Type, _ given: CaseRecord, _ bench: CaseBench, _ side: Side, limit: ActionLimit, since: Int) {
         self.action = action
         self.bench = bench
         self.side = side
-        self.deadline = deadline
+        self.limit = limit
         self.since = since
         var arguments = given
         for argument in action.arguments where arguments[argument.name] == nil { arguments[argument.name] = argument.initial }

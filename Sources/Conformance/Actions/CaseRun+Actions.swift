@@ -7,15 +7,16 @@ extension CaseRun {
     /// Runs a named action. A refusal by the peer is the result's `error`; it fails the step unless the step checks it.
     func act(_ step: Action, at place: Step, _ scope: inout Scope) async throws {
         guard let action = NamedActions.named(step.name) else { throw StepFailure(.bench, "there is no action \(step.name)") }
-        let deadline = deadline(of: place)
+        let limit = ActionLimit(place.limit ?? testCase.limits.step, latest: caseDeadline, on: loop)
         let context = ActionContext(
-            action, try record(step.arguments, scope), bench, place.side, deadline: deadline, since: scope.searchStart)
+            action, try record(step.arguments, scope), bench, place.side, limit: limit, since: scope.searchStart)
         scope.searchStart = log.end
         var result: CaseRecord
         do {
-            result = try await within(deadline) { try await action.run(context) }
+            result = try await within(limit) { try await action.run(context) }
             if step.result.contains(where: { $0.name == "error" }) { result["error"] = .text("") }
         } catch is TimeOut {
+            if limit.isOfCase { throw StepFailure(.environment, "the case did not end within its limit") }
             let held = Side.allCases.compactMap { bench.end($0)?.heldBackData }.map { "; \($0)" }.joined()
             throw StepFailure(.subject, place.stating("\(step.name) did not end within its limit\(held)"))
         } catch let finding as ActionFinding {
@@ -79,15 +80,15 @@ extension CaseRun {
         } ?? ""
     }
 
-    /// Runs an operation that is cancelled at the deadline or at the end of the case.
+    /// Runs an operation that is cancelled at its limit or at the end of the case.
     ///
-    /// - Throws: `TimeOut` at the deadline.
-    private func within<Value>(_ deadline: Microseconds, _ body: @escaping () async throws -> Value) async throws -> Value {
+    /// - Throws: `TimeOut` at the limit.
+    private func within<Value>(_ limit: ActionLimit, _ body: @escaping () async throws -> Value) async throws -> Value {
         let activity = loop.start(body)
-        let timer = loop.schedule(at: deadline) { activity.cancel() }
+        limit.start { activity.cancel() }
         let interrupt = log.interrupting { activity.cancel() }
         defer {
-            loop.cancel(timer)
+            limit.stop()
             log.stopInterrupting(interrupt)
         }
         do {

@@ -77,6 +77,7 @@ enum FindCharacteristic: NamedAction {
     static func answer<Response: ATTPDU>(to request: some ATTPDU, _ context: ActionContext) async throws -> Response? {
         let (end, handle, log) = (try context.end(), try context(.connection).rawValue, context.bench.log)
         let (start, side) = (log.end, end.side)
+        context.limit.restart()
         end.sendFrame(request.bytes, channel: ChannelContent.att.channel, handle: handle)
         let found = try await log.take(from: start, until: context.deadline) { observation in
             guard observation.side == side, case .upper(.att, let bytes, handle) = observation.content else { return false }
