@@ -149,6 +149,26 @@ import Testing
         #expect(file.failure == .removed && folder.mode == nil)
     }
 
+    /// A command that only reads its bonds learns of it, too, and once.
+    @Test func aRemovedFileIsReportedWhereItIsNextUsed() throws {
+        let folder = try Folder()
+        let file = try BondFile(changing: folder.file)
+        var reported: [BondFileError] = []
+        file.onFailure = { reported.append($0) }
+        file.keys.refresh()
+        #expect(reported.isEmpty)
+        unlink(folder.file)
+        for _ in 0..<3 { file.keys.refresh() }
+        file.keys.add(Bond(Self.peer.address))
+        #expect(reported == [.removed])
+        let other = try BondFile(changing: folder.file)
+        file.keys.add(Bond(Self.peer.address))
+        #expect(file.failure == nil && other.failure == nil)
+        unlink(folder.file)
+        file.keys.refresh()
+        #expect(reported == [.removed, .removed])
+    }
+
     struct Place: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var make: @Sendable (String, String) -> Void
@@ -213,17 +233,17 @@ import Testing
             "a zero key", "1F1E1D1C1B1A19181716151413121110", "00000000000000000000000000000000",
             .damaged(place: "bonds[1].peer_ltk.key", "it is zero")
         ),
-        ("no EDIV", "\"ABCD\"", "\"1ABCD\"", .damaged(place: "bonds[1].local_ltk.ediv", "it is no number of 16 bits")),
-        ("no Rand", "FFFFFFFFFFFFFFFF", "-1", .damaged(place: "bonds[1].local_ltk.rand", "it is no number of 64 bits")),
-        ("a counter beyond", "4294967295", "4294967296", .damaged(place: "bonds[1].peer_csrk.counter", "it is no number of 32 bits")),
+        ("no EDIV", "\"ABCD\"", "\"1ABCD\"", .damaged(place: "bonds[1].local_ltk.ediv", "it is not a number of 16 bits")),
+        ("no Rand", "FFFFFFFFFFFFFFFF", "-1", .damaged(place: "bonds[1].local_ltk.rand", "it is not a number of 64 bits")),
+        ("a counter beyond", "4294967295", "4294967296", .damaged(place: "bonds[1].peer_csrk.counter", "it is not a number of 32 bits")),
         (
             "no address", "C0:B1:BE:00:00:01/random", "C0:B1:BE:00:00:01",
-            .damaged(place: "bonds[1].peer", "it is no address such as C0:B1:BE:00:00:01/random")
+            .damaged(place: "bonds[1].peer", "it is not an address such as C0:B1:BE:00:00:01/random")
         ),
         ("twice", "00:1B:DC:00:00:01/public", "C0:B1:BE:00:00:01/random", .damaged(place: "bonds[1].peer", "it is there twice")),
         (
             "another kind", "\"authenticated\" : true", "\"authenticated\" : 1",
-            .damaged(place: "bonds[1].authenticated", "it is of another kind")
+            .damaged(place: "bonds[1].authenticated", "it has another type")
         ),
         ("nothing said", "\"authenticated\" : true,", "", .damaged(place: "bonds[1].authenticated", "it is missing")),
         (

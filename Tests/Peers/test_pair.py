@@ -213,6 +213,20 @@ def test_keys_of_real_devices_stay_out_of_virtual_time(bench):
         before = bench.files[0].read_text()
         refused = run_bench("pair", f"tcp:127.0.0.1:{port},virtual-time", "--peer", "x", "--bonds", bench.files[0], expected=2)
         assert "keys of real devices" in refused.stderr and bench.files[0].read_text() == before
+        for words in ([], ["--peer", "Bluebench Reference"]):
+            refused = run_bench("run", "accessory", "--list", *words, "--bonds", bench.files[0], expected=2)
+            assert "keys of real devices" in refused.stderr, "two virtual devices are in virtual time, too"
+
+
+def test_removed_bonds_are_reported_when_they_are_next_used(tmp_path):
+    bonds = tmp_path / "bonds.json"
+    with dongles(2) as ports, Process(bluebench(), "advertise", f"tcp:127.0.0.1:{ports[0]}", "--bonds", bonds) as server:
+        [address] = server.wait_for(r"^advertising '.*' at (\S+)")
+        bonds.unlink()
+        for _ in range(2):
+            run_bench("gatt", f"tcp:127.0.0.1:{ports[1]}", "--peer", address[1], "--bonds", "none")
+        server.wait_for("bonds in .*: the file was removed while the command ran")
+        assert len([line for line in server.lines if "was removed" in line]) == 1
 
 
 @pytest.mark.parametrize("given", ["file", "variable"])

@@ -69,7 +69,7 @@ def test_a_second_client_is_told_and_the_first_goes_on(ports):
         exchange(first, RESET, RESET_DONE)
         refused = run_bench("scan", server.selector, "--seconds", "1", expected=BENCH)
         assert "another client may be using it" in refused.stderr
-        server.wait_for("a second client was turned away")
+        server.wait_for("in use: another client was refused")
         exchange(first, RESET, RESET_DONE)
 
 
@@ -158,3 +158,8 @@ def test_what_cannot_be_shared(arguments, code, words, monkeypatch):
     monkeypatch.delenv("BLUEBENCH_TOKEN", raising=False)
     result = run_bench("share", *arguments, expected=code)
     assert words in result.stderr and len(result.stderr.splitlines()) == 1
+
+
+def test_virtual_time_is_not_shared():
+    refused = run_bench("share", "tcp:127.0.0.1:1,virtual-time", "--tcp", "0", expected=USAGE).stderr
+    assert "share works in real time only" in refused and "tester of run" not in refused

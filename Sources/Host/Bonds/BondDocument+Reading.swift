@@ -59,7 +59,7 @@ extension BondDocument {
         switch error {
         case .keyNotFound(let key, let context): .damaged(place: text(context.codingPath + [key]), "it is missing")
         case .valueNotFound(_, let context): .damaged(place: text(context.codingPath), "it is null")
-        case .typeMismatch(_, let context): .damaged(place: text(context.codingPath), "it is of another kind")
+        case .typeMismatch(_, let context): .damaged(place: text(context.codingPath), "it has another type")
         case .dataCorrupted(let context) where context.codingPath.isEmpty: .noBonds("it is not JSON of its kind")
         case .dataCorrupted(let context): .damaged(place: text(context.codingPath), "it is out of range")
         @unknown default: .noBonds("it cannot be read")
@@ -119,8 +119,8 @@ extension BondDocument {
         guard value[stored.size...].allSatisfy({ $0 == 0 }) else {
             throw (place / "key").damaged("it is longer than \(stored.size) octets")
         }
-        guard let ediv = UInt16(stored.ediv, radix: 16) else { throw (place / "ediv").damaged("it is no number of 16 bits") }
-        guard let rand = UInt64(stored.rand, radix: 16) else { throw (place / "rand").damaged("it is no number of 64 bits") }
+        guard let ediv = UInt16(stored.ediv, radix: 16) else { throw (place / "ediv").damaged("it is not a number of 16 bits") }
+        guard let rand = UInt64(stored.rand, radix: 16) else { throw (place / "rand").damaged("it is not a number of 64 bits") }
         guard !bond.isSecureConnections || (ediv == 0 && rand == 0) else {
             throw place.damaged("EDIV and Rand of a key of LE Secure Connections are 0")
         }
@@ -140,7 +140,7 @@ extension BondDocument {
     }
 
     private static func signingKey(_ stored: SignatureKey, _ place: Place) throws(BondFileError) -> SigningKey {
-        guard let counter = UInt32(exactly: stored.counter) else { throw (place / "counter").damaged("it is no number of 32 bits") }
+        guard let counter = UInt32(exactly: stored.counter) else { throw (place / "counter").damaged("it is not a number of 32 bits") }
         return SigningKey(try key(stored.key, place / "key"), counter: counter)
     }
 
@@ -150,7 +150,7 @@ extension BondDocument {
             $0.count == 2 ? UInt8($0, radix: 16) : nil
         }
         guard parts.count == 2, octets.count == 6, ["public", "random"].contains(parts[1]) else {
-            throw place.damaged("it is no address such as C0:B1:BE:00:00:01/random")
+            throw place.damaged("it is not an address such as C0:B1:BE:00:00:01/random")
         }
         return DeviceAddress(value: octets.reduce(0) { $0 << 8 | UInt64($1) }, kind: parts[1] == "public" ? .public : .random)
     }
@@ -204,7 +204,7 @@ extension BondDocument {
     }
 
     private static func uuid(_ text: String, _ place: Place) throws(BondFileError) -> BluetoothUUID {
-        guard let uuid = BluetoothUUID(text) else { throw place.damaged("'\(text.prefix(40))' is no UUID") }
+        guard let uuid = BluetoothUUID(text) else { throw place.damaged("'\(text.prefix(40))' is not a UUID") }
         return uuid
     }
 }

@@ -16,7 +16,11 @@ public final class BondFile {
     public let path: String
     public let keys: KeyStore
     /// Error of the last change; nil if it was saved.
-    public private(set) var failure: BondFileError?
+    public private(set) var failure: BondFileError? {
+        didSet { if let failure, failure != oldValue { onFailure?(failure) } }
+    }
+    /// Called when a change is not saved or the file is found to be removed; once for as long as the reason stays.
+    public var onFailure: ((BondFileError) -> Void)?
     /// Content of the file when this process last read or wrote it.
     private var known: KeyStore.Content
     private var version: Version
@@ -67,9 +71,14 @@ public final class BondFile {
         }
     }
 
-    /// Takes over the changes of other processes. If the file cannot be read, nothing changes; the next change reports the reason.
+    /// Takes over the changes of other processes. If the file cannot be read, nothing changes; the next change reports the reason. Only a
+    /// removed file is reported at once: no change may follow.
     private func refresh() {
-        guard let descriptor = try? Self.open(path, O_RDONLY) else { return }
+        let descriptor: Int32
+        do throws(BondFileError) { descriptor = try Self.open(path, O_RDONLY) } catch {
+            if error == .missing { failure = .removed }
+            return
+        }
         defer { close(descriptor) }
         let present = Version(of: descriptor)
         guard present != version, let octets = try? Self.octets(of: descriptor), let theirs = try? BondDocument.read(octets).content,

@@ -35,11 +35,11 @@ extension BondFileError: CustomStringConvertible {
         case .open(let mode):
             "others may read or write it (mode \(String(mode, radix: 8))): its keys may be known; pair anew, or chmod 600 it"
         case .foreign: "it belongs to another user"
-        case .tooLong(let octets): "\(octets) octets are no bond file"
-        case .noBonds(let why): "it is no bond file, or damaged, and is left as it is: \(why)"
+        case .tooLong(let octets): "it is too long for a bond file: \(octets) octets"
+        case .noBonds(let why): "it is not a bond file, or it is damaged: \(why); it was not changed"
         case .newer(let version):
-            "it is of version \(version), which a later bluebench has written; this one knows version \(BondDocument.version)"
-        case .damaged(let place, let what): "it is damaged and left as it is: \(place): \(what)"
+            "it has version \(version), which a later bluebench has written; this one reads version \(BondDocument.version)"
+        case .damaged(let place, let what): "it is damaged at \(place): \(what); it was not changed"
         case .virtualTime:
             "it was made in virtual time, where keys follow from the seed and are not secret: use it only with ,virtual-time, or name another file"
         case .realTime:

@@ -25,7 +25,10 @@ struct BondOptions: ParsableArguments {
 
     private static func isInVirtualTime(_ device: String?) throws -> Bool {
         guard let device else { return false }
-        do { return try DeviceSelector(device).isInVirtualTime } catch { throw CommandFailure(error) }
+        do {
+            let selector = try DeviceSelector(device)
+            return selector == .virtual || selector.isInVirtualTime
+        } catch { throw CommandFailure(error) }
     }
 
     private static var defaultPath: String? {
@@ -62,6 +65,7 @@ struct BondOptions: ParsableArguments {
         do {
             let file = try BondFile(changing: path)
             if let device { try file.keys.reserve(forVirtualTime: try isInVirtualTime(device)) }
+            file.onFailure = { Console.complain("bonds in \(path): \($0)") }
             return file
         } catch let error as BondFileError {
             throw failure(path, error)
@@ -91,7 +95,7 @@ struct BondOptions: ParsableArguments {
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw CommandFailure(.usage, "no folder for bonds, \(folder): \(systemReason(error)); name a file with --bonds")
+            throw CommandFailure(.usage, "cannot make the folder for bonds, \(folder): \(systemReason(error)); name a file with --bonds")
         }
     }
 
@@ -117,6 +121,6 @@ extension KeyStore {
 extension BondFile {
     /// - Throws: a failure of the bench if the last change could not be stored.
     func check() throws {
-        if let failure { throw CommandFailure(.bench, "the bonds are not kept: \(path): \(failure)") }
+        if let failure { throw CommandFailure(.bench, "the bonds were not stored in \(path): \(failure)") }
     }
 }

@@ -27,9 +27,9 @@ struct ShareCommand: ParsableCommand {
     @OptionGroup var firmware: FirmwareOptions
 
     func validate() throws {
-        guard (tcp == nil) != (unix == nil) else { throw ValidationError("say where to serve: --tcp PORT or --unix PATH") }
+        guard (tcp == nil) != (unix == nil) else { throw ValidationError("missing place to serve: give --tcp PORT or --unix PATH") }
         guard unix == nil || (!Arguments.given("--host") && tokenFile == nil) else {
-            throw ValidationError("--host and --token-file go with --tcp: who may open a Unix socket is up to its folder")
+            throw ValidationError("--host and --token-file need --tcp: access to a Unix socket follows from its folder's permissions")
         }
     }
 
@@ -40,6 +40,10 @@ struct ShareCommand: ParsableCommand {
         do {
             let selector = try DeviceSelector(device)
             guard selector != .virtual else { throw CommandFailure(.usage, "virtual dongles are served by `bluebench dongle`") }
+            guard !selector.isInVirtualTime else {
+                throw CommandFailure(
+                    .usage, "share works in real time only: programs connect to the virtual time of \(selector) themselves")
+            }
             let opener = try firmware.toolOpener()
             let shared = SharedDevice(on: loop) { try opener.device(selector, on: loop).transport }
             // Clients notice the end of their connection.
@@ -53,7 +57,7 @@ struct ShareCommand: ParsableCommand {
             }
             defer { try? loop.run { await shared.leave() } }
             guard try isReady.get() else {
-                throw CommandFailure(.bench, "ended before \(selector) had answered to HCI_Reset")
+                throw CommandFailure(.bench, "stopped before \(selector) had answered HCI_Reset")
             }
             let server = H4DongleServer(backend: shared, on: loop)
             server.token = token
@@ -89,7 +93,7 @@ struct ShareCommand: ParsableCommand {
         switch event {
         case .attached: Console.line("a client came")
         case .left: Console.line("the client left")
-        case .refused: Console.complain("in use; a second client was turned away")
+        case .refused: Console.complain("in use: another client was refused")
         case .failed(_, let reason): Console.complain(reason)
         }
     }
