@@ -73,7 +73,7 @@ public struct ThroughputResults: Sendable, Decodable {
         for (index, row) in rows.enumerated() {
             let figures = [row.goodput, row.ceiling] + (row.repetitions?.goodput ?? [])
             guard let wrong = figures.first(where: { !(0...Self.mostKilobits ~= $0) }) else { continue }
-            throw HistoryError("\(name): rows.\(index): \(wrong) kbit/s is no figure of a link")
+            throw HistoryError("\(name): rows.\(index): \(wrong) kbit/s is not possible on a link")
         }
     }
 
@@ -125,7 +125,7 @@ public struct HistoryError: Error, Sendable, CustomStringConvertible {
         case .typeMismatch(_, let context), .valueNotFound(_, let context):
             description = "\(name): \(Self.place(context))has another type than results have"
         case .dataCorrupted(let context):
-            description = "\(name) is no JSON" + (context.codingPath.isEmpty ? "" : " of results: \(Self.place(context))cannot be read")
+            description = "\(name) is not JSON" + (context.codingPath.isEmpty ? "" : " of results: \(Self.place(context))cannot be read")
         @unknown default: description = "\(name): \(error)"
         }
     }

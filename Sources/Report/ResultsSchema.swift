@@ -30,6 +30,11 @@ public enum ResultsSchema {
             "Product": object(
                 "The device under test over the air.", ["address": line],
                 optional: ["name": line, "firmware": line, "description": line, "change": line, "notRun": line]),
+            "Selection": object(
+                "The cases that were divided into shards.", ["filters": lines, "count": whole, "digest": line]),
+            "GivenOption": object(
+                "An option of the bench and where its value is from: the command line or a file.", ["option": line, "from": line],
+                optional: ["value": line]),
             "USB": object(
                 "Counters of libusb after the end of the run.",
                 [
@@ -50,8 +55,9 @@ public enum ResultsSchema {
             "Properties of the run.", ["seed": seed, "tester": line, "subject": line, "interrupted": truth],
             optional: [
                 "shuffle": seed, "ending": line, "shard": line, "missing_shards": ["type": "array", "items": count] as Schema,
-                "fail_on_flaky": mark, "slack_ms": number, "date": line, "host": line, "build": line,
-                "arguments": lines, "labels": ["type": "object", "additionalProperties": line] as Schema, "product": reference("Product"),
+                "fail_on_flaky": mark, "selection": reference("Selection"), "slack_ms": number, "date": line, "host": line, "build": line,
+                "arguments": lines, "options": rows("GivenOption"), "labels": ["type": "object", "additionalProperties": line] as Schema,
+                "product": reference("Product"),
                 "devices": rows("Device"), "usb": reference("USB"),
             ])
     }

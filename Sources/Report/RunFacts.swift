@@ -1,3 +1,5 @@
+import BBThroughput
+
 #if canImport(Glibc)
     import Glibc
 #else
@@ -15,6 +17,8 @@ public struct RunFacts: Sendable {
     public var again = ""
     /// Command line arguments without the program's name.
     public var arguments: [String] = []
+    /// The options of the bench, each with the place where its value is from.
+    public var options: [GivenOption] = []
 
     public init() {}
 

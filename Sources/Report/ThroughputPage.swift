@@ -35,6 +35,7 @@ public struct ThroughputPage {
         ]
         let labels = (setup.labels ?? [:]).sorted { $0.key < $1.key }
         return known.compactMap { name, value in value.map { (name, $0) } } + labels.map { ($0.key, $0.value) }
+            + GivenOption.lines(setup.options ?? [])
     }
 
     private func row(_ row: ThroughputRow, number: Int) -> [String: Any] {

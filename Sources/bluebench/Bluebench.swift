@@ -36,7 +36,7 @@ struct Bluebench: ParsableCommand {
         do {
             try checkCommand(arguments.first)
             if arguments.first == "help" { try checkCommand(arguments.dropFirst().first) }
-            var command = try parse(arguments)
+            var command = try parse(BenchConfig.complete(arguments))
             try command.run()
             Console.leave(with: ExitCode.pass.rawValue)
         } catch {
@@ -85,7 +85,9 @@ struct Bluebench: ParsableCommand {
         switch error {
         case let failure as CommandFailure:
             for mistake in failure.mistakes { Console.problem(mistake) }
-            if !failure.message.isEmpty { Console.complain(failure.message) }
+            if !failure.message.isEmpty {
+                Console.complain(failure.code == .usage ? BenchConfig.explained(failure.message) : failure.message)
+            }
             Console.leave(with: failure.code.rawValue)
         case let code as ExitCode:
             Console.leave(with: code.rawValue)

@@ -167,7 +167,7 @@ struct ComparisonTests {
     }
 
     @Test(arguments: [
-        ("no JSON", "made is no JSON"), (#"{"rows": [{"over": "notify"}]}"#, "made: rows.0: 'direction' is missing"),
+        ("no JSON", "made is not JSON"), (#"{"rows": [{"over": "notify"}]}"#, "made: rows.0: 'direction' is missing"),
         (#"{"rows": 7}"#, "made: rows: has another type than results have"),
     ])
     func aFileThatIsNoneIsRefused(json: String, text: String) {

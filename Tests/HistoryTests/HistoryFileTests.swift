@@ -85,7 +85,7 @@ struct HistoryFileTests {
 
     @Test(
         arguments: [
-            ("no database at all, but long enough to look like the header of one", nil, "is no SQLite file"),
+            ("no database at all, but long enough to look like the header of one", nil, "is not an SQLite file"),
             (nil, "CREATE TABLE theirs (x)", "database of another program"),
             (nil, "PRAGMA user_version = 3", "database of another program"),
             (nil, "PRAGMA application_id = 1111640169; PRAGMA user_version = 99", "use a later bluebench"),
@@ -109,7 +109,7 @@ struct HistoryFileTests {
     }
 
     @Test(arguments: [
-        ("{}", "'cases' is missing"), ("no", "is no JSON"), ("[1]", "has no results"), (#"{"rows": []}"#, "has no rows"),
+        ("{}", "'cases' is missing"), ("no", "is not JSON"), ("[1]", "has no results"), (#"{"rows": []}"#, "has no rows"),
         (#"{"cases": []}"#, "has no cases"), (#"{"rows": [{"over": 1}]}"#, "another type"),
     ])
     func filesThatHoldNoResults(json: String, words: String) {

@@ -155,6 +155,39 @@ def test_shards_of_differently_divided_runs_are_refused(tmp_path, cases, shards)
     assert "is shard 2/4" in refused and "is shard 1/3: not shards of one run" in refused
 
 
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (["made"], ["is a shard of made", "a shard of made/case-01 made/case-02 made/case-04: not shards of one run"]),
+        ([], None),
+        ([*PASSING[:2], "chance/heads"], ["is a shard of made/case-01 made/case-02 chance/heads"]),
+    ])
+def test_shards_of_other_cases_are_refused(tmp_path, cases, shards, other, words):
+    if words is None:
+        other, words = [*PASSING, "--durations", str(shards[0])], ["are shards of different cases", "--durations"]
+    run_bench("run", *other, "--cases", cases, "--shard", "2/3", "--report", tmp_path / "other", expected=None)
+    for name in ("other", "other/results.jsonl"):
+        refused = run_bench("merge", shards[0], tmp_path / name, "--report", tmp_path / "m", expected=USAGE).stderr
+        assert all(word in refused for word in words), refused
+
+
+def test_a_run_does_not_continue_with_a_shard_of_other_cases(tmp_path, cases):
+    for number in (1, 2):
+        run_bench("run", *PASSING, "--cases", cases, "--shard", f"{number}/3", "--report", tmp_path, "--resume")
+    refused = run_bench("run", "made", "--cases", cases, "--shard", "3/3", "--report", tmp_path, "--resume", expected=USAGE).stderr
+    assert "it has a shard of made/case-01 made/case-02 made/case-04, this run one of made" in refused
+
+
+@pytest.mark.parametrize("count", [0, 5, 13])
+def test_results_with_other_cases_than_their_summary_counts_are_refused(tmp_path, whole, count):
+    document = results(whole)
+    document["cases"] = (document["cases"] * 2)[:count]
+    (tmp_path / "cut.json").write_text(json.dumps(document))
+    for words in (["merge"], ["run", "--list", "--last-failed"]):
+        refused = run_bench(*words, tmp_path / "cut.json", expected=USAGE).stderr
+        assert f"`summary` counts 12 cases, but `cases` has {count}" in refused
+
+
 def test_a_journal_replaces_damaged_results(tmp_path, shards):
     """The results of a run whose last file was cut short are still complete line by line."""
     for shard in shards:
@@ -311,7 +344,7 @@ def test_a_new_case_passes(tmp_path):
     run_bench("new", "case", "battery/level", "--cases", tmp_path / "mine")
     run_bench("check", tmp_path / "mine")
     assert "PASS    battery/level" in run_bench("run", "--cases", tmp_path / "mine").stdout
-    assert "is there already" in run_bench("new", "case", "battery/level", "--cases", tmp_path / "mine", expected=USAGE).stderr
+    assert "exists already" in run_bench("new", "case", "battery/level", "--cases", tmp_path / "mine", expected=USAGE).stderr
     assert "suite/name" in run_bench("new", "case", "../x", "--cases", tmp_path, expected=USAGE).stderr
     run_bench("new", "case", "battery/met", "--accessory", "--cases", tmp_path / "mine")
     assert "2 PASS" in run_bench("run", "--cases", tmp_path / "mine").stdout

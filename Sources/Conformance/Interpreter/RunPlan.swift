@@ -19,6 +19,8 @@ public struct RunPlan: Sendable {
     public var mostFailures: Int?
     /// The selected shard, as given.
     public var shard: String?
+    /// The cases that were divided into shards; nil for a run without them.
+    public var selection: RunSelection?
     /// True to repeat each FAIL with exchanged dongles.
     public var swapsFailures = false
     /// True if results include the packets for a report.

@@ -83,7 +83,7 @@ public final class Runner {
         var result = RunResult(
             seed: plan.setup.seed, shuffle: plan.shuffle, tester: plan.setup.isAlone ? "none" : plan.setup.tester.description,
             subject: factory.subjectName)
-        (result.shard, result.failsOnFlaky) = (plan.shard, plan.failsOnFlaky)
+        (result.shard, result.selection, result.failsOnFlaky) = (plan.shard, plan.selection, plan.failsOnFlaky)
         if let devices { result.devices = devices.reports }
         result.labels = plan.labels
         result.product = namedProduct

@@ -28,9 +28,13 @@ public final class ResultStore {
         fileprivate var peer: String?
         /// The shard of the cases, such as 2/4; nil for all. A run may continue with another one, whose header then follows.
         fileprivate var shard: String?
+        /// The cases that were divided into shards.
+        fileprivate var selection: RunSelection?
 
-        public init(seed: UInt64, tester: String, subject: String, peer: String? = nil, shard: String? = nil) {
-            self.shard = shard
+        public init(
+            seed: UInt64, tester: String, subject: String, peer: String? = nil, shard: String? = nil, selection: RunSelection? = nil
+        ) {
+            (self.shard, self.selection) = (shard, selection)
             self.seed = SeedText(seed)
             self.tester = tester
             self.subject = subject
@@ -96,7 +100,7 @@ public final class ResultStore {
             throw StoreError(.otherRun, "\(path) does not hold the results of a run")
         }
         var run = RunResult(seed: header.seed.value, tester: header.tester, subject: header.subject)
-        run.shard = header.shard
+        (run.shard, run.selection) = (header.shard, header.selection)
         var places: [String: Int] = [:]
         for line in lines.dropFirst() {
             if let next = try? JSONDecoder().decode(Header.self, from: Data(line)) { run.shard = joined(run.shard, next.shard) }
@@ -131,6 +135,9 @@ public final class ResultStore {
         guard found == header else {
             throw StoreError(
                 .otherRun, "\(path) is from a run with another seed or another device; remove it or run without --resume")
+        }
+        if let before = found.selection, let now = header.selection, before != now {
+            throw unreadable("it has a shard of \(before.words), this run one of \(now.words), or they were divided differently")
         }
         shard = found.shard
         for (index, line) in lines.enumerated().dropFirst() {

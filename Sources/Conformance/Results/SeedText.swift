@@ -9,7 +9,7 @@ public struct SeedText: Codable, Hashable, Sendable {
         let container = try decoder.singleValueContainer()
         if let text = try? container.decode(String.self) {
             guard let value = UInt64(text) else {
-                throw DecodingError.dataCorruptedError(in: container, debugDescription: "'\(text)' is no seed")
+                throw DecodingError.dataCorruptedError(in: container, debugDescription: "'\(text)' is not a seed")
             }
             self.value = value
         } else {

@@ -164,6 +164,8 @@ public struct RunResult: Sendable {
     public var ending: String?
     /// The shard of the cases, such as 2/4, or those of a merged run that lacks others; nil for all.
     public var shard: String?
+    /// The cases that were divided into shards; nil for a run without them.
+    public var selection: RunSelection?
     /// The shards that a merged run lacks.
     public var missingShards: [Int] = []
     /// True if a flaky case fails the run.

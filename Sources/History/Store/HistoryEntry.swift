@@ -31,7 +31,7 @@ public struct HistoryEntry: Sendable {
             let found = try JSONSerialization.jsonObject(with: json)
             document = Self.plain(found)
             json = try JSONSerialization.data(withJSONObject: document, options: .fragmentsAllowed)
-        } catch { throw HistoryError("\(name) is no JSON") }
+        } catch { throw HistoryError("\(name) is not JSON") }
         guard let fields = document as? [String: Any] else { throw HistoryError("\(name) has no results") }
         self.labels = labels
         if fields["rows"] != nil {
@@ -116,7 +116,7 @@ extension ThroughputSetup {
     /// The properties that affect the comparability of figures.
     var comparable: Self {
         var setup = self
-        (setup.host, setup.build, setup.date) = (nil, nil, nil)
+        (setup.host, setup.build, setup.date, setup.options) = (nil, nil, nil, nil)
         setup.labels?[Self.buildLabel] = nil
         if setup.labels?.isEmpty == true { setup.labels = nil }
         return setup

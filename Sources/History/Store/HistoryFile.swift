@@ -51,7 +51,7 @@ extension HistoryError {
             return
         }
         switch failure.code {
-        case SQLITE_NOTADB: self.init("\(path) is no history: it is no SQLite file")
+        case SQLITE_NOTADB: self.init("\(path) is not a history: it is not an SQLite file")
         case SQLITE_CORRUPT: self.init("\(path) is damaged: \(failure.message)")
         case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_READONLY, SQLITE_AUTH: self.init("cannot open \(path): \(failure.message)")
         case SQLITE_BUSY, SQLITE_LOCKED:

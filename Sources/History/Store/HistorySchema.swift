@@ -43,7 +43,7 @@ enum HistorySchema {
         let owner = Int(try database.integer("PRAGMA application_id") ?? 0)
         let tables = try database.integer("SELECT COUNT(*) FROM sqlite_master") ?? 0
         guard owner == applicationID || (owner == 0 && version == 0 && tables == 0) else {
-            throw HistoryError("\(path) is no history: it is a database of another program")
+            throw HistoryError("\(path) is not a history: it is the database of another program")
         }
         guard version <= steps.count else {
             throw HistoryError("\(path) has format \(version), and this program knows formats up to \(steps.count): use a later bluebench")

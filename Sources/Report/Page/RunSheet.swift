@@ -1,5 +1,6 @@
 import BBConformance
 import BBPackets
+import BBThroughput
 
 /// Summary of a run.
 struct Headline {
@@ -60,6 +61,7 @@ struct RunSheet {
         if let usb = result.usb, !usb.isClean {
             facts.append(("left behind", "\(usb.handlesOpen) USB handles, \(usb.transfersInFlight) transfers in flight"))
         }
+        facts += GivenOption.lines(run.options)
         if !run.host.isEmpty { facts.append(("machine", run.host)) }
         if !run.version.isEmpty { facts.append(("bluebench", run.version)) }
         if !earlier.isEmpty {

@@ -19,7 +19,7 @@ package enum SessionTransport: String, CaseIterable, Sendable {
         guard self == .bredr else { return try DeviceAddress(argument: text) }
         let address = try DeviceAddress(argument: text.contains("/") ? text : text + "/public")
         guard address.kind == .public else {
-            throw CommandFailure(.usage, "over BR/EDR a peer goes by its public address: 00:1B:DC:00:00:01")
+            throw CommandFailure(.usage, "over BR/EDR, --peer takes a public address: 00:1B:DC:00:00:01")
         }
         return address
     }
@@ -47,11 +47,13 @@ extension DeviceAddress {
         let octets = parts[0].split(separator: ":", omittingEmptySubsequences: false).map { $0.count == 2 ? UInt8($0, radix: 16) : nil }
         let kinds: [Substring: DeviceAddress.Kind] = ["public": .public, "random": .random]
         guard parts.count <= 2, octets.count == 6, let kind = parts.count == 2 ? kinds[parts[1]] : .random else {
-            throw CommandFailure(.usage, "'\(text)' is no device address: write C0:B1:BE:00:00:01/random or 00:1B:DC:00:00:01/public")
+            throw CommandFailure(.usage, "'\(text)' is not a device address: write C0:B1:BE:00:00:01/random or 00:1B:DC:00:00:01/public")
         }
         var value: UInt64 = 0
         for octet in octets {
-            guard let octet else { throw CommandFailure(.usage, "'\(text)' is no device address: two hexadecimal digits in each place") }
+            guard let octet else {
+                throw CommandFailure(.usage, "'\(text)' is not a device address: it needs two hexadecimal digits in each place")
+            }
             value = value << 8 | UInt64(octet)
         }
         self.init(value: value, kind: kind)

@@ -20,11 +20,13 @@ public struct ThroughputSetup: Sendable, Hashable, Codable {
     public var buffers: Int?
     /// Labels given by the user.
     public var labels: [String: String]?
+    /// The options of the bench, each with the place where its value is from.
+    public var options: [GivenOption]?
 
     public init() {}
 
     private enum CodingKeys: String, CodingKey {
-        case tester, subject, host, build, date, seconds, exchanges, buffers, labels
+        case tester, subject, host, build, date, seconds, exchanges, buffers, labels, options
         case testerController = "tester_controller"
         case subjectController = "subject_controller"
         case packetError = "packet_error"

@@ -10,17 +10,21 @@ enum Arguments {
 
     /// Reads a UUID such as `180D`, or in full.
     static func uuid(_ text: String) throws -> BluetoothUUID {
-        guard let uuid = BluetoothUUID(text) else { throw ValidationError("'\(text)' is no UUID; write 2A37, or all of it") }
+        guard let uuid = BluetoothUUID(text) else {
+            throw ValidationError("'\(text)' is not a UUID: use four hexadecimal digits, as 2A37, or all 32")
+        }
         return uuid
     }
 
     /// Returns an option's value on the command line, the last one if there are several.
-    static func value(of option: String) -> String? {
+    static func value(of option: String) -> String? { values(of: option).last }
+
+    static func values(of option: String) -> [String] {
         let arguments = CommandLine.arguments
-        return arguments.indices.reversed().lazy.compactMap { index in
+        return arguments.indices.compactMap { index in
             if arguments[index].hasPrefix(option + "=") { return String(arguments[index].dropFirst(option.count + 1)) }
             return arguments[index] == option && index + 1 < arguments.count ? arguments[index + 1] : nil
-        }.first
+        }
     }
 
     /// Returns the arguments with negative numbers joined to their options, because the parser takes `-5` for an option.
@@ -79,7 +83,7 @@ enum Arguments {
     /// Reads a time in seconds.
     static let seconds: @Sendable (String) throws -> Double = { text in
         guard let seconds = Double(text), seconds > 0, seconds <= 86_400 else {
-            throw ValidationError("more than 0 seconds, and at most 86400")
+            throw ValidationError("a time in seconds, more than 0 and at most 86400")
         }
         return seconds
     }
@@ -97,7 +101,7 @@ enum Arguments {
     static func phys(_ text: String) throws -> PHYs {
         let names: [Substring: PHYs] = ["1m": .le1M, "2m": .le2M, "coded": .leCoded]
         return try text.lowercased().split(separator: ",").reduce(into: PHYs(rawValue: 0)) { mask, name in
-            guard let phy = names[name] else { throw CommandFailure(.usage, "'\(name)' is no PHY: 1m, 2m or coded") }
+            guard let phy = names[name] else { throw CommandFailure(.usage, "unknown PHY '\(name)': use 1m, 2m or coded") }
             mask.formUnion(phy)
         }
     }

@@ -21,7 +21,8 @@ struct BenchEnds {
         do { self.tester = try DeviceSelector(tester) } catch { throw CommandFailure(error) }
         if let port {
             guard self.tester == .virtual else {
-                throw CommandFailure(.usage, "--subject-port needs a virtual tester: both are on the simulated air")
+                throw CommandFailure(
+                    .usage, "--subject-port needs a virtual tester, because the host's controller is simulated: leave --tester out")
             }
             self.subject = .port(try Self.listeningAddress(port))
             return
@@ -33,9 +34,11 @@ struct BenchEnds {
             throw CommandFailure(.usage, "tester and subject are the same device, \(self.tester): a bench needs two")
         }
         guard isAlone || (self.tester == .virtual) == (self.subject == .device(.virtual)) else {
-            let missing = self.tester == .virtual ? "--tester" : "--subject"
             throw CommandFailure(
-                .usage, "a virtual device and a real one never meet on the air: name a real one with \(missing), too, or none")
+                .usage,
+                self.tester == .virtual
+                    ? "--subject \(subject) is a real device, but the tester is virtual: name a real tester with --tester, or no device"
+                    : "--tester \(tester) is a real device, but the DUT is virtual: name a real DUT with --subject or --peer, or no device")
         }
     }
 
@@ -54,7 +57,7 @@ struct BenchEnds {
         if text.hasPrefix("unix-listen:") { return .unix(path: String(text.dropFirst("unix-listen:".count))) }
         let parts = text.split(separator: ":").map(String.init)
         guard parts.count >= 2, parts[0] == "tcp-listen", let port = UInt16(parts[parts.count - 1]) else {
-            throw CommandFailure(.usage, "\(option) is tcp-listen:PORT, tcp-listen:HOST:PORT or unix-listen:PATH, not '\(text)'")
+            throw CommandFailure(.usage, "\(option) takes tcp-listen:PORT, tcp-listen:HOST:PORT or unix-listen:PATH, not '\(text)'")
         }
         return .tcp(host: parts.count > 2 ? parts[1..<(parts.count - 1)].joined(separator: ":") : "127.0.0.1", port: port)
     }

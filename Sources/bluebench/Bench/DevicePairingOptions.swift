@@ -16,7 +16,7 @@ struct DevicePairingOptions: ParsableArguments {
     /// - Returns: nil without --pair.
     func choice() throws -> PairingChoice? {
         guard pair else {
-            guard io == nil, !key.isGiven, oob == nil else { throw CommandFailure(.usage, "--io, --passkey and --oob are for --pair") }
+            guard io == nil, !key.isGiven, oob == nil else { throw CommandFailure(.usage, "--io, --passkey and --oob need --pair") }
             return nil
         }
         let passkey = try key.value()

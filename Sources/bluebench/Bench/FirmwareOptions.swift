@@ -36,7 +36,7 @@ struct FirmwareOptions: ParsableArguments {
     func open(_ selector: DeviceSelector, on loop: BBTiming.RunLoop) throws -> BenchDevice {
         guard selector != .virtual else {
             throw CommandFailure(
-                .usage, "a virtual device has nobody else on its air: serve some with `bluebench dongle --tcp 0 --count 2` and use tcp:")
+                .usage, "'virtual' has no peers here: start some with `bluebench dongle --tcp 0 --count 2`, then use tcp:HOST:PORT")
         }
         let device = try toolOpener().open(selector, on: loop)
         guard let outcome = device.firmware else { return device }

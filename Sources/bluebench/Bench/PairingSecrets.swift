@@ -21,7 +21,7 @@ struct PasskeyOptions: ParsableArguments {
     /// - Throws: a usage error for a file or a variable without a passkey.
     func value() throws -> UInt32? {
         if let passkey {
-            guard passkeyFile == nil else { throw CommandFailure(.usage, "--passkey and --passkey-file are two passkeys") }
+            guard passkeyFile == nil else { throw CommandFailure(.usage, "--passkey and --passkey-file exclude each other") }
             return passkey
         }
         if let passkeyFile {

@@ -12,12 +12,12 @@ enum PublicAddress {
         guard chosen == nil else {
             throw CommandFailure(
                 .usage,
-                "a device is known on BR/EDR by its public address, and the bonds give the bench \(host.address.argument); name others by "
+                "BR/EDR needs a public address, but the bonds give this device \(host.address.argument); name others by "
                     + "--bonds")
         }
         let reason = host.learned.all.first { [.addressMissing, .addressIsDefault, .addressIsShared].contains($0.kind) }?.text
         throw CommandFailure(
             .bench,
-            "a device is known on BR/EDR by its public address, and the controller has none of its own" + (reason.map { ": \($0)" } ?? ""))
+            "BR/EDR needs a public address, and this controller has none of its own" + (reason.map { ": \($0)" } ?? ""))
     }
 }

@@ -19,7 +19,9 @@ struct VirtualTimeOptions: ParsableArguments {
     }
 
     func check() throws {
-        guard clientTimeout == nil || virtualTime else { throw CommandFailure(.usage, "--client-timeout is for --virtual-time") }
+        guard !Arguments.given("--client-timeout") || virtualTime else {
+            throw CommandFailure(.usage, "--client-timeout needs --virtual-time")
+        }
     }
 
     func makeLoop() -> BBTiming.RunLoop { BBTiming.RunLoop(mode: virtualTime ? .virtual : .wall, watchesDescriptors: true) }

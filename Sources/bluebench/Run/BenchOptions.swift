@@ -19,14 +19,16 @@ struct EndOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Tester's address: auto (public, or static where there is none), random (static) or a static address: C0:B1:BE:00:00:01.",
-            valueName: "address"), transform: Arguments.ownAddress)
+            valueName: "address", visibility: .hidden), transform: Arguments.ownAddress)
     var testerAddress: OwnAddress?
-    @Option(help: ArgumentHelp("DUT's address, as for --tester-address.", valueName: "address"), transform: Arguments.ownAddress)
+    @Option(
+        help: ArgumentHelp("DUT's address, as for --tester-address.", valueName: "address", visibility: .hidden),
+        transform: Arguments.ownAddress)
     var subjectAddress: OwnAddress?
     @Option(
         help: ArgumentHelp(
             "Quirk of both virtual controllers, such as joins-packets=20; see `bluebench dongle --list-quirks`. Repeatable.",
-            valueName: "name[=value]"))
+            valueName: "name[=value]", visibility: .hidden))
     var quirk: [String] = []
 }
 
@@ -59,15 +61,16 @@ struct ForeignHostOptions: ParsableArguments {
             valueName: "socket"))
     var subjectPort: String?
     @Option(
-        help: ArgumentHelp("With --subject-port: timeout for the host to connect. Default: \(defaultWait).", valueName: "seconds"),
+        help: ArgumentHelp(
+            "With --subject-port: timeout for the host to connect. Default: \(defaultWait).", valueName: "seconds", visibility: .hidden),
         transform: Arguments.whole(1...86_400))
     var waitForHost: Int?
     @Option(
         help: ArgumentHelp(
             "Upper tester of the host behind --subject-port, for cases about hosts: unix:PATH, tcp:HOST:PORT, serial:PATH, unix-listen:PATH or tcp-listen:PORT.",
-            valueName: "socket"))
+            valueName: "socket", visibility: .hidden))
     var btp: String?
-    @OptionGroup var sharing: VirtualTimeOptions
+    @OptionGroup(visibility: .hidden) var sharing: VirtualTimeOptions
 
     private static let defaultWait = 30
 
@@ -75,16 +78,18 @@ struct ForeignHostOptions: ParsableArguments {
 
     /// Rejects options without effect.
     func check() throws {
-        if subjectPort == nil, waitForHost != nil {
-            throw CommandFailure(.usage, "--wait-for-host is the timeout of --subject-port")
+        if subjectPort == nil, Arguments.given("--wait-for-host") {
+            throw CommandFailure(.usage, "--wait-for-host needs --subject-port")
         }
-        if btp != nil, subjectPort == nil {
+        if Arguments.given("--btp"), subjectPort == nil {
             throw CommandFailure(
-                .usage, "--btp needs --subject-port: the host under test runs on the virtual controller that is served there")
+                .usage, "--btp needs --subject-port: the host under test uses the virtual controller that is served there")
         }
         try sharing.check()
-        if sharing.virtualTime, subjectPort == nil {
-            throw CommandFailure(.usage, "--virtual-time needs --subject-port: two virtual devices are in virtual time anyway")
+        if Arguments.given("--virtual-time"), subjectPort == nil {
+            throw CommandFailure(
+                .usage, "--virtual-time needs --subject-port: without a foreign host a run of two virtual devices is in virtual time anyway"
+            )
         }
     }
 }
@@ -109,7 +114,7 @@ struct BenchOptions: ParsableArguments {
     @OptionGroup(title: "Devices") var ends: EndOptions
     @OptionGroup(title: "Accessory under test") var product: AccessoryOptions
     @OptionGroup(title: "Foreign host") var host: ForeignHostOptions
-    @OptionGroup(title: "Real devices") var real: RealDeviceOptions
+    @OptionGroup(title: "Real devices", visibility: .hidden) var real: RealDeviceOptions
 
     var tester: String { ends.tester ?? "virtual" }
     private var subject: String? { ends.subject }
@@ -126,40 +131,51 @@ struct BenchOptions: ParsableArguments {
     /// The subject; a peer is over the air unless --subject gives its controller.
     var subjectName: String { subject ?? (product.peer != nil && tester != "virtual" ? BenchEnds.overTheAir : "virtual") }
 
+    /// True if the bench uses the subject's controller.
+    private var drivesSubject: Bool { host.subjectPort == nil && subjectName != BenchEnds.overTheAir }
+
     /// Rejects options without effect.
     func check() throws {
         try host.check()
         let subjectPort = host.subjectPort
-        if ends.subjectAddress != nil, subjectPort != nil || subjectName == BenchEnds.overTheAir {
-            throw CommandFailure(.usage, "--subject-address is for a subject whose controller the bench drives; this one chooses its own")
+        if Arguments.given("--subject-address"), !drivesSubject {
+            throw CommandFailure(
+                .usage, "--subject-address needs a DUT whose controller the bench drives: this one chooses its own address")
         }
         if product.accessory != .reference, !areVirtual || subjectPort != nil {
-            throw CommandFailure(.usage, "--accessory is one in the simulation; a device over the air is named by --peer")
+            throw CommandFailure(.usage, "--accessory needs two virtual devices: select a device over the air with --peer")
         }
-        if !ends.quirk.isEmpty, !areVirtual || subjectPort != nil {
-            throw CommandFailure(.usage, "--quirk is for two virtual controllers; a virtual dongle for others has its own --quirk")
+        if Arguments.given("--quirk"), !areVirtual || subjectPort != nil {
+            throw CommandFailure(.usage, "--quirk needs two virtual devices; for a served one use `bluebench dongle --quirk`")
         }
         _ = try world()
-        if subjectPort != nil, subject != nil { throw CommandFailure(.usage, "--subject and --subject-port are two subjects") }
+        if subjectPort != nil, subject != nil {
+            throw CommandFailure(.usage, "--subject and --subject-port exclude each other: each names the DUT")
+        }
     }
 
     /// The world of the run: the quirks of the controllers.
     func world() throws -> World {
-        do { return try QuirkCatalogue.world(ofControllersWith: ends.quirk) } catch { throw CommandFailure(.usage, "--quirk: \(error)") }
+        let quirks = areVirtual && host.subjectPort == nil ? ends.quirk : []
+        do { return try QuirkCatalogue.world(ofControllersWith: quirks) } catch { throw CommandFailure(.usage, "--quirk: \(error)") }
     }
 
     func apply(to setup: inout BenchSetup, areVirtual: Bool) throws {
         setup.peer = product.peer
-        setup.upperTester = try host.btp.map { try BTPPlace($0) }
+        setup.upperTester = host.subjectPort == nil ? nil : try host.btp.map { try BTPPlace($0) }
         setup.accessory = product.accessory
         setup.profile = product.profile
         setup.pairing = try product.pairing.choice()
-        if product.peer != nil { setup.known = try product.store.read(for: tester).all.compactMap(Self.resolving) }
-        setup.ownAddresses = [.tester: ends.testerAddress, .subject: ends.subjectAddress].compactMapValues(\.self)
+        if product.peer != nil || product.store.bonds != nil {
+            let bonds = try product.store.read(for: tester)
+            if product.peer != nil { setup.known = bonds.all.compactMap(Self.resolving) }
+        }
+        setup.ownAddresses = [.tester: ends.testerAddress, .subject: drivesSubject ? ends.subjectAddress : nil].compactMapValues(\.self)
         if !areVirtual || real.firmware.known.knownDongles != nil { setup.opener = try real.firmware.opener() }
         guard let slack = real.slack else { return }
         guard !areVirtual else {
-            throw CommandFailure(.usage, "--slack is for wall time: nothing is late between two virtual devices")
+            guard Arguments.given("--slack") else { return }
+            throw CommandFailure(.usage, "--slack needs real devices: nothing is late between two virtual devices")
         }
         setup.slack = .milliseconds(slack)
     }

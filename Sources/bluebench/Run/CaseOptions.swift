@@ -18,7 +18,7 @@ struct CaseOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Only cases that cover an id of this list, with one public test-case id in each line; names the ids without a case.",
-            valueName: "file"), completion: .file())
+            valueName: "file", visibility: .hidden), completion: .file())
     var ics: String?
     @Flag(help: "List the selected cases and exit.") var list = false
     @Option(help: ArgumentHelp("Set a parameter: NAME=VALUE or SUITE/CASE.NAME=VALUE. Repeatable.", valueName: "name=value"))
@@ -30,7 +30,7 @@ struct CaseOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "With --shard: results of an earlier run, whose durations balance the parts. Default: parts with equal numbers of cases.",
-            valueName: "results"), completion: .file())
+            valueName: "results", visibility: .hidden), completion: .file())
     var durations: String?
     @Option(
         defaultAsFlag: "",
@@ -40,15 +40,15 @@ struct CaseOptions: ParsableArguments {
     var lastFailed: String?
 
     private static let shard: @Sendable (String) throws -> Shard = { text in
-        guard let shard = Shard(text) else { throw ValidationError("i/n with i from 1 to n: 2/4") }
+        guard let shard = Shard(text) else { throw ValidationError("part i of n as i/n, with i from 1 to n: 2/4") }
         return shard
     }
 
     /// Rejects options without effect.
     func check(report: String?) throws {
-        if durations != nil, shard == nil { throw CommandFailure(.usage, "--durations is for --shard") }
+        if Arguments.given("--durations"), shard == nil { throw CommandFailure(.usage, "--durations needs --shard") }
         if lastFailed == "", report == nil {
-            throw CommandFailure(.usage, "--last-failed needs results: name a file or a report folder, or --report")
+            throw CommandFailure(.usage, "--last-failed needs results: give it a file or a report folder, or give --report")
         }
     }
 
@@ -66,7 +66,7 @@ struct CaseOptions: ParsableArguments {
     /// Removes the cases from the plan that are not to be run.
     ///
     /// - Returns: false if no cases remain because all have passed.
-    func narrow(_ plan: inout RunPlan, report: String?) throws -> Bool {
+    func narrow(_ plan: inout RunPlan, _ filters: [String], report: String?) throws -> Bool {
         plan.shard = shard?.description
         try chooseCovering(&plan)
         if let ics {
@@ -88,7 +88,7 @@ struct CaseOptions: ParsableArguments {
             }
             plan.cases.removeAll { !wanted.contains($0.id) }
             guard !plan.cases.isEmpty else {
-                throw CommandFailure(.usage, "none of what failed in \(path) is among the cases that would run: \(wanted.sorted()[0])")
+                throw CommandFailure(.usage, "no selected case failed in \(path); \(wanted.sorted()[0]) did")
             }
         }
         guard let shard else { return true }
@@ -99,11 +99,13 @@ struct CaseOptions: ParsableArguments {
             }
         }
         if let durations, !plan.cases.contains(where: { known[$0.id] != nil }) {
-            Console.complain("\(durations) has none of these cases: the parts have equal numbers of them")
+            Console.complain("--durations \(durations) has none of the selected cases: the shards get equal numbers of cases instead")
         }
-        let part = shard.part(of: plan.cases.map(\.id), durations: known)
+        let ids = plan.cases.map(\.id)
+        plan.selection = RunSelection(filters: filters, ids: ids, parameters: set, durations: known)
+        let part = shard.part(of: ids, durations: known)
         plan.cases.removeAll { !part.contains($0.id) }
-        guard !plan.cases.isEmpty else { throw CommandFailure(.usage, "--shard \(shard): there are fewer cases than parts") }
+        guard !plan.cases.isEmpty else { throw CommandFailure(.usage, "--shard \(shard) has no case: there are fewer cases than parts") }
         return true
     }
 }

@@ -25,8 +25,8 @@ struct CommandOptions: ParsableArguments {
 
     /// Rejects options without effect.
     func check() throws {
-        if commandTimeout != nil, beforeCase == nil, afterCase == nil, powerCycle == nil {
-            throw CommandFailure(.usage, "--command-timeout is the limit of --before-case, --after-case and --power-cycle")
+        if Arguments.given("--command-timeout"), beforeCase == nil, afterCase == nil, powerCycle == nil {
+            throw CommandFailure(.usage, "--command-timeout needs --before-case, --after-case or --power-cycle")
         }
         for (name, command) in texts {
             if let command, command.allSatisfy(\.isWhitespace) { throw CommandFailure(.usage, "\(name) takes a shell command") }

@@ -28,7 +28,7 @@ struct EvidenceCommand: ParsableCommand {
         let known = standard.profiles.merging(catalogue.profiles) { $1 }
         guard let profile = known[profile], profile.isOfEvidence else {
             let names = known.values.filter(\.isOfEvidence).map(\.id).sorted().joined(separator: ", ")
-            throw CommandFailure(.usage, "'\(profile)' is no profile of requirements; there are \(names)")
+            throw CommandFailure(.usage, "the profile '\(profile)' has no requirements to collect evidence for: use \(names)")
         }
         let runs = try results.map { path in
             let file = try ResultsFile.read(path)

@@ -57,7 +57,7 @@ struct GeneratedRun {
         let packets = Set(all.map(\.packet))
         let names = packets.union(all.map(\.id))
         for name in command.ids where !names.contains(name) {
-            throw CommandFailure(.usage, "there is no packet or generated mutant '\(name)'" + Suggestion.text(for: name, among: names))
+            throw CommandFailure(.usage, "unknown packet or generated mutant '\(name)'" + Suggestion.text(for: name, among: names))
         }
         if !command.ids.isEmpty { return all.filter { command.ids.contains($0.packet) || command.ids.contains($0.id) } }
         guard !command.all else { return all }
@@ -77,7 +77,10 @@ struct GeneratedRun {
             total += tally
         }
         Console.line("together: \(total.text)")
-        guard total.judged > 0 else { throw CommandFailure(.bench, "no case makes the subject send a packet that a mutant changes") }
+        guard total.judged > 0 else {
+            throw CommandFailure(
+                .bench, "no mutant can be generated: in the selected cases the DUT sends no packet that a mutant could change")
+        }
         if total.killed * 100 < total.judged * command.least { throw ExitCode.fail }
     }
 

@@ -74,7 +74,7 @@ extension DeviceRows {
         do {
             selectors = try names.compactMap { if case .usb(let selector) = try DeviceSelector($0) { selector } else { nil } }
         } catch { throw CommandFailure(error) }
-        guard selectors.count == names.count else { throw CommandFailure(.usage, "--wait-for-device is for dongles on USB") }
+        guard selectors.count == names.count else { throw CommandFailure(.usage, "--wait-for-device needs a dongle on USB") }
         let dongles: [USBDongleDescription]
         do { dongles = try USBEnumeration.dongles() } catch { throw CommandFailure(.bench, "\(error)") }
         return dongles.count { dongle in dongle.impediment == nil && (names.isEmpty || selectors.contains { dongle.matches($0) }) }

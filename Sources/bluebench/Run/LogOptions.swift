@@ -17,7 +17,7 @@ struct LogOptions: ParsableArguments {
 
     /// Rejects options without effect or with a wrong value.
     func check() throws {
-        if bootLine != nil, dutLog == nil { throw CommandFailure(.usage, "--boot-line is about the lines of --dut-log") }
+        if Arguments.given("--boot-line"), dutLog == nil { throw CommandFailure(.usage, "--boot-line needs --dut-log") }
         _ = try log()
         _ = try source()
     }

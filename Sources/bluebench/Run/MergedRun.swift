@@ -94,9 +94,10 @@ struct MergedRun {
         var run = first ?? RunResult(seed: 1, tester: "", subject: "")
         run.cases = cases.values.sorted { $0.id < $1.id }
         run.shard = missingShards == nil ? nil : shards.found?.description
+        run.selection = missingShards == nil ? nil : shards.selection
         // With a killed run, the results are still those of a killed one when they are merged again.
         run.missingShards = missingShards == nil || !unfinished.isEmpty ? [] : shards.found?.missing ?? []
-        let gap = run.cases.first(where: \.isNotRun)?.message ?? unfinished.first.map { "\($0) is of a run that was killed" }
+        let gap = run.cases.first(where: \.isNotRun)?.message ?? unfinished.first.map { "the run of \($0) was killed" }
         let reasons = [missingShards, gap].compactMap(\.self)
         run.ending = reasons.isEmpty ? nil : reasons.joined(separator: "; ")
         run.isInterrupted = gap != nil || missingShards != nil && !allowsMissingShards

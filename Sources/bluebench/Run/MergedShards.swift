@@ -5,6 +5,8 @@ struct MergedShards {
     /// The shards of the runs so far; nil if no run is one.
     private(set) var found: ShardSet?
     private var first = ""
+    /// The cases that were divided; nil if the runs do not say.
+    private(set) var selection: RunSelection?
     /// The cases of the shards, and of each run with all cases.
     private var cases: Set<String> = []
     private var whole: [Set<String>] = []
@@ -18,13 +20,28 @@ struct MergedShards {
         }
         cases.formUnion(ids)
         guard let known = found else {
-            (found, first) = (shards, part.path)
+            (found, first, selection) = (shards, part.path, part.result.selection)
             return
         }
         guard known.count == shards.count else {
             throw CommandFailure(.usage, "\(part.path) is shard \(shards), \(first) is shard \(known): not shards of one run")
         }
+        try check(part)
         found?.formUnion(shards)
+    }
+
+    /// - Throws: a usage error if the run divided other cases, or divided them otherwise.
+    private func check(_ part: ResultsFile) throws {
+        guard let one = selection, let other = part.result.selection, one != other else { return }
+        guard one.filters == other.filters else {
+            throw CommandFailure(
+                .usage, "\(part.path) is a shard of \(other.words), \(first) a shard of \(one.words): not shards of one run")
+        }
+        let numbers = one.count == other.count ? "" : " (\(other.count) and \(one.count))"
+        throw CommandFailure(
+            .usage,
+            "\(part.path) and \(first) are shards of different cases\(numbers): not shards of one run; "
+                + "--cases, --tag, --covers, --ics, --set and --durations must be the same")
     }
 
     /// The missing shards in words; nil if all are there, or a run without shards has all of their cases.

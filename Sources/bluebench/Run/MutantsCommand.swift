@@ -47,7 +47,7 @@ struct MutantsCommand: ParsableCommand {
 
     func validate() throws {
         if !generated, !only.isEmpty { throw ValidationError("--only needs --generated") }
-        guard (0...100).contains(least) else { throw ValidationError("--least is a share in percent, 0 to 100") }
+        guard (0...100).contains(least) else { throw ValidationError("--least takes a percentage from 0 to 100") }
     }
 
     func run() throws {

@@ -52,6 +52,8 @@ struct ResultsFile {
             return ResultsFile(path: path, result: result, facts: facts)
         } catch let error as StoreError {
             throw CommandFailure(error)
+        } catch let error as CutResults {
+            throw CommandFailure(.usage, "\(path): \(error)")
         } catch is DecodingError {
             throw CommandFailure(.usage, "\(path) does not hold the results of a run, as `bluebench run --json` writes them")
         } catch {

@@ -17,7 +17,7 @@ extension RunCommand {
         // To open a pipe or a device may take for ever.
         signals.endKeeping()
         var files = try outputs.prepare(captures)
-        var store = try openStore(files, ends)
+        var store = try openStore(files, ends, plan.selection)
         if !controls.resume { files.setCaptureAside() }
         let secrets = captures.keys ? nil : Secrets()
         store?.secrets = secrets
@@ -106,6 +106,7 @@ extension RunCommand {
         var facts = RunFacts.ofThisMachine(version: Bluebench.version)
         facts.again = again
         facts.arguments = Array(CommandLine.arguments.dropFirst())
+        facts.options = BenchConfig.origins(of: RunCommand.self)
         return facts
     }
 
@@ -128,7 +129,7 @@ extension RunCommand {
             if let others = runner.chooseForProduct() { Console.line("not run  \(others)") }
             guard runner.caseCount > 0 else {
                 held?.close()
-                throw CommandFailure(.bench, "no case ran: none of those that were selected concerns this device")
+                throw CommandFailure(.bench, "no case ran: no selected case concerns this device")
             }
             progress.total = runner.caseCount
             guard let lengths = runner.expectedLengths(), !lengths.isEmpty else { return }
@@ -145,12 +146,12 @@ extension RunCommand {
         }
     }
 
-    private func openStore(_ files: ReportOptions.Files, _ ends: BenchEnds) throws -> ResultStore? {
+    private func openStore(_ files: ReportOptions.Files, _ ends: BenchEnds, _ cases: RunSelection?) throws -> ResultStore? {
         guard let path = files.store else { return nil }
         let header = ResultStore.Header(
             seed: selection.seed, tester: ends.tester.description,
             subject: devices.host.subjectPort ?? devices.ends.subject ?? "virtual",
-            peer: devices.product.peer?.description, shard: selection.shard?.description)
+            peer: devices.product.peer?.description, shard: selection.shard?.description, selection: cases)
         do { return try ResultStore(path: path, header: header, isResumed: controls.resume) } catch { throw CommandFailure(error) }
     }
 
@@ -159,7 +160,8 @@ extension RunCommand {
         guard let folder = files.folder, let store else { return }
         try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         guard try store.restore() else { return }
-        throw CommandFailure(.bench, "\(folder) was removed or renamed during the run; the report is there again, without its capture")
+        throw CommandFailure(
+            .bench, "the folder \(folder) was removed or renamed during the run: the report was written again, without its capture")
     }
 
     // MARK: Devices

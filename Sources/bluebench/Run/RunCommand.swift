@@ -27,11 +27,12 @@ struct RunCommand: ParsableCommand {
         help: "Suites, cases, or accessory or controller for all cases of that kind: phy, phy/central-asks-2m, 'gap-*'. Default: all.",
         completion: Completions.cases)
     var filters: [String] = []
+    @OptionGroup(title: "Bench") var config: ConfigOption
     @OptionGroup(title: "Cases") var selection: CaseOptions
     @OptionGroup var devices: BenchOptions
     @OptionGroup(title: "Course of the run") var controls: RunControls
-    @OptionGroup(title: "Commands around a case") var commands: CommandOptions
-    @OptionGroup(title: "Log of the product") var log: LogOptions
+    @OptionGroup(title: "Commands around a case", visibility: .hidden) var commands: CommandOptions
+    @OptionGroup(title: "Log of the product", visibility: .hidden) var log: LogOptions
     @OptionGroup(title: "Report") var outputs: ReportOptions
     @OptionGroup(title: "Captures") var captures: CaptureOptions
     @OptionGroup(title: "Terminal") var terminal: TerminalOptions
@@ -51,10 +52,10 @@ struct RunCommand: ParsableCommand {
         } catch {
             throw CommandFailure(.usage, error.list.map { "\($0.position.file): \($0.text)" }.joined(separator: "; "))
         }
-        plan.swapsFailures = controls.swap
+        plan.swapsFailures = controls.swap && hasTwoDongles
         plan.keepsTraces = outputs.showPackets
         controls.apply(to: &plan)
-        guard try selection.narrow(&plan, report: outputs.report) else { return }
+        guard try selection.narrow(&plan, filters, report: outputs.report) else { return }
         plan.parameters = try RunParameters.read(selection.set, plan.cases)
         if let description = devices.product.device {
             do { plan.device = try DeviceDescription.load(description) } catch { throw CommandFailure(.usage, "\(error)") }
@@ -66,7 +67,7 @@ struct RunCommand: ParsableCommand {
             list(&plan)
             return
         }
-        guard !plan.cases.isEmpty else { throw CommandFailure(.bench, "no case ran: there is none in \(selection.cases)") }
+        guard !plan.cases.isEmpty else { throw CommandFailure(.bench, "no case ran: \(selection.cases) has none") }
         try execute(&plan, ends, signals)
     }
 
@@ -81,15 +82,17 @@ struct RunCommand: ParsableCommand {
         }
     }
 
+    private var hasTwoDongles: Bool { devices.host.subjectPort == nil && devices.ends.subject != "none" }
+
     /// Rejects options without effect.
     private func checkOptions() throws {
         try selection.check(report: outputs.report)
         try controls.check(report: outputs.report, page: outputs.documents.html, repeats: commands.powerCycle != nil)
         if captures.keylog != nil, !devices.areVirtual {
-            throw CommandFailure(.usage, "--keylog needs two virtual devices: a dongle does not tell its keys")
+            throw CommandFailure(.usage, "--keylog needs two virtual devices: a real controller does not reveal its keys")
         }
-        if controls.swap, devices.host.subjectPort != nil || devices.ends.subject == "none" {
-            throw CommandFailure(.usage, "--swap exchanges two dongles of the bench: the subject here has its own")
+        if Arguments.given("--swap"), !hasTwoDongles {
+            throw CommandFailure(.usage, "--swap needs two dongles of the bench: this DUT has its own controller")
         }
         try devices.check()
         try commands.check()

@@ -11,7 +11,7 @@ struct RunControls: ParsableArguments {
             "Repeat a case that neither passes nor is N/A up to n times with new seeds; a later PASS is marked flaky.", valueName: "n"),
         transform: Arguments.whole(0...100))
     var retry = 0
-    @Flag(help: "With --retry or --power-cycle: exit code 1 for a flaky case.") var failOnFlaky = false
+    @Flag(help: ArgumentHelp("With --retry or --power-cycle: exit code 1 for a flaky case.", visibility: .hidden)) var failOnFlaky = false
     @Option(
         help: ArgumentHelp("Stop after n cases that end in FAIL or ERROR.", valueName: "n"),
         transform: Arguments.whole(1...1_000_000))
@@ -21,19 +21,22 @@ struct RunControls: ParsableArguments {
         transform: Arguments.whole(1...31_536_000))
     var timeout: Int?
     @Flag(help: "Continue the interrupted run in the folder of --report.") var resume = false
-    @Flag(help: "Repeat each FAIL with the two dongles exchanged, and say whether it stays with the dongle.") var swap = false
+    @Flag(
+        help: ArgumentHelp(
+            "Repeat each FAIL with the two dongles exchanged, and report whether it stays with the dongle.", visibility: .hidden))
+    var swap = false
     @Flag(help: "Also measure throughput and chart it in the page; two virtual devices only.") var throughput = false
 
     /// Rejects options without effect.
     func check(report: String?, page: String?, repeats: Bool) throws {
-        if failOnFlaky, retry == 0, !repeats {
-            throw CommandFailure(.usage, "--fail-on-flaky needs --retry or --power-cycle: without them no case is run again")
+        if Arguments.given("--fail-on-flaky"), retry == 0, !repeats {
+            throw CommandFailure(.usage, "--fail-on-flaky needs --retry or --power-cycle: without them no case is repeated")
         }
         if resume, report == nil {
-            throw CommandFailure(.usage, "--resume continues the run of a report folder: name it with --report")
+            throw CommandFailure(.usage, "--resume needs --report: the folder of the run to continue")
         }
         if throughput, report == nil, page == nil {
-            throw CommandFailure(.usage, "--throughput is drawn into a page: name one with --html or --report")
+            throw CommandFailure(.usage, "--throughput needs --html or --report: the figures are drawn into a page")
         }
     }
 

@@ -25,7 +25,7 @@ final class TrialResults<Result: Sendable>: Sendable {
         signals.onStop { [self] in
             results.withLock { results in
                 do { try write(results) } catch { Console.complain("\(CommandFailure(error).message)") }
-                Console.complain("interrupted after \(results.count) of \(count)")
+                Console.complain("interrupted: \(results.count) of \(count) were tried")
                 _exit(ExitCode.bench.rawValue)
             }
         }

@@ -78,7 +78,7 @@ struct VariantsCommand: ParsableCommand {
             "\(variants) variants, \(verdicts) verdicts: \(share) % PASS, \(inconclusive) INCONC, \(faults.count) wrong"
         )
         if faults.contains(where: { $0.verdict == .fail }) { throw ExitCode.fail }
-        if !faults.isEmpty || passed == 0 { throw CommandFailure(.bench, "a case could not be run to its end") }
+        if !faults.isEmpty || passed == 0 { throw CommandFailure(.bench, "a case could not run to its end") }
     }
 }
 

@@ -15,7 +15,7 @@ struct BaselineGate {
     /// - Throws: a usage error for a file without results, before the measurement.
     init?(_ path: String?, atLeast: String?) throws {
         guard let path else {
-            if atLeast != nil { throw CommandFailure(.usage, "--at-least goes with --baseline") }
+            if Arguments.given("--at-least") { throw CommandFailure(.usage, "--at-least needs --baseline") }
             return nil
         }
         let text = atLeast ?? "95%"
@@ -45,13 +45,13 @@ struct BaselineGate {
             return row.name
         }
         let known = Set(base.rows.map(\.name))
-        guard rows.contains(where: known.contains) else { throw CommandFailure(.usage, "\(path) has none of these rows") }
+        guard rows.contains(where: known.contains) else { throw CommandFailure(.usage, "--baseline \(path) has none of the measured rows") }
     }
 
     private func compare(_ setup: ThroughputSetup) throws {
         let differences = setup.differences(from: base.setup ?? ThroughputSetup())
         guard differences.isEmpty else {
-            throw CommandFailure(.usage, "\(path) was not measured alike: \(differences.joined(separator: "; "))")
+            throw CommandFailure(.usage, "--baseline \(path) was measured with other settings: \(differences.joined(separator: "; "))")
         }
     }
 
@@ -63,8 +63,8 @@ struct BaselineGate {
         try compare(now.setup ?? ThroughputSetup())
         let figures = Dictionary(base.rows.filter { $0.failure == nil }.map { ($0.name, $0.figures.median) }) { first, _ in first }
         let compared = now.rows.compactMap { row in figures[row.name].map { (row.name, row.figures.median, $0) } }
-        guard !compared.isEmpty else { throw CommandFailure(.usage, "\(path) has none of these rows") }
-        for row in now.rows where figures[row.name] == nil { Console.complain("not compared, since \(path) lacks it: \(row.name)") }
+        guard !compared.isEmpty else { throw CommandFailure(.usage, "--baseline \(path) has none of the measured rows") }
+        for row in now.rows where figures[row.name] == nil { Console.complain("not compared, because \(path) lacks the row: \(row.name)") }
         let short = compared.filter { $0.1 < $0.2 * share / 100 }
         for (name, figure, before) in short {
             Console.line(String(format: "below: %@: %.1f kbit/s, %.1f %% of %.1f", name, figure, figure / before * 100, before))

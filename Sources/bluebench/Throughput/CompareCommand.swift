@@ -32,7 +32,7 @@ struct CompareCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Write the findings as JSON.", valueName: "file"), completion: .file()) var json: String?
 
     func validate() throws {
-        guard warn >= 0, fail >= 0, warn <= fail else { throw ValidationError("--warn is not above --fail, and neither is negative") }
+        guard warn >= 0, fail >= 0, warn <= fail else { throw ValidationError("--warn must be at most --fail, and both at least 0") }
         _ = try limits()
     }
 
@@ -50,14 +50,14 @@ struct CompareCommand: ParsableCommand {
         let outputs = (markdown: try markdown.map { try OutputFile($0) }, json: try json.map { try OutputFile($0) })
         for path in [base, new] where Self.isCapture(path) {
             throw CommandFailure(
-                .usage, "\(path) is a capture, and results are compared here: `bluebench show A --diff B` compares captures")
+                .usage, "compare needs results, and \(path) is a capture: use `bluebench show A --diff B`")
         }
         let (before, now) = (try Self.results(base), try Self.results(new))
         let findings: (table: ComparisonTable, hasFailed: Bool, rows: [Finding])
         switch (Self.isOfThroughput(before), Self.isOfThroughput(now)) {
         case (true, true): findings = try figures(before, now)
         case (false, false): findings = try verdicts(before, now)
-        default: throw CommandFailure(.usage, "\(base) and \(new) hold different things: one has figures of throughput, the other verdicts")
+        default: throw CommandFailure(.usage, "\(base) and \(new) cannot be compared: one has throughput figures, the other verdicts")
         }
         Console.line(findings.table.text)
         try outputs.markdown?.write(findings.table.markdown)
@@ -119,7 +119,9 @@ struct CompareCommand: ParsableCommand {
     private func refuse(_ differences: [String], _ done: String) throws {
         guard unlike || differences.isEmpty else {
             throw CommandFailure(
-                .usage, "the two were not \(done) alike (--unlike compares them all the same): \(differences.joined(separator: "; "))")
+                .usage,
+                "the two were \(done) with different settings (--unlike compares them nevertheless): \(differences.joined(separator: "; "))"
+            )
         }
     }
 

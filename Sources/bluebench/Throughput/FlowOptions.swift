@@ -27,13 +27,17 @@ struct FlowOptions: ParsableArguments {
         help: ArgumentHelp(
             "Over BR/EDR and channels: octets in an SDU. Default: as many as fill a packet or a K-frame.", valueName: "octets"))
     var sdu: String?
-    @Option(help: ArgumentHelp("Channels: octets in a K-frame, 23 to 65533. Default: as many as fill --data-length.", valueName: "octets"))
+    @Option(
+        help: ArgumentHelp(
+            "Channels: octets in a K-frame, 23 to 65533. Default: as many as fill --data-length.", valueName: "octets", visibility: .hidden)
+    )
     var mps: String?
     @Option(
         help: ArgumentHelp("Number of L2CAP channels at once, each with a flow.", valueName: "n"), transform: Arguments.whole(1...64))
     var channels = 1
     @Option(
-        help: ArgumentHelp("Channels: credits that the receiver gives first, and renews when half are used.", valueName: "n"),
+        help: ArgumentHelp(
+            "Channels: credits that the receiver gives first, and renews when half are used.", valueName: "n", visibility: .hidden),
         transform: Arguments.whole(1...65_535))
     var credits = 65_535
     @Option(
@@ -79,15 +83,17 @@ struct FlowOptions: ParsableArguments {
         plan.mtus = try mtu.map { try Self.numbers($0, "--mtu") } ?? [nil]
         plan.intervals = try interval.split(separator: ",").map { text in
             guard let milliseconds = Double(text), milliseconds > 0, milliseconds < 100_000 else {
-                throw CommandFailure(.usage, "--interval \(text) is no time in ms")
+                throw CommandFailure(.usage, "--interval takes a time in ms, not '\(text)'")
             }
             return Microseconds(Int64(saturating: (milliseconds * 1_000).rounded()))
         }
         plan.packets = try Self.packetTypes(packets)
         plan.sdus = try sdu.map { try Self.numbers($0, "--sdu") } ?? [nil]
-        plan.mpss = try mps.map { try Self.numbers($0, "--mps") } ?? [nil]
+        let isChannel = plan.over.contains(.channel)
+        plan.mpss = try mps.flatMap { isChannel ? try Self.numbers($0, "--mps") : nil } ?? [nil]
         plan.bearers = try bearers.map { try Self.numbers($0, "--bearers") } ?? [nil]
-        (plan.channels, plan.credits) = (channels, credits)
+        plan.channels = channels
+        if isChannel { plan.credits = credits }
         plan.encryption = [encrypted]
         plan.isShared = beside
         (plan.links, plan.isBothWays) = (links + further, both)
@@ -116,7 +122,9 @@ struct FlowOptions: ParsableArguments {
 
     private static func numbers(_ text: String, _ option: String) throws -> [Int] {
         try text.split(separator: ",").map { part in
-            guard let number = Int(part) else { throw CommandFailure(.usage, "\(option) \(part) is no number") }
+            guard let number = Int(part) else {
+                throw CommandFailure(.usage, "\(option) takes numbers, separated by commas, not '\(part)'")
+            }
             return number
         }
     }

@@ -10,10 +10,10 @@ extension ThroughputCommand {
     /// Explains the flows of a capture like measured ones.
     func explainCapture(_ path: String) throws {
         if let option = ThroughputDevices.given ?? FlowOptions.given ?? ProductOptions.given ?? SimulatedOptions.given {
-            throw CommandFailure(.usage, "--from explains a capture: \(option) would change nothing")
+            throw CommandFailure(.usage, "--from and \(option) exclude each other: \(option) would change nothing in a capture")
         }
         if let option = ["--capture", "--air", "--keylog", "--repeat"].first(where: Arguments.given) {
-            throw CommandFailure(.usage, "--from explains a capture and sends nothing: \(option) would have no effect")
+            throw CommandFailure(.usage, "--from and \(option) exclude each other: nothing is sent")
         }
         var paths = OutputPaths()
         try paths.add(files.texts)

@@ -20,13 +20,14 @@ struct ThroughputCommand: ParsableCommand {
             the flows of a capture become the rows.
             """)
 
+    @OptionGroup(title: "Bench") var config: ConfigOption
     @OptionGroup(title: "Devices") var devices: ThroughputDevices
     @OptionGroup(title: "Product without the throughput service") var product: ProductOptions
     @OptionGroup(title: "Flows") var flows: FlowOptions
     @OptionGroup(title: "Simulation") var simulated: SimulatedOptions
     @OptionGroup(title: "Comparison") var comparison: ComparisonOptions
     @OptionGroup(title: "Files") var files: ThroughputFiles
-    @OptionGroup(title: "Dongles on USB") var firmware: FirmwareOptions
+    @OptionGroup(visibility: .hidden) var firmware: FirmwareOptions
     @Option(
         help: ArgumentHelp("Explain the flows of a capture as if they were measured; nothing is sent.", valueName: "capture"),
         completion: .file())
@@ -79,28 +80,30 @@ struct ThroughputCommand: ParsableCommand {
     private func checkOptions(_ ends: BenchEnds) throws {
         let isProduct = product.peer != nil
         guard product.flows == (isProduct ? 1 : 0) else {
-            throw CommandFailure(.usage, "a product is measured by --peer and one of --notify, --write and --psm")
+            throw CommandFailure(.usage, "--peer needs exactly one of --notify, --write and --psm, and each of these needs --peer")
         }
         if isProduct, let option = ThroughputDevices.givenSubject ?? FlowOptions.givenBesidePeer {
-            throw CommandFailure(.usage, "--peer is the subject, and --notify, --write or --psm the flow: \(option) would change nothing")
+            throw CommandFailure(
+                .usage, "--peer and \(option) exclude each other: the peer is the DUT, and --notify, --write or --psm is the flow")
         }
         if flows.ladder,
             let option = ThroughputDevices.given ?? FlowOptions.givenBesideLadder ?? ThroughputFiles.givenBesideLadder
                 ?? ComparisonOptions.given
         {
-            throw CommandFailure(.usage, "--ladder has its own rows, between two virtual devices: \(option) would change nothing")
+            throw CommandFailure(
+                .usage, "--ladder and \(option) exclude each other: the ladder has its own rows, between two virtual devices")
         }
-        if flows.ladder, simulated.exchanges != nil {
-            throw CommandFailure(.usage, "--ladder has its own --exchanges in each row")
+        if flows.ladder, Arguments.given("--exchanges") {
+            throw CommandFailure(.usage, "--ladder and --exchanges exclude each other: each row has its own number")
         }
         if ends.tester != .virtual, let option = SimulatedOptions.givenBesideSeed {
-            throw CommandFailure(.usage, "\(option) is for virtual devices: it would change nothing about \(ends.tester)")
+            throw CommandFailure(.usage, "\(option) needs two virtual devices: it would change nothing with the tester \(ends.tester)")
         }
         guard ends.areVirtual || files.air == nil else {
-            throw CommandFailure(.usage, "--air needs two virtual devices: no dongle logs its air")
+            throw CommandFailure(.usage, "--air needs two virtual devices: a real controller does not log the air")
         }
         guard ends.areVirtual && (flows.encrypted || flows.bearers != nil) || files.keylog == nil else {
-            throw CommandFailure(.usage, "--keylog needs two virtual devices and --encrypted or --bearers: it would hold nothing")
+            throw CommandFailure(.usage, "--keylog needs two virtual devices, and --encrypted or --bearers: there are no keys otherwise")
         }
         try checkTogether(ends)
         var paths = OutputPaths()
@@ -109,20 +112,21 @@ struct ThroughputCommand: ParsableCommand {
 
     private func checkTogether(_ ends: BenchEnds) throws {
         guard flows.links > 1 || flows.both || !devices.also.isEmpty else { return }
-        if flows.links > 1, !ends.areVirtual { throw CommandFailure(.usage, "--links is for virtual devices: name further ones by --also") }
+        if flows.links > 1, !ends.areVirtual { throw CommandFailure(.usage, "--links needs virtual devices: add real ones with --also") }
         if !devices.also.isEmpty, ends.areVirtual {
-            throw CommandFailure(.usage, "--also is for real devices: virtual ones are counted by --links")
+            throw CommandFailure(.usage, "--also needs real devices: use --links for virtual ones")
         }
         guard ends.areVirtual || ends.subjectDevice != nil else {
             throw CommandFailure(
-                .usage, "\(flows.both ? "--both" : "--also") needs a subject whose controller this program drives: a device")
+                .usage, "\(flows.both ? "--both" : "--also") needs a DUT whose controller this program drives: name a device with --subject"
+            )
         }
         var taken = [ends.tester] + [ends.subjectDevice].compactMap(\.self)
         for name in devices.also {
             let device: DeviceSelector
             do { device = try DeviceSelector(name) } catch { throw CommandFailure(error) }
             guard device != .virtual, !taken.contains(device) else {
-                throw CommandFailure(.usage, "--also \(name): a further subject is a real device of its own")
+                throw CommandFailure(.usage, "--also \(name) must be a real device that is not used yet")
             }
             taken.append(device)
         }
@@ -139,8 +143,10 @@ struct ThroughputCommand: ParsableCommand {
         (setup.host, setup.build, setup.date, setup.seconds) = (facts.host, facts.version, facts.date, flows.seconds)
         if ends.tester == .virtual {
             (setup.packetError, setup.eventFilling) = (simulated.packetErrorRate, simulated.eventFilling.rawValue)
+            (setup.exchanges, setup.buffers) = (simulated.exchanges, simulated.buffers.map { Int($0) })
         }
-        (setup.exchanges, setup.buffers) = (simulated.exchanges, simulated.buffers.map { Int($0) })
+        let options = BenchConfig.origins(of: ThroughputCommand.self)
+        setup.options = options.isEmpty ? nil : options
         for text in comparison.label {
             let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
             guard parts.count == 2 else { throw CommandFailure(.usage, "--label \(text): write NAME=VALUE") }
@@ -153,15 +159,15 @@ struct ThroughputCommand: ParsableCommand {
         let plan = try flows.plan(product: product.kind, further: devices.also.count)
         let hasChannels = plan.over.contains(.channel)
         if !hasChannels, !flows.ladder, let option = FlowOptions.givenOfChannels {
-            throw CommandFailure(.usage, "\(option) is for L2CAP channels: it changes nothing without --over channel")
+            throw CommandFailure(.usage, "\(option) needs --over channel")
         }
         if !hasChannels, !plan.needsBREDR, !flows.ladder, flows.sdu != nil {
             throw CommandFailure(
-                .usage, "--sdu is for channels and for BR/EDR: it changes nothing without --over channel, --over l2cap or --over rfcomm")
+                .usage, "--sdu needs --over channel, --over l2cap or --over rfcomm")
         }
         if !plan.needsBREDR, !flows.ladder, let option = FlowOptions.givenOfBREDR {
             throw CommandFailure(
-                .usage, "\(option) is for flows over BR/EDR: it changes nothing without --over l2cap, --over rfcomm or --beside")
+                .usage, "\(option) needs --over l2cap, --over rfcomm or --beside")
         }
         do { try plan.check() } catch { throw CommandFailure(.usage, "\(error)") }
         return plan

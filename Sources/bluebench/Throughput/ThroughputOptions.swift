@@ -75,11 +75,15 @@ struct SimulatedOptions: ParsableArguments {
 
     @Option(help: ArgumentHelp("Seed of every random choice.", valueName: "n"), transform: Arguments.seed) var seed: UInt64 = 1
     @Option(help: ArgumentHelp("Packet error rate, 0 to 1.", valueName: "rate"), transform: Arguments.rate) var packetErrorRate = 0.0
-    @Option(help: "Length of the reply that a connection event reserves time for.") var eventFilling = Filling.actual
+    @Option(help: ArgumentHelp("Length of the reply that a connection event reserves time for.", visibility: .hidden)) var eventFilling =
+        Filling.actual
     @Option(
-        help: ArgumentHelp("Maximum number of exchanges in a connection event.", valueName: "n"), transform: Arguments.whole(1...1_000))
+        help: ArgumentHelp("Maximum number of exchanges in a connection event.", valueName: "n", visibility: .hidden),
+        transform: Arguments.whole(1...1_000))
     var exchanges: Int?
-    @Option(help: ArgumentHelp("Number of ACL buffers of each controller.", valueName: "n"), transform: Arguments.whole(1...255))
+    @Option(
+        help: ArgumentHelp("Number of ACL buffers of each controller.", valueName: "n", visibility: .hidden),
+        transform: Arguments.whole(1...255))
     var buffers: UInt8?
     @Option(help: ArgumentHelp("Quirk of both controllers; see bluebench dongle --list-quirks.", visibility: .hidden))
     var quirk: [String] = []
