@@ -28,8 +28,16 @@ WORDS = [
     (r"say of themselves|says of itself", "reports"),
 ]
 WORD = re.compile(r"\b(" + "|".join(f"(?P<w{index}>{pattern})" for index, (pattern, _) in enumerate(WORDS)) + r")\b", re.IGNORECASE)
+# Messages and help texts: these are searched in the strings of Sources alone.
+MESSAGE_WORDS = [
+    (r"(?<!there )(?:is|are) (?:no|none)\b(?! longer| more)", "is not a ..., unknown ..., or the option that it needs"),
+    (r"(?:is|are) of\b", "has, belongs to, needs"),
+    (r"nobody", "no device, no peer, no client"),
+    (r"(?:came|comes|come) about", "was made"),
+]
 OPENING = re.compile(r"///\s*(What|Whether|How|Where|Who|Whose|Whom|Tells|Of the|For what)\b")
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
+MESSAGES = [(re.compile(rf"\b{pattern}", re.IGNORECASE), plain) for pattern, plain in MESSAGE_WORDS]
 PATH = re.compile(r"\bdocs/[\w./-]+\.(?:md|png)\b")
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 # These show the words.
@@ -48,6 +56,20 @@ def prose(path, line):
         return line
     text, _, comment = line.partition("//")
     return " ".join([comment, *STRING.findall(text)])
+
+
+def messages(path, text):
+    """Line number and message of each word in a message that docs/style.md replaces."""
+    if path.suffix != ".swift" or path.parts[0] != "Sources":
+        return
+    within = False
+    for number, line in enumerate(text.splitlines(), 1):
+        code = line.partition(" //")[0] if not line.strip().startswith("//") else ""
+        parts = [line] if within and '"""' not in line else STRING.findall(code)
+        within ^= code.count('"""') % 2 == 1
+        for pattern, plain in MESSAGES:
+            for match in pattern.finditer("\n".join(parts)):
+                yield number, f"“{match.group()}” in a message: write {plain}"
 
 
 def words(path, text):
@@ -161,6 +183,8 @@ def check(root, paths, violation, lower=False):
             found.setdefault(str(name), []).extend((path, number, message) for number, message in shape(text))
         if name.parts[0] != "Fixtures":
             found.setdefault(folder(name), []).extend((path, number, message) for number, message in words(name, text))
+        for number, message in messages(name, text):
+            violation(path, number, message)
     for name, entries in found.items():
         if len(entries) > allowed.get(name, 0):
             new = added(root)

@@ -22,7 +22,7 @@ extension CaptureError: CustomStringConvertible {
         case .cannotOpen(let path, let reason): "cannot open \(path): \(reason)"
         case .readFailed(let path, let reason): "cannot read \(path): \(reason)"
         case .writeFailed(let path, let reason): "cannot write \(path): \(reason); the packets before are kept"
-        case .unknownFormat(let path): "\(path) is no capture in btsnoop, pcapng, pcap, PacketLogger or hcidump format"
+        case .unknownFormat(let path): "\(path) is not a capture: use btsnoop, pcapng, pcap, PacketLogger or hcidump"
         case .unknownExtension(let path): "\(path): name a capture .btsnoop, .pcapng or .pklg"
         case .truncated(let path, let offset, let packets): "\(path) is cut off at byte \(offset), after \(packets) packets"
         case .malformed(let path, let offset, let reason): "\(path) is damaged at byte \(offset): \(reason)"

@@ -88,7 +88,7 @@ struct FieldParser {
 
     private func pair(_ token: String) throws -> (Int, String) {
         let parts = token.split(separator: "=", maxSplits: 1).map(String.init)
-        guard parts.count == 2, let value = Self.number(parts[0]) else { throw Problem(text: "\(token) is no value=name") }
+        guard parts.count == 2, let value = Self.number(parts[0]) else { throw Problem(text: "\(token) is not value=name") }
         return (value, parts[1])
     }
 
@@ -102,7 +102,7 @@ struct FieldParser {
             field.condition = (parts[0], bit)
         } else if head == "as", let argument {
             guard Notes.formats.contains(argument) else {
-                throw Problem(text: "\(argument) is no format; there are \(Notes.formats.joined(separator: ", "))")
+                throw Problem(text: "unknown format \(argument): use \(Notes.formats.joined(separator: ", "))")
             }
             field.notes.format = argument
         } else if head == "kind", let argument {
@@ -112,7 +112,7 @@ struct FieldParser {
         } else if let dots = token.firstRange(of: "...") {
             field.notes.low = Self.number(String(token[..<dots.lowerBound]))
             field.notes.high = Self.number(String(token[dots.upperBound...]))
-            guard field.notes.low != nil, field.notes.high != nil else { throw Problem(text: "\(token) is no range") }
+            guard field.notes.low != nil, field.notes.high != nil else { throw Problem(text: "\(token) is not a range") }
         } else if token.contains("=") {
             let (value, name) = try pair(token)
             field.notes.labels.append((value, name))

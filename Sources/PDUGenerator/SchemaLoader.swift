@@ -58,7 +58,7 @@ struct SchemaLoader {
                     } else if let number = FieldParser.number(word), let label = value.string {
                         type.values.append((number, label))
                     } else {
-                        throw error(key, path, "\(word) is no value of \(name)")
+                        throw error(key, path, "\(word) is not a value of \(name)")
                     }
                 }
                 namedTypes.append(type)
@@ -126,7 +126,7 @@ struct SchemaLoader {
             }
             if text != "none" {
                 guard let (octet, bit) = Self.position(text), let octet = Int(octet), (0..<64).contains(octet), bit < 8 else {
-                    throw error(node, path, "\(text) is no octet.bit")
+                    throw error(node, path, "\(text) is not octet.bit")
                 }
                 declaration.supported = (octet, bit)
             }
@@ -137,7 +137,7 @@ struct SchemaLoader {
             }
             if text != "none" {
                 guard let (mask, bit) = Self.position(text), ["page1", "page2", "le"].contains(mask), bit < 64 else {
-                    throw error(node, path, "\(text) is no mask.bit")
+                    throw error(node, path, "\(text) is not mask.bit")
                 }
                 declaration.mask = MaskPosition(mask: mask, bit: bit)
             }
@@ -150,7 +150,7 @@ struct SchemaLoader {
         }
         declaration.needs = node["needs"]?.sequence?.compactMap(\.string) ?? node["needs"]?.string.map { [$0] } ?? []
         let features = namedTypes.first { $0.name == "LEFeatures" }?.values.map(\.name) ?? []
-        for feature in declaration.needs where !features.contains(feature) { throw error(node, path, "\(feature) is no LE feature") }
+        for feature in declaration.needs where !features.contains(feature) { throw error(node, path, "\(feature) is not an LE feature") }
     }
 
     /// Reads `codec: none`, of a PDU or for a whole file. A layer with an enumeration of all PDUs has a struct for each.

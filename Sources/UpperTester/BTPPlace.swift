@@ -15,7 +15,7 @@ public enum BTPPlace: Sendable, Hashable {
     public struct Mistake: Error, CustomStringConvertible {
         let text: String
         public var description: String {
-            "'\(text)' is no place of a BTP connection: unix:PATH, tcp:HOST:PORT, serial:PATH, unix-listen:PATH or tcp-listen:[HOST:]PORT"
+            "'\(text)' is not the place of a BTP connection: use unix:PATH, tcp:HOST:PORT, serial:PATH, unix-listen:PATH or tcp-listen:[HOST:]PORT"
         }
     }
 

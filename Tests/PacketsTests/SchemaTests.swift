@@ -34,7 +34,7 @@ import Testing
 
     @Test(
         arguments: [
-            (command("fields:", "  - A: u8 as(hexadecimal)"), ":6:9: error: hexadecimal is no format; there are hex, text"),
+            (command("fields:", "  - A: u8 as(hexadecimal)"), ":6:9: error: unknown format hexadecimal: use hex, text"),
             (command("fields:", "  - Address: address kind(Type)", "  - Address_Type: u8"), ":6:7: error: Address: there is no field Type"),
             (command("since: 4.3"), ":5:12: error: since one of 4.1, 4.2"),
             (command("codec: hands"), ":5:12: error: a codec is one of generated, hand, none"),

@@ -293,7 +293,7 @@ def test_a_controller_without_an_address_is_at_fault_not_the_user(tmp_path):
     with dongles(1, "--profile", "dual", "--quirk", "zero-address") as [port]:
         for words in (["bridge"], ["pair", "--bredr"]):
             result = run_bench(words[0], f"tcp:127.0.0.1:{port}", "--advertise", "x", "--bonds", tmp_path / "b.json", *words[1:], expected=BENCH)
-            one_line(result, "public address", "the controller has none of its own")
+            one_line(result, "public address", "this controller has none of its own")
 
 
 def test_a_host_hears_why_a_dongle_of_le_alone_does_not_suit_it():
@@ -303,8 +303,8 @@ def test_a_host_hears_why_a_dongle_of_le_alone_does_not_suit_it():
             for _ in range(2):
                 client.sendall(bytes.fromhex("01560C0101"))  # HCI_Write_Simple_Pairing_Mode
                 assert client.recv(64), "it is answered"
-        server.wait_for("controller 0 has LE alone and does not know .*--profile dual")
-        assert len([line for line in server.lines if "LE alone" in line]) == 1
+        server.wait_for("controller 0 supports only LE, but its host sent .*--profile dual")
+        assert len([line for line in server.lines if "supports only LE" in line]) == 1
 
 
 @pytest.mark.parametrize("way", ["--tcp", "--usbip"])

@@ -203,8 +203,8 @@ def test_both_ends_on_the_simulated_air():
 @pytest.mark.parametrize("words,complaint", [
     (["tcp:127.0.0.1:1"], "missing peer: give --peer ADDRESS (as the phone) or --advertise NAME (as the accessory)"),
     (["virtual", "--peer", "00:1B:DC:00:00:01/public"], "is both the phone and the accessory"),
-    (["virtual", "--profiles", "a2dp,hid"], "'hid' is no profile"),
-    (["tcp:127.0.0.1:1", "--advertise", "x", "--seed", "2"], "are for the device 'virtual'"),
+    (["virtual", "--profiles", "a2dp,hid"], "unknown profile 'hid'"),
+    (["tcp:127.0.0.1:1", "--advertise", "x", "--seed", "2"], "need the device 'virtual'"),
 ])
 def test_wrong_words_are_refused(words, complaint):
     assert complaint in run_bench("bridge", *words, expected=2).stderr

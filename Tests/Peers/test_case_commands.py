@@ -70,7 +70,7 @@ def test_a_stop_ends_the_command_and_its_children(number, tmp_path):
 
 
 @pytest.mark.parametrize("options, words", [
-    (["--command-timeout", "5"], ["--command-timeout is the limit of --before-case"]), (["--power-cycle", " "], ["--power-cycle takes a shell command"]),
+    (["--command-timeout", "5"], ["--command-timeout needs --before-case"]), (["--power-cycle", " "], ["--power-cycle takes a shell command"]),
 ])
 def test_options_without_effect_are_refused(options, words):
     complaint = run_bench("run", *options, expected=2).stderr

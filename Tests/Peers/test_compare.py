@@ -93,7 +93,7 @@ def test_verdicts(tmp_path):
     assert "newly passing" in run_bench("compare", now, base).stdout
 
 
-@pytest.mark.parametrize("content, text", [("{}", "'cases' is missing"), ("no", "is no JSON"), ('{"rows": [{}]}', "hold different things")])
+@pytest.mark.parametrize("content, text", [("{}", "'cases' is missing"), ("no", "is not JSON"), ('{"rows": [{}]}', "hold different things")])
 def test_files_that_are_none(tmp_path, content, text):
     base, other = tmp_path / "base.json", tmp_path / "other.json"
     run_bench("run", "phy/read", "--json", base)
@@ -144,7 +144,7 @@ def test_a_gate_that_could_only_refuse_does_so_before_it_measures(tmp_path):
     measure(base)
     for options, text in [
         (("--buffers", "2"), "buffers: default then, 2 now"), (("--packet-error-rate", "0.1"), "packet error: 0.0 then, 0.1 now"),
-        (("--mtu", "100"), "has none of these rows")]:
+        (("--mtu", "100"), "has none of the measured rows")]:
         refused = run_bench("throughput", "--phy", "1m", "--seconds", "1", *options, "--baseline", base, "--at-least", "95%", expected=USAGE)
         assert text in refused.stderr and "kbit/s" not in refused.stdout
 
@@ -153,7 +153,7 @@ def test_a_gate_names_what_it_did_not_compare(tmp_path):
     base = tmp_path / "base.json"
     run_bench("throughput", "--phy", "1m", "--seconds", "1", "--json", base)
     compared = run_bench("throughput", "--phy", "1m,2m", "--seconds", "1", "--baseline", base)
-    assert "1 rows have at least" in compared.stdout and "lacks it: notify from-subject 2m" in compared.stderr
+    assert "1 rows have at least" in compared.stdout and "lacks the row: notify from-subject 2m" in compared.stderr
 
 
 def test_results_without_a_common_row_are_no_success(tmp_path):

@@ -48,12 +48,12 @@ def test_a_dongle_has_one_user(bus, tmp_path):
         assert [device["impediment_kind"] for device in listed] == ["busy", "busy"]
         assert f"process {first.pid}" in listed[0]["impediment"]
         lacking = run(bus, "devices", "--require", 2, expected=BENCH)
-        assert "0 of 2 dongles that are needed can be used (busy)" in lacking.stderr
+        assert "only 0 of 2 required dongles can be used (busy)" in lacking.stderr
         os.kill(first.pid, signal.SIGKILL)
     assert "PASS" in run(bus, "run", "hci/buffer-size", *ends).stdout
 
 
 def test_what_is_required_is_there(bus):
     run(bus, "devices", "--require", 2, "--wait-for-device", 60)
-    assert "2 of 3 dongles that are needed" in run(bus, "devices", "--require", 3, "--wait-for-device", 1, expected=BENCH).stderr
+    assert "only 2 of 3 required dongles" in run(bus, "devices", "--require", 3, "--wait-for-device", 1, expected=BENCH).stderr
     assert "on USB" in run(bus, "devices", "tcp:127.0.0.1:1", "--wait-for-device", 1, expected=USAGE).stderr

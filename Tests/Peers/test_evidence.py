@@ -19,7 +19,7 @@ def results(tmp_path_factory):
         if case["id"] == "accessory-robust/survives[pdu=att-empty]":
             case.update(verdict="FAIL", message="The device answers *afterwards*.\nIt did not.", evidence=[{"packet": 7, "side": "tester", "text": ""}])
         if case["id"] == "accessory-link/idle":
-            case.update(verdict="INCONC", message="nobody advertises")
+            case.update(verdict="INCONC", message="no device advertises")
     bad.write_text(json.dumps(document))
     return good, bad
 
@@ -51,7 +51,7 @@ def test_a_fail_is_evidence_against_each_requirement_on_which_it_bears(results, 
         part = section(page, name)
         assert r"- run 2: `accessory-robust/survives[pdu=att-empty]`: The device answers \*afterwards\*. It did not. (packet 7 of" in part, part
         assert "run 1: `accessory-robust/survives[pdu=att-empty]`" in part.split("Evidence for:")[1], part
-    assert "run 2: `accessory-link/idle`: nobody advertises" in section(page, "RLM-1").split("Not settled")[1].split("Evidence for")[0]
+    assert "run 2: `accessory-link/idle`: no device advertises" in section(page, "RLM-1").split("Not settled")[1].split("Evidence for")[0]
     assert re.search(r"\| RLM-1 \| resilience \| shall \| \d+ for, 1 against, 1 not settled", page), page
 
 

@@ -46,9 +46,9 @@ def test_joined_packets_decide_what_single_ones_do(tmp_path, delay, seed):
     "options, words",
     [
         (["--quirk", "joins-packet=20"], ["there is no quirk 'joins-packet'", "joins-packets"]),
-        (["--quirk", "joins-packets=x"], ["is no value of the quirk"]),
+        (["--quirk", "joins-packets=x"], ["is not a value of the quirk"]),
         (["--quirk", "high-speed"], ["acts on USB requests"]),
-        (["--quirk", "joins-packets", "--subject", "tcp:127.0.0.1:1"], ["--quirk is for two virtual controllers"]),
+        (["--quirk", "joins-packets", "--subject", "tcp:127.0.0.1:1"], ["--quirk needs two virtual devices"]),
     ],
 )
 def test_quirks_of_a_run_are_checked(options, words):

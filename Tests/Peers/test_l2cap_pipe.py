@@ -196,14 +196,14 @@ def test_a_pipe_over_bredr(tmp_path, options):
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
-    (["--listen", "--peer", "x"], "--listen waits"), (["--tcp-listen", "0"], "needs --peer"), (["--tcp", "127.0.0.1:80"], "needs --listen"),
+    (["--listen", "--peer", "x"], "--listen and --peer exclude each other"), (["--tcp-listen", "0"], "needs --peer"), (["--tcp", "127.0.0.1:80"], "needs --listen"),
     (["--listen", "--tcp", "192.0.2.1:80"], "a port of this machine"), (["--send", "00"], "needs --peer"),
-    (["--peer", "x", "--tcp-listen", "0", "--channels", "2"], "one channel of its own"),
-    (["--peer", "x", "--allow", "C0:B1:BE:00:00:01"], "--allow is for --listen"),
-    (["--peer", "x", "--min-key-size", "16"], "--min-key-size is for --listen"), (["--listen", "--passkey", "1"], "--passkey is for --pair"),
+    (["--peer", "x", "--tcp-listen", "0", "--channels", "2"], "each TCP connection has one channel"),
+    (["--peer", "x", "--allow", "C0:B1:BE:00:00:01"], "--allow needs --listen"),
+    (["--peer", "x", "--min-key-size", "16"], "--min-key-size needs --listen"), (["--listen", "--passkey", "1"], "--passkey needs --pair"),
     (["--security", "encrypted"], "--security needs --peer or --listen"), (["--transport", "bredr"], "needs --peer or --listen"),
-    (["--listen", "--transport", "bredr", "--published"], "--published is about channels over LE"),
-    (["--listen", "--transport", "bredr", "--pair", "--passkey", "1"], "a new one in each pairing"),
+    (["--listen", "--transport", "bredr", "--published"], "--published needs --transport le"),
+    (["--listen", "--transport", "bredr", "--pair", "--passkey", "1"], "each pairing has a new passkey"),
 ])
 def test_wrong_options_are_refused(arguments, words):
     result = subprocess.run([bluebench(), "l2cap", "tcp:127.0.0.1:1", *arguments], capture_output=True, text=True, timeout=TIMEOUT)

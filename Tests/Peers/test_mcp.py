@@ -106,7 +106,7 @@ def test_secrets_are_shown_with_keys_only(server):
     options = {"file": str(SESSION), "where": "LE_Connection_Complete or LE_Enhanced_Connection_Complete or ATT_READ_BY_TYPE_RSP"}
     hidden = server.call("show_capture", **options)
     assert "(hidden)" in hidden and not ADDRESS.search(hidden) and "Bluebench Reference" not in hidden
-    assert "which is hidden" in server.call("show_capture", is_error=True, file=str(SESSION), where="Peer_Address != 00:11:22:33:44:55")
+    assert "--where cannot select by Peer_Address with --hide" in server.call("show_capture", is_error=True, file=str(SESSION), where="Peer_Address != 00:11:22:33:44:55")
     with client("--keys") as other:
         assert ADDRESS.search(other.call("show_capture", **options))
         assert "Bluebench Reference" in other.call("show_capture", file=str(SESSION), layer="att", limit=500)
@@ -245,7 +245,7 @@ def test_malformed_messages_are_answered(server, text, number, code):
 
 def test_mistakes_in_arguments_are_results(server):
     for arguments, expected in [
-        ({}, "needs the argument 'file'"), ({"file": "x", "files": "y"}, "has no argument 'files'"), ({"file": 5}, "is of type string"),
+        ({}, "needs the argument 'file'"), ({"file": "x", "files": "y"}, "has no argument 'files'"), ({"file": 5}, "has the type string"),
         ({"file": str(SESSION), "limit": 5000}, "1 to 500"), ({"file": str(SESSION), "where": "Statuss = 1"}, "did you mean Status?"),
         ({"file": "/dev/stdin"}, "not a stream"), ({"file": "nothing.pcapng"}, "cannot open"),
     ]:

@@ -39,4 +39,4 @@ def test_a_command_that_does_wrong_is_named(tmp_path):
 
 def test_cases_for_two_devices_want_a_tester():
     told = run_bench("run", "gatt", "--subject", "tcp:127.0.0.1:1", expected=2).stderr
-    assert "name a real one with --tester" in told
+    assert "name a real tester with --tester" in told

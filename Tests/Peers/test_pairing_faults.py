@@ -108,4 +108,4 @@ def test_a_passkey_is_entered(tmp_path):
     assert 'value: "32"' in told and "io: DisplayOnly" in told, told
     code, cases = judge("shows", tmp_path, CASE, "accessory-values/formats", "--pair", "--passkey", str(PASSKEY))
     assert code == 0 and {verdict for verdict, _ in cases.values()} == {"PASS"}, cases
-    assert "are for --pair" in run_bench("survey", "tcp:127.0.0.1:1", "--peer", NAME, "--passkey", 1, expected=2).stderr
+    assert "need --pair" in run_bench("survey", "tcp:127.0.0.1:1", "--peer", NAME, "--passkey", 1, expected=2).stderr

@@ -114,7 +114,7 @@ def test_a_serial_line_is_read_and_its_end_told(tmp_path):
 
 
 @pytest.mark.parametrize("options, words", [
-    (["--boot-line", "x"], "--boot-line is about the lines of --dut-log"), (["--dut-log", "x", "--boot-line", "("], "--boot-line (: a closing bracket ) is missing"),
+    (["--boot-line", "x"], "--boot-line needs --dut-log"), (["--dut-log", "x", "--boot-line", "("], "--boot-line (: a closing bracket ) is missing"),
     (["--dut-log", " "], "--dut-log takes"), (["--dut-log", "serial:/dev/x,7"], "speed"),
 ])
 def test_wrong_options_are_refused(options, words):

@@ -38,7 +38,7 @@ SOAK = "SOAK" in os.environ
 PLANTED = [
     ("battery-187", "heart-rate", "accessory-values/formats", "Battery Level: the level is 187"),
     ("location-9", "heart-rate", "accessory-values/formats", "Body Sensor Location: the location is 9"),
-    ("model-no-text", "serial", "accessory-values/formats", "Model Number String: the text is no UTF-8"),
+    ("model-no-text", "serial", "accessory-values/formats", "Model Number String: the text is not UTF-8"),
     ("pnp-source-3", "keyboard", "accessory-values/formats", "PnP ID: the vendor's source is 3"),
     ("report-map-cut", "keyboard", "accessory-values/formats", "Report Map: the report descriptor is cut short"),
     ("appearance-of-three", "serial", "accessory-advertising/data[rule=sizes]", "type 25 with 3 octets"),

@@ -95,7 +95,7 @@ def test_lines_are_selected_by_layer_and_regular_expression():
     assert run_bench("show", SESSION, "--layer", "att").stdout.splitlines() == [line for line in every if " ATT_" in line]
     pattern = r"ATT_(READ|WRITE)_REQ.*0x00(0|1)"
     assert run_bench("show", SESSION, "--grep", pattern).stdout.splitlines() == [line for line in every if re.search(pattern, line)]
-    assert "--layer atts: the layers are" in run_bench("show", SESSION, "--layer", "atts", expected=2).stderr
+    assert "--layer atts: use" in run_bench("show", SESSION, "--layer", "atts", expected=2).stderr
     assert "--grep (" in run_bench("show", SESSION, "--grep", "(", expected=2).stderr
 
 
@@ -262,9 +262,9 @@ def test_notes_that_cannot_be_kept_are_told(capture, tmp_path):
     assert not (tmp_path / "run.pcapng.notes.json").exists()
     run_bench("show", path, "--flag", 2)
     shutil.copy(SESSION, path)
-    assert "of another capture" in run_bench("show", path).stderr and numbers(path, "--flagged") == []
+    assert "belongs to another capture" in run_bench("show", path).stderr and numbers(path, "--flagged") == []
     (tmp_path / "run.pcapng.notes.json").write_text("[1, 2")
-    assert "has no notes" in run_bench("show", path, expected=2).stderr
+    assert "cannot be read as notes" in run_bench("show", path, expected=2).stderr
     with open(SESSION, "rb") as file:
         stream = subprocess.run([bluebench(), "show", "-", "--flag", "1"], stdin=file, capture_output=True, text=True, cwd=ROOT)
     assert stream.returncode == 2 and "a stream" in stream.stderr

@@ -148,7 +148,7 @@ def check_reports(words, process, folder, was_used):
     elif words[0] in {"mutants", "variants"}:
         # The results that were there at the signal.
         rows = json.loads((folder / f"{words[0]}.json").read_text())[words[0]]
-        assert code == BENCH and f"interrupted after {len(rows)} of " in text, text
+        assert code == BENCH and f"interrupted: {len(rows)} of " in text, text
     elif folder / "rows.json" in words:
         assert "rows" in json.loads((folder / "rows.json").read_text())
     elif "--json" in words and was_used:

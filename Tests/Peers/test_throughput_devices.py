@@ -53,6 +53,6 @@ def test_three_dongles_are_two_links_at_once(tmp_path):
     assert total["sum"] and abs(total["goodput_kbps"] - sum(row["goodput_kbps"] for row in flows)) < 1
     assert 0.25 <= total["fairness"] <= 1
     for options, text in (
-            (["--tester", tester, "--subject", subjects[0], "--also", subjects[0]], "device of its own"), (["--also", subjects[0]], "counted by --links"),
+            (["--tester", tester, "--subject", subjects[0], "--also", subjects[0]], "real device that is not used yet"), (["--also", subjects[0]], "use --links for virtual ones"),
             (["--links", "2", "--over", "ping"], "for --over notify"), (["--both", "--beside"], "exclude each other")):
         assert text in run_bench("throughput", *options, expected=2).stderr

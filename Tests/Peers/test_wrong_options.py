@@ -76,26 +76,26 @@ def complaint(result):
         (["run", "phy", "--time-out", "5"], ["Unknown option '--time-out'"]),
         (["throughput", "--packet-error-rate", "1.5"], ["'1.5'", "0 to 1"]),
         (["throughput", "--event-filling", "most"], ["'most'", "'actual' and 'reserve-max'"]),
-        (["throughput", "--sdu", "100"], ["--sdu", "BR/EDR"]),
-        (["throughput", "--tester", NOBODY, "--peer", "x", "--notify", "2A37", "--over", "write"], ["--peer", "--over would change nothing"]),
+        (["throughput", "--sdu", "100"], ["--sdu needs --over channel", "rfcomm"]),
+        (["throughput", "--tester", NOBODY, "--peer", "x", "--notify", "2A37", "--over", "write"], ["--peer and --over exclude each other"]),
         (["throughput", "--bearers", "6", "--over", "write"], ["--bearers 6", "1...5"]),
         (["throughput", "--bearers", "2", "--over", "channel"], ["--bearers", "channel"]),
         (["throughput", "--bearers", "2", "--mtu", "23"], ["--mtu 23", "64...517"]),
-        (["throughput", "--ladder", "--repeat", "2"], ["--repeat would change nothing"]),
-        (["throughput", "--ladder", "--tester", "virtual"], ["--tester would change nothing"]),
+        (["throughput", "--ladder", "--repeat", "2"], ["--ladder and --repeat exclude each other"]),
+        (["throughput", "--ladder", "--tester", "virtual"], ["--ladder and --tester exclude each other"]),
         (["throughput", "--json", "x", "--csv", "x"], ["--json and --csv both write x"]),
         (["run", "phy", "--json", "x", "--capture", "x"], ["--json and --capture both write x"]),
-        (["run", "phy", "--subject", "virtual", "--subject-port", "tcp-listen:0"], ["two subjects"]),
+        (["run", "phy", "--subject", "virtual", "--subject-port", "tcp-listen:0"], ["--subject and --subject-port exclude each other"]),
         (["run", "--slack", "50"], ["nothing is late"]),
         (["throughput", "--ladder", "--phy", "1m"], ["--ladder", "--phy"]),
         (["throughput", "--ladder", "--capture", "x.btsnoop"], ["--ladder", "--capture"]),
-        *((["throughput", "--tester", NOBODY, "--subject", "tcp:127.0.0.1:2", option, value], [option, "for virtual devices"])
+        *((["throughput", "--tester", NOBODY, "--subject", "tcp:127.0.0.1:2", option, value], [option, "needs two virtual devices"])
           for option, value in [("--packet-error-rate", "0.1"), ("--exchanges", "1"), ("--buffers", "2"), ("--event-filling", "actual")]),
         (["run", "--subject-address", "random", "--subject-port", "tcp-listen:0"], ["--subject-address", "chooses its own"]),
         (["run", "--tester-address", "00:1B:DC:00:00:01"], ["'00:1B:DC:00:00:01'", "auto, random, or a static address"]),
         # Impossible pairs of devices.
-        (["run", "--tester", "usb:"], ["--subject", "never meet"]),
-        (["run", "--subject", NOBODY], ["--tester", "never meet"]),
+        (["run", "--tester", "usb:"], ["--tester usb: is a real device, but the DUT is virtual", "--subject or --peer"]),
+        (["run", "--subject", NOBODY], ["is a real device, but the tester is virtual", "--tester"]),
         (["run", "--tester", "usb:1-1", "--subject", "usb:1-1"], ["the same device, usb:1-1"]),
         (["throughput", "--tester", NOBODY, "--subject", NOBODY], ["the same device"]),
     ],
@@ -145,7 +145,7 @@ def test_a_controller_that_serves_somebody_else():
 def test_a_socket_path_that_is_taken(tmp_path):
     path = tmp_path / "file"
     path.write_text("mine")
-    assert "no socket" in complaint(run_bench("dongle", "--unix", path, expected=BENCH))
+    assert "is not a socket" in complaint(run_bench("dongle", "--unix", path, expected=BENCH))
     assert path.read_text() == "mine"
 
 

@@ -8,7 +8,7 @@ import Testing
 struct DescriptionTests {
     @Test(
         arguments: [
-            ("device: {nam: x}", "1:10: device has no 'nam'"), ("device: {address: here}", "1:19: 'here' is no address"),
+            ("device: {nam: x}", "1:10: device has no 'nam'"), ("device: {address: here}", "1:19: 'here' is not an address"),
             ("services:\n  - {uuid: \"180D\", handles: [1]}", "2:5: a service has two handles"),
             ("services:\n  - {uuid: xyz, handles: [1, 2]}", "2:12: a UUID is written"),
             ("link: {mtu: 5}", "1:13: mtu is a number from 23 to 517"), ("link: {asks: [securit]}", "did you mean"),
@@ -38,10 +38,10 @@ struct DescriptionTests {
             (0x2A19, [1, 2], "left over"),
             (0x2A37, [0x00, 60], ""), (0x2A37, [0x01, 60], "the rate is missing"), (0x2A37, [0x1E, 60, 1, 0, 2, 3], ""),
             (0x2A37, [0x10, 60, 1], "the RR-intervals has 1 octets"), (0x2A37, [0x10, 60], "the RR-intervals"),
-            (0x2A29, [0xFF], "is no UTF-8"), (0x2A2B, [0xEA, 0x07, 13, 1, 0, 0, 0, 0, 0, 0], "the month is 13"),
+            (0x2A29, [0xFF], "is not UTF-8"), (0x2A2B, [0xEA, 0x07, 13, 1, 0, 0, 0, 0, 0, 0], "the month is 13"),
             (0x2A2B, [0xEA, 0x07, 11, 22, 23, 59, 59, 7, 0, 1], ""), (0x2A4B, [0x05, 0x01, 0xC0], ""),
             (0x2A4B, [0x05, 0x01, 0x26], "cut short in the item at octet 2"), (0x2A50, [3, 0, 0, 0, 0, 0, 0], "the vendor's source is 3"),
-            (0x2901, [0x54, 0xC3, 0xA9], ""), (0x2901, [0xC3, 0x28], "is no UTF-8"), (0x2900, [1], "the properties"),
+            (0x2901, [0x54, 0xC3, 0xA9], ""), (0x2901, [0xC3, 0x28], "is not UTF-8"), (0x2900, [1], "the properties"),
             (0x2904, [4, 0, 0xAD, 0x27, 1, 0, 0], ""), (0x2904, [4, 0, 0xAD, 0x27, 1, 0], "the format"),
             (0x2908, [0, 4], "the report type is 4"),
             (0x2A04, [6, 0, 5, 0, 0, 0, 10, 0], "the greatest interval is 5"), (0xFFFF, [1, 2, 3], ""),

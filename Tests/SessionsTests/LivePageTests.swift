@@ -25,7 +25,7 @@ struct LivePageTests {
     @Test(
         arguments: [
             (["where": "Status ="], "where: "), (["words": "/(/"], "grep (: "),
-            (["layer": "hci,none"], "layer hci,none: the layers are hci"),
+            (["layer": "hci,none"], "layer hci,none: use hci"),
             (["connection": "x"], "connection x: a handle is a number"),
         ] as [([String: String], String)])
     func aQueryThatCannotBeReadIsRefused(_ fields: [String: String], _ text: String) {

@@ -19,7 +19,7 @@
         private static func learns(_ kinds: String...) -> Expected { Expected(lessons: Set(kinds)) }
         private static let noController = Expected(impediment: "LE_Set_Random_Address ended with Unknown_HCI_Command")
         private static func withheld(_ file: String) -> Expected {
-            Expected(impediment: "runs its boot loader, which is no controller: it needs its firmware, \(file)")
+            Expected(impediment: "runs only its boot loader and needs the firmware \(file)")
         }
         private static func needs(_ file: String) -> Expected { Expected(impediment: "needs firmware: \(file)") }
 

@@ -24,7 +24,7 @@ enum ConnectClassic: NamedAction {
                 continue
             }
         }
-        throw StepFailure(.environment, "no connection came about")
+        throw StepFailure(.environment, "no connection was made")
     }
 }
 

@@ -31,7 +31,7 @@ enum Meet: NamedAction {
                 ("handle", .number(Int(link.handle.rawValue))), ("address", .text(address.bdADDR.description)),
             ])
         }
-        throw StepFailure(.environment, "no connection came about")
+        throw StepFailure(.environment, "no connection was made")
     }
 
     private static func find(_ name: [UInt8], _ driver: HostDriver, until deadline: Microseconds) async throws -> DeviceAddress {

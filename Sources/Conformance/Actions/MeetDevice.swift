@@ -54,7 +54,7 @@ enum MeetDevice: NamedAction {
             failure.isOfMissingDevice = true
             throw failure
         } catch HostError.peer(.timedOut(.connection)) {
-            throw StepFailure(.subject, "no connection to the device came about")
+            throw StepFailure(.subject, "the device did not accept a connection in time")
         }
     }
 

@@ -48,7 +48,7 @@ extension CaseRun {
         }
         lastConnections[end.side] = Int(handle)
         if command.name == SynchronousPacket.name { return end.send(SynchronousPacket.packet(bytes, handle: handle)) }
-        guard let layer = PDUCodec.layer(of: command.name) else { throw StepFailure(.bench, "\(command.name) is no PDU of a channel") }
+        guard let layer = PDUCodec.layer(of: command.name) else { throw StepFailure(.bench, "\(command.name) cannot be sent on a channel") }
         let given = fields[L2CAPFrame.channel]?.asNumber.flatMap { UInt16(exactly: $0) }
         let channel = given ?? layer.fixedChannel(isClassic: end.isClassic(handle)) ?? L2CAPFrame.usualChannel
         var frame = bytes

@@ -8,7 +8,7 @@ extension CaseRun {
     func ask(_ command: Command, _ data: [UInt8], _ step: Step, _ scope: inout Scope) async throws {
         guard let upper = bench.upperTester else { throw StepFailure(.limitation, "the subject has no upper tester") }
         guard let frame = BTPFrame(.btpCommands, named: command.name, data: data) else {
-            throw StepFailure(.bench, "\(command.name) is no command of an upper tester")
+            throw StepFailure(.bench, "\(command.name) is not a command for an upper tester")
         }
         let answer = try await upper.ask(frame, within: min(step.limit ?? UpperTesterLink.timeout, caseDeadline - loop.now))
         scope.reference = TimeReference(loop.now)

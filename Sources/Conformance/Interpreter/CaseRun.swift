@@ -308,7 +308,7 @@ final class CaseRun {
             return interval * count + .milliseconds(1)
         case .advertisingEvents(let count):
             guard let interval = bench.advertisingInterval else {
-                throw StepFailure(.precondition, "nobody has set an advertising interval whose events could be counted")
+                throw StepFailure(.precondition, "no advertising interval was set, so advertising events cannot be counted")
             }
             return interval * count + .milliseconds(1)
         }

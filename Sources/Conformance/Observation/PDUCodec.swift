@@ -156,7 +156,7 @@ enum PDUCodec {
 
     /// Encodes a complete event.
     static func event(_ name: String, _ fields: CaseRecord) throws -> [UInt8] {
-        guard let declaration = PDUCatalog.declaration(layer: .hciEvents, name: name) else { throw Failure(text: "it is no event") }
+        guard let declaration = PDUCatalog.declaration(layer: .hciEvents, name: name) else { throw Failure(text: "it is not an event") }
         return try DynamicPDU(layer: declaration.layer, name: name, try dynamic(fields, declaration.fields)).bytes()
     }
 

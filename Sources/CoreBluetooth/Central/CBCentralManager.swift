@@ -104,7 +104,7 @@ open class CBCentralManager: CBManager {
 
     private func isOwn(_ peripheral: CBPeripheral) -> Bool {
         guard peripheral.manager === self else {
-            phone.misuse("CBCentralManager: the peripheral \(peripheral.identifier) is of another manager")
+            phone.misuse("CBCentralManager: the peripheral \(peripheral.identifier) belongs to another manager")
             return false
         }
         guard peripheral.isValid else {

@@ -40,7 +40,7 @@ public struct ReferencePair: Sendable, Equatable, Encodable {
         var reasons = ["\(best.name) has \(best.faults == 0 ? "no fault" : "the fewest faults, \(best.faults)")"]
         if let second {
             let isOther = second.report.numbers?.company != company
-            reasons.append("\(second.name) is of \(isOther ? "another make" : "the same make, as there is no other")")
+            reasons.append("\(second.name) has \(isOther ? "another make" : "the same make, as there is no other")")
         } else if candidates.count > 1 {
             reasons.append("no second dongle is fit")
         }

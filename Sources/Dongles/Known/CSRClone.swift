@@ -20,7 +20,7 @@ public enum CSRClone {
         }
         if let last = lastBuilds.first(where: { numbers.lmpSubversion <= $0.build }), numbers.hciVersion > last.version {
             let versions = (DongleIdentity.coreVersion(last.version), DongleIdentity.coreVersion(numbers.hciVersion))
-            return "build \(hexadecimal(numbers.lmpSubversion)) is of Core \(versions.0) and claims \(versions.1)"
+            return "build \(hexadecimal(numbers.lmpSubversion)) belongs to Core \(versions.0), but claims \(versions.1)"
         }
         if numbers.hciVersion > 6 { return "genuine parts end at Core 4.0" }
         if hasNumbers, let release = numbers.release, releases.contains(release) {

@@ -55,7 +55,7 @@ struct KnownDonglesReader {
             source: required("source", &keys), quirks: [], workarounds: [], avoided: [], advice: required("advice", &keys))
         row.quirks = words(keys.take("quirks"), "quirks").map(\.text)
         if !row.id.allSatisfy({ $0.isLowercase || $0.isNumber || $0 == "-" }) {
-            report(node, "an id is of small letters, digits and '-', not '\(row.id)'")
+            report(node, "an id has lower-case letters, digits and '-', not '\(row.id)'")
         }
         if rows.contains(where: { $0.id == row.id }) { report(node, "there are two dongles '\(row.id)'") }
         row.workarounds = words(keys.take("do"), "do").compactMap { workaround($0) }

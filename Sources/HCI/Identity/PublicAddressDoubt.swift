@@ -39,7 +39,7 @@ public enum PublicAddressDoubt: Sendable, Hashable {
     public func text(_ address: BDADDR) -> String {
         switch self {
         case .missing: "no public address"
-        case .known(let origin): "the public address \(address) is no unit's own (\(origin))"
+        case .known(let origin): "the public address \(address) is shared by many units (\(origin))"
         case .shared: "the public address \(address) is another device's, too"
         }
     }

@@ -99,7 +99,7 @@ package struct AdvertisingRules {
     /// Checks an address. Core Vol 6, Part B, 1.3.2.
     package static func fault(in address: DeviceAddress?) -> String {
         guard let address, address.kind == .random else { return "" }
-        if address.value >> 46 == 0b10 { return "\(address.digits) is of no kind of random addresses" }
+        if address.value >> 46 == 0b10 { return "\(address.digits) has the reserved type of random addresses" }
         let mask: UInt64 = address.isResolvable ? 0x3FFF_FF00_0000 : 0x3FFF_FFFF_FFFF
         let part = address.value & mask
         return part == 0 || part == mask ? "\(address.digits) has a random part of equal bits" : ""

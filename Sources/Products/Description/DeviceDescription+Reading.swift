@@ -10,7 +10,7 @@ extension DeviceDescription {
     /// - Throws: `Problems` with all mistakes, each with line and column.
     public static func load(_ path: String) throws(Problems) -> DeviceDescription {
         guard let data = FileManager.default.contents(atPath: path), let text = String(validating: data, as: UTF8.self) else {
-            throw Problems([Problem(Position(file: path, line: 1, column: 1), "there is no such file, or it is no text")])
+            throw Problems([Problem(Position(file: path, line: 1, column: 1), "the file does not exist, or is not text")])
         }
         return try read(text, file: path)
     }
@@ -66,7 +66,7 @@ private struct DescriptionReader {
             device.name = reader.source.text(keys.take("name"), "name")
             guard let node = keys.take("address"), let text = reader.source.text(node, "address") else { return }
             guard case .address(let value, let kind) = PeerSelector(text) else {
-                return reader.source.report(node, "'\(text)' is no address; write C0:B1:BE:00:00:01/random")
+                return reader.source.report(node, "'\(text)' is not an address; write C0:B1:BE:00:00:01/random")
             }
             device.address = DeviceAddress(value: value, kind: kind ?? .public)
         }

@@ -16,7 +16,7 @@ package struct DeviceFinder {
         package var brief: String { "\(peer) was not found within \(limit.text)" }
 
         package var description: String {
-            let heard = others.isEmpty ? "nobody advertises" : "seen instead: " + others.prefix(8).map(\.text).joined(separator: "; ")
+            let heard = others.isEmpty ? "no device advertises" : "seen instead: " + others.prefix(8).map(\.text).joined(separator: "; ")
             let more = others.count > 8 ? "; and \(others.count - 8) more" : ""
             return "\(brief); \(heard)\(more)\(hint)"
         }

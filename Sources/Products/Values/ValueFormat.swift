@@ -65,7 +65,7 @@ package struct ValueFormat: Sendable {
                 rest = []
             case .text(let name, let most):
                 guard rest.count <= most else { return "\(name) has \(rest.count) octets, more than \(most)" }
-                guard String(validating: rest, as: UTF8.self) != nil else { return "\(name) is no UTF-8" }
+                guard String(validating: rest, as: UTF8.self) != nil else { return "\(name) is not UTF-8" }
                 rest = []
             case .items(let name):
                 if let position = Self.brokenItem(in: Array(rest)) { return "\(name) is cut short in the item at octet \(position)" }

@@ -68,7 +68,7 @@ package final class BridgeSession {
         try await offer(profiles, named: plan.advertised, left: left)
         report.tell(BridgeEvent("advertising", peer: host.address.argument), "advertising as '\(plan.advertised)', \(host.address)")
         do { try await arrived.value(until: host.loop.now + .seconds(plan.timeout)) } catch is TimeOut {
-            throw CommandFailure(.fail, "no phone came over BR/EDR within \(plan.timeout) s; --wait sets how long to wait")
+            throw CommandFailure(.fail, "no phone connected over BR/EDR within \(plan.timeout) s; --wait sets the time")
         }
         _ = try await left.value()
     }
@@ -126,7 +126,7 @@ package final class BridgeSession {
         }
         summarize()
         report.tell(BridgeEvent("ended"), "ended")
-        if hasFailed { throw CommandFailure(.fail, "not every profile came up") }
+        if hasFailed { throw CommandFailure(.fail, "not every profile was connected; the lines above have the reasons") }
     }
 
     /// Reports the media sent or received.

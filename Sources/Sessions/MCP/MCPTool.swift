@@ -99,7 +99,7 @@ struct MCPTool: Sendable {
         case (.list, let list as [String]) where list.count <= mostValues: return list
         case (.integer, let number as NSNumber) where Double(number.intValue) == number.doubleValue:
             return ["\(number.intValue)"]
-        default: throw MCPMistake(text: "'\(argument.name)' is of type \(argument.kind.rawValue): \(argument.about)")
+        default: throw MCPMistake(text: "'\(argument.name)' has the type \(argument.kind.rawValue): \(argument.about)")
         }
     }
 }

@@ -39,7 +39,7 @@ package struct CaptureNotes {
         guard FileManager.default.fileExists(atPath: path) else { return }
         let data = try InputFile.data(path)
         guard data.count <= Self.longestFile, let document = try? JSONDecoder().decode(Document.self, from: data) else {
-            throw CommandFailure(.usage, "\(path) has no notes on packets that could be read; move it away")
+            throw CommandFailure(.usage, "\(path) cannot be read as notes on packets: move or remove it")
         }
         for note in document.notes { notes[note.packet] = note }
     }

@@ -9,7 +9,7 @@ package struct PacketMarks {
     package init(_ path: String, rules: [String], showsSecrets: Bool) throws {
         let information = try? FileKind(path)
         guard path != "-", information?.isRegular == true else {
-            throw CommandFailure(.usage, "--mark needs a file that can be read twice, and \(path) is a stream")
+            throw CommandFailure(.usage, "--mark needs a file: \(path) is a stream, which cannot be read twice")
         }
         var examiner = Examiner(rules: try RuleFiles.all(rules), showsSecrets: showsSecrets)
         var failure: CaptureError?

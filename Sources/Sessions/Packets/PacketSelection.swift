@@ -45,7 +45,7 @@ package struct PacketSelection {
         }
         do { condition = try text.condition.map { try PacketCondition($0) } } catch { throw Mistake("where", "\(error)") }
         if isHiding, let field = condition?.secretField {
-            throw Mistake("where", "\(field) may have an address, a name or a key, which is hidden")
+            throw Mistake("where", "cannot select by \(field) while such values are hidden: it may be an address, a name or a key")
         }
         layers = try text.layers.map(Self.layers)
         (from, to) = (text.from, text.to)
@@ -97,7 +97,7 @@ package struct PacketSelection {
         var layers: Set<Layer> = []
         for word in text.lowercased().split(separator: ",") {
             guard let found = layersByName.first(where: { $0.name == word }) else {
-                throw Mistake("layer \(text)", "the layers are \(layerNames.joined(separator: ", "))")
+                throw Mistake("layer \(text)", "use \(layerNames.joined(separator: ", "))")
             }
             layers.formUnion(found.layers)
         }

@@ -9,7 +9,7 @@ enum PairAdvice {
         case is CancellationError: CommandFailure(.bench, "interrupted before the pairing ended")
         case is TimeOut: CommandFailure(.bench, "the pairing did not end in time; --seconds sets how long to wait")
         case HostError.environment(.timedOut(.incomingConnection)):
-            CommandFailure(.bench, "nobody connected; --seconds sets how long to wait")
+            CommandFailure(.bench, "no device connected in time; --seconds sets how long to wait")
         case HostError.peer(.timedOut(.connection)):
             CommandFailure(.bench, "the peer did not answer: is it there, does it advertise, and is its address of that kind?")
         case HostError.peer(let fault):
@@ -26,18 +26,19 @@ enum PairAdvice {
         case .rejected(_, .authenticationFailure), .disconnected(.authenticationFailure):
             "; the two sides have different keys, PINs or passkeys, or somebody answered with no: `bluebench pair --again` makes new ones"
         case .rejected(_, .pairingNotAllowed): "; one of the two does not pair now, or not as well protected as the other wants it"
-        case .rejected(_, .insufficientSecurity): "; the outcome is less than was asked for: --no-mitm, --min-key-size"
+        case .rejected(_, .insufficientSecurity):
+            "; the link is less protected than this side requires: --no-mitm and --min-key-size lower that"
         case .rejected(_, .connectionTerminatedDueToMICFailure), .disconnected(.connectionTerminatedDueToMICFailure):
             "; the two sides have different keys: `bluebench pair --again` makes new ones"
         case .pairingFailed(.pairingNotSupported): "; the peer does not pair now: some must be put into a pairing mode"
         case .pairingFailed(.repeatedAttempts), .pairingRefused(.repeatedAttempts): "; wait some seconds and try again"
         case .pairingFailed(.authenticationRequirements), .pairingRefused(.authenticationRequirements):
-            "; what the two can show and ask does not give the protection asked for: --io, --no-mitm, --accept-weaker for less than the bond has"
+            "; the IO capabilities of both sides do not give the required protection: see --io and --no-mitm, or --accept-weaker for less than the bond has"
         case .pairingFailed(.confirmValueFailed), .pairingRefused(.confirmValueFailed): "; the passkeys, or the data out of band, differ"
         case .pairingFailed(.oobNotAvailable), .pairingRefused(.oobNotAvailable): "; it needs data out of band: --oob FILE"
         case .pairingFailed(.encryptionKeySize), .pairingRefused(.encryptionKeySize): "; --min-key-size and --max-key-size set the limits"
         case .pairingRefused(.passkeyEntryFailed), .pairingRefused(.numericComparisonFailed):
-            "; nobody answered, or with no: --passkey N and --accept answer for people who are not there"
+            "; the question was not answered, or answered with no: --passkey N and --accept answer it in a script"
         default: ""
         }
     }

@@ -36,17 +36,18 @@ package struct PairingData: Codable {
         guard let data = FileManager.default.contents(atPath: file) else { throw CommandFailure(.usage, "cannot read \(file)") }
         do { self = try JSONDecoder().decode(Self.self, from: data) } catch {
             throw CommandFailure(
-                .usage, "\(file): no data out of band: JSON with tk, with confirm and random, or with c192, r192, c256 and r256")
+                .usage,
+                "\(file) has no out-of-band data: it must be JSON with tk, with confirm and random, or with c192, r192, c256 and r256")
         }
         switch transport {
         case .le where tk == nil && (confirm == nil || random == nil):
-            throw CommandFailure(.usage, "\(file): tk is needed, or confirm and random")
+            throw CommandFailure(.usage, "\(file) lacks what LE needs: tk, or confirm and random")
         case .bredr where [c192, r192, c256, r256].contains(nil):
-            throw CommandFailure(.usage, "\(file): c192, r192, c256 and r256 are needed")
+            throw CommandFailure(.usage, "\(file) lacks what BR/EDR needs: c192, r192, c256 and r256")
         case .le, .bredr: break
         }
         for text in [tk, confirm, random, c192, r192, c256, r256].compactMap({ $0 }) where Hex.parse(text)?.count != 16 {
-            throw CommandFailure(.usage, "\(file): '\(text.prefix(40))': 16 octets in hexadecimal are needed")
+            throw CommandFailure(.usage, "\(file): '\(text.prefix(40))' is not 16 octets in hexadecimal")
         }
     }
 

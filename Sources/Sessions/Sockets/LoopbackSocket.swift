@@ -41,7 +41,7 @@ package enum LoopbackSocket {
         #else
             let descriptor = socket(AF_INET, SOCK_STREAM, 0)
         #endif
-        guard descriptor >= 0 else { throw CommandFailure(.bench, "no socket: \(systemText(errno))") }
+        guard descriptor >= 0 else { throw CommandFailure(.bench, "cannot make a socket: \(systemText(errno))") }
         prepare(descriptor)
         return descriptor
     }

@@ -12,7 +12,8 @@ public struct H4Framer: Sendable {
 
         public var description: String {
             switch self {
-            case .unknownIndicator(let octet, let offset): "indicator 0x\(hexadecimal(octet)) at byte \(offset) is no HCI packet"
+            case .unknownIndicator(let octet, let offset):
+                "indicator 0x\(hexadecimal(octet)) at byte \(offset) does not begin an HCI packet"
             case .tooLong(let kind, let length, let offset): "\(kind) packet of \(length) bytes at byte \(offset) is longer than allowed"
             }
         }

@@ -38,7 +38,7 @@ extension ByteStream {
         var settings = termios()
         guard tcgetattr(descriptor, &settings) == 0 else {
             systemClose(descriptor)
-            throw .unreachable("serial:\(path) is no serial line")
+            throw .unreachable("serial:\(path) is not a serial line")
         }
         cfmakeraw(&settings)
         settings.c_cflag |= tcflag_t(CLOCAL) | tcflag_t(CREAD)

@@ -115,7 +115,7 @@ public final class SocketListener {
         var information = stat()
         guard lstat(path, &information) == 0 else { return }
         guard information.st_mode & S_IFMT == S_IFSOCK else {
-            throw .unprepared("unix:\(path): there is a file of this name, which is no socket")
+            throw .unprepared("unix:\(path): a file of this name exists and is not a socket")
         }
         let probe = SocketAddress.unix(path: path).withSystemAddresses(passive: false) { family, system, length in
             let descriptor = socket(family, streamSocket, 0)

@@ -62,7 +62,7 @@ extension FirmwareError: CustomStringConvertible {
         case .missing(let need, let folders):
             "needs firmware: \(need.file), which is not in \(folders.joined(separator: ", ")); \(need.maker.advice)"
         case .withheld(let need):
-            "\(need.chip) runs its boot loader, which is no controller: it needs its firmware, \(need.file), and `none` loads nothing; leave that away, and \(need.maker.advice)"
+            "\(need.chip) runs only its boot loader and needs the firmware \(need.file), but --firmware none loads nothing: leave it out; \(need.maker.advice)"
         case .compressed(let path, let name):
             "needs firmware: \(path) is compressed; run `\(Self.command(for: path, name))` and give --firmware firmware"
         case .unreadable(let path, let reason): "cannot read the firmware \(path): \(reason)"
@@ -108,7 +108,7 @@ extension FirmwareImageError: CustomStringConvertible {
             "it is for \(RealtekChip.name(ofProject: project)), and this is \(RealtekChip.name(ofProject: wanted))"
         case .noPatch(let version): "it has no patch for version \(version) of the chip's ROM"
         case .corrupt(let offset): "it is damaged at octet \(offset), or was cut short"
-        case .configuration: "it is no file of settings for this chip, or was cut short"
+        case .configuration: "it does not hold settings for this chip, or was cut short"
         }
     }
 }

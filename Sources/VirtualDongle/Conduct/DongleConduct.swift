@@ -58,7 +58,7 @@ public struct DongleConduct: Sendable, Equatable {
             throw Mistake(description: "the quirk '\(quirk.name)' needs a value: \(declaration.usage)")
         }
         guard let value = declaration.read(parts.count == 2 ? parts[1] : nil) else {
-            throw Mistake(description: "'\(text)' is no value of the quirk: \(declaration.usage)")
+            throw Mistake(description: "'\(text)' is not a value of the quirk: use \(declaration.usage)")
         }
         return (quirk, value)
     }

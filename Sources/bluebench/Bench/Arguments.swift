@@ -53,7 +53,7 @@ enum Arguments {
     }
 
     static let loopbackPort: @Sendable (String) throws -> UInt16 = { text in
-        guard let port = LoopbackSocket.port(text) else { throw ValidationError("a port of this machine: 127.0.0.1:8080") }
+        guard let port = LoopbackSocket.port(text) else { throw ValidationError("a port of this machine, such as 8080 or 127.0.0.1:8080") }
         return port
     }
 

@@ -43,7 +43,7 @@ struct BridgeCommand: ParsableCommand {
             throw ValidationError("the device 'virtual' is both the phone and the accessory: leave --peer and --advertise out")
         }
         guard device == "virtual" || air == nil && !Arguments.given("--seed") else {
-            throw ValidationError("--air and --seed are for the device 'virtual'")
+            throw ValidationError("--air and --seed need the device 'virtual'")
         }
     }
 
@@ -79,7 +79,7 @@ struct BridgeCommand: ParsableCommand {
     private func wantedProfiles() throws -> [ClassicProfile] {
         let names: [Substring: ClassicProfile] = ["a2dp": .a2dp, "hfp": .hfp, "avrcp": .avrcp]
         return try profiles.lowercased().split(separator: ",").map {
-            guard let profile = names[$0] else { throw CommandFailure(.usage, "'\($0)' is no profile: a2dp, hfp or avrcp") }
+            guard let profile = names[$0] else { throw CommandFailure(.usage, "unknown profile '\($0)': use a2dp, hfp or avrcp") }
             return profile
         }
     }

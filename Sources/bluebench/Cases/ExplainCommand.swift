@@ -72,7 +72,7 @@ struct ExplainCommand: ParsableCommand {
         }
         guard sequence || mermaid else { return Console.line(text) }
         guard let chart = CaseExplanation.sequence(of: subject, in: catalogue) else {
-            throw CommandFailure(.usage, "'\(subject)' is several cases, and a sequence shows one")
+            throw CommandFailure(.usage, "'\(subject)' matches several cases: name one for --sequence or --mermaid")
         }
         Console.line(mermaid ? chart.mermaid : chart.text)
     }

@@ -24,7 +24,7 @@ struct NewCaseCommand: ParsableCommand {
     func run() throws {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, parts.allSatisfy({ $0.wholeMatch(of: /[a-z0-9][a-z0-9-]*/) != nil }) else {
-            throw CommandFailure(.usage, "'\(name)' is no name of a case: write suite/name, in lower-case letters, digits and hyphens")
+            throw CommandFailure(.usage, "invalid name of a case '\(name)': use suite/name, in lower-case letters, digits and hyphens")
         }
         let folder = "\(cases)/\(parts[0])"
         let path = "\(cases)/\(name).yaml"
@@ -32,7 +32,7 @@ struct NewCaseCommand: ParsableCommand {
             throw CommandFailure(.usage, "cannot make the folder \(folder): \(systemReason(error))")
         }
         let text = accessory ? Self.accessoryCase : Self.controllerCase
-        guard !FileManager.default.fileExists(atPath: path) else { throw CommandFailure(.usage, "\(path) is there already") }
+        guard !FileManager.default.fileExists(atPath: path) else { throw CommandFailure(.usage, "\(path) exists already") }
         try OutputFile(path).write(text)
         Console.line("\(path)  run it: bluebench run \(name)\(cases == CaseFolder.standard ? "" : " --cases \(RunFacts.shell([cases]))")")
     }

@@ -30,9 +30,11 @@ struct AdvertiseCommand: ParsableCommand {
     @OptionGroup var firmware: FirmwareOptions
 
     func validate() throws {
-        if kind != nil, description != nil { throw ValidationError("--as and --device are two accessories") }
-        if fault != nil, description == nil { throw ValidationError("--fault is for --device") }
-        if hasEnhancedBearers, description != nil { throw ValidationError("--device and --eatt: a device has what its description has") }
+        if kind != nil, description != nil { throw ValidationError("--as and --device exclude each other: each names the accessory") }
+        if fault != nil, description == nil { throw ValidationError("--fault needs --device") }
+        if hasEnhancedBearers, description != nil {
+            throw ValidationError("--device and --eatt exclude each other: the description says if the device has EATT bearers")
+        }
     }
 
     func run() throws {

@@ -150,7 +150,7 @@ struct DeviceRows {
         }
         for selector in selectors {
             if case .usb = selector { continue }
-            guard command.probe else { throw CommandFailure(.usage, "\(selector) is no USB dongle: --probe checks it") }
+            guard command.probe else { throw CommandFailure(.usage, "\(selector) is not a USB dongle: add --probe to check it") }
             if !stopping.isRaised { rows.append(row(of: selector)) }
         }
         return rows

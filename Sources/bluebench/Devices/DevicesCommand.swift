@@ -39,7 +39,7 @@ struct DevicesCommand: ParsableCommand {
 
     func run() throws {
         guard probe || with == nil && listen == nil else {
-            throw CommandFailure(.usage, "--with and --listen are for --probe")
+            throw CommandFailure(.usage, "--with and --listen need --probe")
         }
         let (signals, stopping) = (SignalHandler(), StopFlag())
         signals.onStop { stopping.raise() }
@@ -57,12 +57,12 @@ struct DevicesCommand: ParsableCommand {
         }
         if stopping.isRaised { throw CommandFailure(.bench, "interrupted") }
         let lost = found.filter(\.isLost).map(\.selector)
-        if !lost.isEmpty { throw CommandFailure(.bench, "\(lost.joined(separator: ", ")) went away while being asked") }
+        if !lost.isEmpty { throw CommandFailure(.bench, "\(lost.joined(separator: ", ")) did not answer any more during the check") }
         let usable = found.count { $0.impediment == nil }
         guard usable < needed else { return }
         let kinds = Set(found.compactMap(\.impedimentKind)).map(\.rawValue).sorted()
         let reason = kinds.isEmpty ? "" : " (\(kinds.joined(separator: ", ")))"
-        throw CommandFailure(.bench, "\(usable) of \(needed) dongles that are needed can be used\(reason)")
+        throw CommandFailure(.bench, "only \(usable) of \(needed) required dongles can be used\(reason)")
     }
 
     /// The number of dongles that must be usable: the given one, or all named dongles if the command waits for them.

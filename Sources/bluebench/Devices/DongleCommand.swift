@@ -59,19 +59,21 @@ struct DongleCommand: ParsableCommand {
         guard !kind.lists else { return }
         let ways = [tcp != nil, unix != nil, usbip != nil, usbfs != nil].count { $0 }
         guard ways == 1 else {
-            throw ValidationError("say how to offer the dongles: --tcp PORT, --unix PATH, --usbip PORT or --usbfs FOLDER")
+            throw ValidationError("missing place to serve the dongles: give --tcp PORT, --unix PATH, --usbip PORT or --usbfs FOLDER")
         }
         try sharing.check()
         if sharing.virtualTime, tcp == nil && unix == nil || kind.profile?.boot != nil || boot != nil {
-            throw ValidationError("--virtual-time goes with --tcp or --unix, and with no chip that waits for firmware")
+            throw ValidationError("--virtual-time needs --tcp or --unix, and a chip that does not wait for firmware")
         }
-        guard boot == nil || kind.chip == nil else { throw ValidationError("--boot and --chip are two names of a chip") }
+        guard boot == nil || kind.chip == nil else { throw ValidationError("--boot and --chip exclude each other: each names the chip") }
         guard writeFirmware == nil || model != nil else {
-            throw ValidationError("--write-firmware goes with --boot, or with a --chip that waits for firmware")
+            throw ValidationError("--write-firmware needs --boot, or a --chip that waits for firmware")
         }
         _ = try kind.conduct(boot)
-        guard (1...64).contains(count) else { throw ValidationError("--count is 1...64") }
-        if let tcp, tcp > 0, Int(tcp) + count - 1 > 65_535 { throw ValidationError("--tcp \(tcp): \(count) ports do not fit below 65536") }
+        guard (1...64).contains(count) else { throw ValidationError("--count takes a number from 1 to 64") }
+        if let tcp, tcp > 0, Int(tcp) + count - 1 > 65_535 {
+            throw ValidationError("--tcp \(tcp) is too high: each of the \(count) dongles needs its own port, up to 65535")
+        }
     }
 
     /// The chip's boot loader, if it has one.
@@ -92,7 +94,7 @@ struct DongleCommand: ParsableCommand {
         signals.onStop(on: loop) { ended.fulfil(()) }
         let servers = try start(simulation, captures, ended, loop)
         if tcp != nil || usbip != nil, !LoopbackSocket.isLoopback(host) {
-            Console.complain("others reach \(host): whoever connects uses these virtual dongles, for nobody is asked for a token")
+            Console.complain("others reach \(host): every machine that connects can use these virtual dongles, without a token")
         }
         // In virtual time, the captures are flushed before a client is woken.
         if !sharing.virtualTime { captures.keepFlushing(on: loop) }
@@ -166,7 +168,7 @@ struct DongleCommand: ParsableCommand {
                 return
             }
             Console.complain(
-                "controller \(addresses.firstIndex(of: own) ?? 0) has LE alone and does not know \(command), which its host asked for; "
+                "controller \(addresses.firstIndex(of: own) ?? 0) supports only LE, but its host sent \(command); "
                     + "--profile dual gives it BR/EDR, too")
         }
     }
@@ -235,7 +237,7 @@ struct DongleCommand: ParsableCommand {
     private static func report(_ event: DongleEvent) {
         switch event {
         case .attached, .left: break
-        case .refused(let controller): Console.complain("controller \(controller) is in use; a second client was turned away")
+        case .refused(let controller): Console.complain("controller \(controller) is in use: another client was refused")
         case .failed(let controller, let reason): Console.complain("controller \(controller): \(reason)")
         }
     }

@@ -19,7 +19,7 @@ struct DongleKindOptions: ParsableArguments {
     /// - Parameter boot: the model of a boot loader, which determines the chip.
     func conduct(_ boot: BootModel?) throws -> DongleConduct {
         if let chip, profile == nil {
-            throw ValidationError("there is no chip '\(chip)': \(ChipProfile.all.map(\.name).joined(separator: ", "))")
+            throw ValidationError("unknown chip '\(chip)': use \(ChipProfile.all.map(\.name).joined(separator: ", "))")
         }
         let profile = profile ?? boot.flatMap { model in ChipProfile.all.first { $0.waits(for: model) } }
         var conduct = profile.map { DongleConduct(chip: $0) } ?? DongleConduct()

@@ -47,7 +47,7 @@ struct LoopbackCommand: ParsableCommand {
         }
         if let output { try output.write(ResultsJSON.encode(result)) }
         for line in Self.lines(result) { Console.line(line) }
-        guard leaked == 0 else { throw CommandFailure(.bench, "\(device): \(leaked) USB transfers never reported") }
+        guard leaked == 0 else { throw CommandFailure(.bench, "\(device): \(leaked) USB transfers were not completed") }
         if !result.isClean { throw ExitCode.fail }
     }
 

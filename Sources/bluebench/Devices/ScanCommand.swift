@@ -41,7 +41,7 @@ struct ScanCommand: ParsableCommand {
         let limit = Microseconds.seconds(seconds)
         let most = count ?? .max
         guard !summary || !json && service == nil && name == nil else {
-            throw CommandFailure(.usage, "--summary counts all reports: --json, --service and --name do not go with it")
+            throw CommandFailure(.usage, "--summary excludes --json, --service and --name: it counts all reports")
         }
         let command = self
         let keys = try store.read(for: device)
@@ -68,10 +68,10 @@ struct ScanCommand: ParsableCommand {
     private func inquire() throws {
         guard !duplicates, !summary, !json, service == nil, name == nil, phy == "1m" else {
             let options = "--duplicates, --summary, --json, --service, --name and --phy"
-            throw CommandFailure(.usage, "\(options) are about advertising, not about an inquiry")
+            throw CommandFailure(.usage, "\(options) cannot be used with --bredr: an inquiry has no advertising")
         }
         guard seconds <= 61, count.map({ $0 <= 255 }) ?? true else {
-            throw CommandFailure(.usage, "an inquiry takes at most 61 seconds and 255 devices")
+            throw CommandFailure(.usage, "with --bredr, --seconds is at most 61 and --count at most 255")
         }
         let command = self
         try HostSession.run(on: device, firmware: firmware) { host in
@@ -103,7 +103,11 @@ struct ScanCommand: ParsableCommand {
         }
         defer { end.cancel() }
         var (shown, received) = (0, 0)
-        defer { if shown == 0, received > 0, service != nil || name != nil { Console.complain("no report of \(received) matches") } }
+        defer {
+            if shown == 0, received > 0, service != nil || name != nil {
+                Console.complain("none of the \(received) received reports matches")
+            }
+        }
         reading: for try await report in scan.reports {
             received += 1
             for chosen in filter.take(report) {

@@ -50,9 +50,9 @@ struct ExploreCommand: ParsableCommand {
     }
 
     func validate() throws {
-        guard (0...100).contains(events) else { throw ValidationError("--events is 0 to 100") }
-        guard triples.map({ $0 > 0 }) ?? true else { throw ValidationError("--triples is at least 1") }
-        guard timeout.map({ $0 > 0 }) ?? true else { throw ValidationError("--timeout is more than 0 s") }
+        guard (0...100).contains(events) else { throw ValidationError("--events takes a number from 0 to 100") }
+        guard triples.map({ $0 > 0 }) ?? true else { throw ValidationError("--triples takes a number from 1") }
+        guard timeout.map({ $0 > 0 }) ?? true else { throw ValidationError("--timeout takes a time in seconds, more than 0") }
     }
 
     func run() throws {
@@ -99,7 +99,8 @@ struct ExploreCommand: ParsableCommand {
             throw CommandFailure(.usage, "there is no mutant '\(mutant)'" + Suggestion.text(for: mutant, among: mutants.map(\.id)))
         }
         guard let configuration = try found.controllerConfiguration() else {
-            throw CommandFailure(.usage, "the mutant '\(mutant)' is no link layer: its defect is in a host, or in the pipe to it")
+            throw CommandFailure(
+                .usage, "explore needs a mutant of the link layer: the defect of '\(mutant)' is in a host, or in the pipe to it")
         }
         return configuration
     }

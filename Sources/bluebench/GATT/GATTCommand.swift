@@ -99,7 +99,7 @@ struct GATTCommand: ParsableCommand {
     private func checkTransport(_ bond: Bond?) throws {
         guard transport == .bredr else { return }
         guard interval == nil, mtu == nil, phy == nil, dataLength == nil, update == nil, eatt == nil else {
-            throw CommandFailure(.usage, "--interval, --mtu, --phy, --data-length, --update and --eatt are about links over LE")
+            throw CommandFailure(.usage, "--interval, --mtu, --phy, --data-length, --update and --eatt need --transport le")
         }
         guard bond?.linkKey != nil else {
             throw CommandFailure(.usage, "there is no key for \(peer) over BR/EDR; `bluebench pair --transport bredr` makes one")
@@ -141,7 +141,7 @@ struct GATTCommand: ParsableCommand {
     private static func units(_ milliseconds: Double) -> UInt16 { UInt16(clamping: Int(saturating: (milliseconds / 1.25).rounded())) }
 
     private static func uuid(_ text: some StringProtocol) throws -> BluetoothUUID {
-        guard let uuid = BluetoothUUID(String(text)) else { throw CommandFailure(.usage, "'\(text)' is no UUID") }
+        guard let uuid = BluetoothUUID(String(text)) else { throw CommandFailure(.usage, "'\(text)' is not a UUID") }
         return uuid
     }
 
@@ -155,7 +155,9 @@ struct GATTCommand: ParsableCommand {
     private static func subscription(_ text: String) throws -> GATTSession.Subscription {
         let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { return .init(uuid: try uuid(text)) }
-        guard let count = Int(parts[1]), count > 0 else { throw CommandFailure(.usage, "'\(text)': how many values?") }
+        guard let count = Int(parts[1]), count > 0 else {
+            throw CommandFailure(.usage, "'\(text)': the number of values is missing or not 1 or more; write UUID=3")
+        }
         return .init(uuid: try uuid(parts[0]), count: count)
     }
 }

@@ -38,7 +38,7 @@ struct HistoryAddCommand: ParsableCommand {
         guard label.allSatisfy({ $0.split(separator: "=", maxSplits: 1).count == 2 }) else {
             throw ValidationError("--label: write NAME=VALUE")
         }
-        guard !files.isEmpty else { throw ValidationError("name a file of results") }
+        guard !files.isEmpty else { throw ValidationError("missing file of results: name one or more") }
     }
 
     private static var parser: DateFormatter {
@@ -150,7 +150,7 @@ struct HistoryOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Smallest change of a level to report.", valueName: "percent")) var smallest = 1.0
 
     func validate() throws {
-        guard (0...100).contains(smallest) else { throw ValidationError("--smallest is 0 to 100 per cent") }
+        guard (0...100).contains(smallest) else { throw ValidationError("--smallest takes a percentage from 0 to 100") }
     }
 
     func read() throws -> ([Trend], [HistoryVerdicts]) {

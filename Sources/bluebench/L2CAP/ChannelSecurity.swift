@@ -33,16 +33,18 @@ struct ChannelSecurity: ParsableArguments {
 
     /// - Throws: `ValidationError` for options that would change nothing.
     func check(isListening: Bool, hasPeer: Bool, _ transport: SessionTransport) throws {
-        if key.isGiven, !pair { throw ValidationError("--passkey is for --pair") }
+        if key.isGiven, !pair { throw ValidationError("--passkey needs --pair") }
         if key.isGiven, transport == .bredr {
-            throw ValidationError("over BR/EDR a passkey is a new one in each pairing: `bluebench pair --transport bredr` asks for it")
+            throw ValidationError(
+                "--passkey needs --transport le: over BR/EDR each pairing has a new passkey, for which `bluebench pair --transport bredr` asks"
+            )
         }
         guard isListening || hasPeer else {
             if let option = Self.given { throw ValidationError("\(option) needs --peer or --listen") }
             return
         }
-        if hasPeer, minKeySize != nil { throw ValidationError("--min-key-size is for --listen") }
-        if hasPeer, !allow.isEmpty { throw ValidationError("--allow is for --listen") }
+        if hasPeer, minKeySize != nil { throw ValidationError("--min-key-size needs --listen") }
+        if hasPeer, !allow.isEmpty { throw ValidationError("--allow needs --listen") }
     }
 
     private static var given: String? { optionNames.first(where: Arguments.given) }

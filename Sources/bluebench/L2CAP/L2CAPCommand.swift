@@ -48,7 +48,7 @@ struct L2CAPCommand: ParsableCommand {
     @Option(help: "Connection interval in ms, with --peer.", transform: Arguments.interval) var interval = 15.0
     @Option(help: "PHY to request with --peer: 1m, 2m or coded.") var phy: String?
     @Flag(help: "Keep the channel open after the end of the input, until the peer closes it.") var keepOpen = false
-    @Flag(help: "Show the octets and the rate once a second, even if the standard error stream is no terminal.") var progress = false
+    @Flag(help: "Show the octets and the rate once a second, also if the standard error stream is not a terminal.") var progress = false
     @Option(
         help: "With --send and for the echo: timeout in seconds. For pipes: time to wait for the peer to open a channel.",
         transform: Arguments.seconds)
@@ -57,14 +57,17 @@ struct L2CAPCommand: ParsableCommand {
     @OptionGroup var firmware: FirmwareOptions
 
     func validate() throws {
-        if listen, peer != nil { throw ValidationError("--listen waits for a peer, and --peer is one to connect to") }
+        if listen, peer != nil { throw ValidationError("--listen and --peer exclude each other: wait for a peer, or connect to one") }
         if !send.isEmpty, peer == nil { throw ValidationError("--send needs --peer") }
-        if tcpListen != nil, peer == nil { throw ValidationError("--tcp-listen opens a channel for each connection: it needs --peer") }
-        if tcp != nil, !listen { throw ValidationError("--tcp connects each channel that a peer opens: it needs --listen") }
+        if tcpListen != nil, peer == nil { throw ValidationError("--tcp-listen needs --peer: each TCP connection opens a channel to it") }
+        if tcp != nil, !listen { throw ValidationError("--tcp needs --listen: each channel that a peer opens becomes a TCP connection") }
         if tcp != nil || tcpListen != nil, channels > 1 || enhanced != nil {
-            throw ValidationError("a TCP connection has one channel of its own: --channels and --enhanced would change nothing")
+            throw ValidationError(
+                "--channels and --enhanced cannot be used with --tcp or --tcp-listen: each TCP connection has one channel")
         }
-        if enhanced != nil, channels > 1 { throw ValidationError("--channels and --enhanced are two numbers of channels") }
+        if enhanced != nil, channels > 1 {
+            throw ValidationError("--channels and --enhanced exclude each other: each is the number of channels")
+        }
         try protection.check(isListening: listen, hasPeer: peer != nil, transport)
         try checkTransport()
         if published, peer == nil, !listen { throw ValidationError("--published needs --peer or --listen") }
@@ -73,9 +76,9 @@ struct L2CAPCommand: ParsableCommand {
     private func checkTransport() throws {
         guard transport == .bredr else { return }
         if let option = ["--interval", "--phy", "--published"].first(where: Arguments.given) {
-            throw ValidationError("\(option) is about channels over LE")
+            throw ValidationError("\(option) needs --transport le")
         }
-        if !listen, peer == nil { throw ValidationError("the echo is over LE: --transport bredr needs --peer or --listen") }
+        if !listen, peer == nil { throw ValidationError("--transport bredr needs --peer or --listen: the built-in echo runs over LE") }
     }
 
     func run() throws {
@@ -89,7 +92,7 @@ struct L2CAPCommand: ParsableCommand {
         let selector = try peer.map { try transport.peer($0) }
         let plan = try plan()
         let sdus = try send.map {
-            guard let octets = Hex.parse($0) else { throw CommandFailure(.usage, "--send \($0) is no octets in hexadecimal") }
+            guard let octets = Hex.parse($0) else { throw CommandFailure(.usage, "--send takes octets in hexadecimal, not '\($0)'") }
             return octets
         }
         let database = GATTDatabase(deviceName: "bluebench")

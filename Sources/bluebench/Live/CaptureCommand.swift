@@ -43,13 +43,13 @@ struct CaptureCommand: ParsableCommand {
     @OptionGroup(title: "Dongles on USB") var firmware: FirmwareOptions
 
     func validate() throws {
-        guard between.count <= devices.count else { throw ValidationError("there are more --between than devices") }
+        guard between.count <= devices.count else { throw ValidationError("too many --between: each needs a device") }
         if ringFiles != nil, write == nil { throw ValidationError("--ring-files needs --write FILE") }
         if ringSize != nil, ringFiles == nil { throw ValidationError("--ring-size needs --ring-files N") }
-        if quiet, write == nil, page.web == nil { throw ValidationError("--quiet without --write captures nothing") }
+        if quiet, write == nil, page.web == nil { throw ValidationError("--quiet needs --write: nothing would be captured") }
         try form.validate()
         try page.validate()
-        if page.web != nil, form.hide { throw ValidationError("--hide is for lines, and --web shows packets whole") }
+        if page.web != nil, form.hide { throw ValidationError("--hide and --web exclude each other: the page shows whole packets") }
     }
 
     func run() throws {
@@ -57,7 +57,7 @@ struct CaptureCommand: ParsableCommand {
         do {
             let selectors = try devices.map { try DeviceSelector($0) }
             guard !selectors.contains(.virtual) else {
-                throw CommandFailure(.usage, "a virtual device has nobody on its air: serve some with `bluebench dongle` and use tcp:")
+                throw CommandFailure(.usage, "'virtual' has no peers here: start some with `bluebench dongle`, then use tcp:HOST:PORT")
             }
             guard Set(selectors).count == selectors.count else { throw CommandFailure(.usage, "the same device is named twice") }
             let sockets = try between.map { try BenchEnds.listeningAddress($0, option: "--between") }
@@ -154,7 +154,7 @@ struct CaptureCommand: ParsableCommand {
         switch event {
         case .attached: Console.complain("a program has connected")
         case .left: Console.complain("the program has left")
-        case .refused: Console.complain("in use; a second program was turned away")
+        case .refused: Console.complain("in use: another program was refused")
         case .failed(_, let reason): Console.complain(reason)
         }
     }

@@ -34,7 +34,7 @@ struct ExtcapCommand: ParsableCommand {
         if extcapInterfaces { return printInterfaces() }
         guard let extcapInterface else {
             throw CommandFailure(
-                .usage, "name what is wanted: --extcap-interfaces, or --extcap-interface with --extcap-dlts, --extcap-config or --capture")
+                .usage, "missing request: give --extcap-interfaces, or --extcap-interface with --extcap-dlts, --extcap-config or --capture")
         }
         guard let interface = Self.interfaces.first(where: { $0.name == extcapInterface }) else {
             throw CommandFailure(.usage, "there is no interface '\(extcapInterface)'; --extcap-interfaces lists them")

@@ -54,7 +54,7 @@ struct MCPCommand: ParsableCommand {
     private func reportFolder() throws -> URL {
         guard let reports else {
             var path = Array("\(NSTemporaryDirectory())/bluebench-mcp-XXXXXX".utf8CString)
-            guard let made = mkdtemp(&path) else { throw CommandFailure(.bench, "no temporary folder: \(systemText(errno))") }
+            guard let made = mkdtemp(&path) else { throw CommandFailure(.bench, "cannot make a temporary folder: \(systemText(errno))") }
             return URL(fileURLWithPath: String(cString: made))
         }
         let folder = URL(fileURLWithPath: reports)

@@ -46,7 +46,7 @@ struct BondsCommand: ParsableCommand {
         @OptionGroup var store: BondOptions
 
         func run() throws {
-            guard all != (peer != nil) else { throw CommandFailure(.usage, "which bond? Name a peer, or --all") }
+            guard all != (peer != nil) else { throw CommandFailure(.usage, "missing peer: give its address, or --all") }
             guard let file = try store.open(makes: false, for: nil) else { throw CommandFailure(.usage, "there are no bonds") }
             let forgotten = try peer.map { [try BondsCommand.find($0, in: file.keys)] } ?? file.keys.all
             for bond in forgotten { file.keys.remove(PeerIdentity(bond.identity)) }

@@ -37,7 +37,7 @@ struct PairCommand: ParsableCommand {
             throw CommandFailure(.usage, "missing peer: give --peer ADDRESS or NAME (central), or --advertise NAME (peripheral)")
         }
         guard ends.peer == nil || !ends.request else {
-            throw CommandFailure(.usage, "a Security Request comes from a device that advertises: --advertise")
+            throw CommandFailure(.usage, "--request needs --advertise: only an advertising device (peripheral) sends a Security Request")
         }
         let selector = try ends.peer.map { try ends.transport.peer($0) }
         try checkTransport()
@@ -82,17 +82,17 @@ struct PairCommand: ParsableCommand {
     /// Rejects options that are not for the transport.
     private func checkTransport() throws {
         guard ends.transport == .bredr else {
-            guard security.pin == nil else { throw CommandFailure(.usage, "a PIN is of BR/EDR: --transport bredr") }
+            guard security.pin == nil else { throw CommandFailure(.usage, "--pin needs --transport bredr") }
             return
         }
         guard !security.bredr, !ends.isPrivate, !ends.request else {
-            throw CommandFailure(.usage, "--bredr, --private and --request are about pairing over LE")
+            throw CommandFailure(.usage, "--bredr, --private and --request need --transport le")
         }
         guard security.pin == nil || outOfBand.oob == nil && outOfBand.oobOwn == nil else {
-            throw CommandFailure(.usage, "--pin goes without Secure Simple Pairing, and so without --oob and --oob-own")
+            throw CommandFailure(.usage, "--pin excludes --oob and --oob-own: a PIN is used without Secure Simple Pairing")
         }
         guard security.pin.map({ (1...16).contains($0.utf8.count) }) ?? true else {
-            throw CommandFailure(.usage, "a PIN has 1 to 16 octets")
+            throw CommandFailure(.usage, "--pin takes 1 to 16 octets")
         }
     }
 
@@ -104,7 +104,9 @@ struct PairCommand: ParsableCommand {
         guard !security.legacy || !security.secureConnectionsOnly else {
             throw CommandFailure(.usage, "--legacy and --secure-connections-only exclude each other")
         }
-        guard !security.legacy || !security.bredr else { throw CommandFailure(.usage, "LE legacy pairing makes no key for BR/EDR") }
+        guard !security.legacy || !security.bredr else {
+            throw CommandFailure(.usage, "--legacy and --bredr exclude each other: LE legacy pairing makes no key for BR/EDR")
+        }
         guard security.minKeySize <= security.maxKeySize else { throw CommandFailure(.usage, "--min-key-size is more than --max-key-size") }
         var settings = PairingSettings()
         settings.ioCapability = user.io.value

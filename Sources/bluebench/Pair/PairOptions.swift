@@ -33,7 +33,7 @@ struct SecurityOptions: ParsableArguments {
     /// The PIN of the option or the file.
     func givenPIN() throws -> String? {
         guard let pinFile else { return pin }
-        guard pin == nil else { throw CommandFailure(.usage, "--pin and --pin-file are two PINs") }
+        guard pin == nil else { throw CommandFailure(.usage, "--pin and --pin-file exclude each other") }
         return try SecretFile.text(pinFile, of: "--pin-file")
     }
 }

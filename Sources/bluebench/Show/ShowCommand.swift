@@ -45,9 +45,9 @@ struct ShowCommand: ParsableCommand {
     func validate() throws {
         try form.validate()
         try noted.validate()
-        if follow, form.marks != nil { throw ValidationError("--follow excludes --mark and --only-marked, which need the end of the file") }
-        if diff != nil, hasOtherOutput { throw ValidationError("--diff goes with the options of the selection, and with no other output") }
-        if follow, noted.packets != nil { throw ValidationError("--follow shows notes, and does not change them") }
+        if follow, form.marks != nil { throw ValidationError("--follow excludes --mark and --only-marked: they need the whole file") }
+        if diff != nil, hasOtherOutput { throw ValidationError("--diff excludes other outputs; options that select packets may be added") }
+        if follow, noted.packets != nil { throw ValidationError("--follow excludes --flag, --unflag and --comment: it only shows notes") }
     }
 
     /// True with an option that `--diff` would ignore.
@@ -104,8 +104,8 @@ struct ShowCommand: ParsableCommand {
     /// The notes beside the file; nil for a stream.
     private func notes() throws -> CaptureNotes? {
         guard file != "-", (try? FileKind(file))?.isRegular == true else {
-            if noted.packets != nil { throw CommandFailure(.usage, "\(file) is a stream: notes are kept beside a file") }
-            if follow { throw CommandFailure(.usage, "--follow is for a file, and \(file) is none; a pipe needs no option") }
+            if noted.packets != nil { throw CommandFailure(.usage, "notes need a file: \(file) is a stream") }
+            if follow { throw CommandFailure(.usage, "--follow needs a regular file; a pipe such as \(file) is followed anyway") }
             return nil
         }
         return try CaptureNotes(beside: file)
@@ -113,7 +113,7 @@ struct ShowCommand: ParsableCommand {
 
     private func decryption() throws -> AirDecryption? {
         guard keylog != nil || bonds != nil else {
-            if decrypted != nil { throw CommandFailure(.usage, "--decrypted needs --keylog or --bonds: nothing would be decrypted") }
+            if decrypted != nil { throw CommandFailure(.usage, "--decrypted needs --keylog or --bonds, which have the keys") }
             return nil
         }
         var keys = try keylog.map(Self.keys) ?? AirKeys()

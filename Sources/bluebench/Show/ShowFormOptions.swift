@@ -21,13 +21,17 @@ struct ShowFormOptions: ParsableArguments {
     func validate() throws {
         if tree, lines.json || lines.csv { throw ValidationError("--tree, --json and --csv exclude each other") }
         if lines.hide, tree || !(exportedForm == .lines || export == nil) {
-            throw ValidationError("--hide is for lines of text: not with --tree, --json, --csv or the export of a capture")
+            throw ValidationError("--hide excludes --tree, --json, --csv and the export of a capture: it hides values in lines of text")
         }
         if !rules.isEmpty, marks == nil { throw ValidationError("--rules needs --mark or --only-marked") }
         guard let export else { return }
-        if lines.json || lines.csv { throw ValidationError("--export chooses the form by the file name: \(export)") }
-        if exportedForm == nil, tree { throw ValidationError("--tree needs a text file: \(export) is a capture") }
-        if exportedForm == nil, marks != nil, !onlyMarked { throw ValidationError("--mark needs a text file: \(export) is a capture") }
+        if lines.json || lines.csv {
+            throw ValidationError("--export takes its format from the file name: leave --tree, --json and --csv out for \(export)")
+        }
+        if exportedForm == nil, tree { throw ValidationError("--tree needs an export to text: \(export) is a capture") }
+        if exportedForm == nil, marks != nil, !onlyMarked {
+            throw ValidationError("--mark needs an export to text: \(export) is a capture")
+        }
     }
 
     /// Additional rules for marks; nil if there are no marks.

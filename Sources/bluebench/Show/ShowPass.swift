@@ -99,7 +99,7 @@ final class ShowPass {
     func saveNotes() throws {
         guard let notes else { return }
         if notes.strangers > 0 {
-            Console.complain("\(notes.path) is of another capture: \(Console.count(notes.strangers, "packet")) had another time")
+            Console.complain("\(notes.path) belongs to another capture: \(Console.count(notes.strangers, "packet")) had another time")
         }
         guard changed != nil else { return }
         if let packet = missing.min() { throw CommandFailure(.usage, "there is no packet \(packet); no note was changed") }

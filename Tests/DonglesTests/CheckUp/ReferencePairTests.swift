@@ -16,7 +16,7 @@ import Testing
                 candidate("usb:1-4", company: 15, ["no-transmit-power"]), candidate("usb:1-5", company: 2, isUnfit: true),
             ]))
         #expect(pair.tester == "usb:1-2" && pair.second == "usb:1-4")
-        for text in ["usb:1-2 has no fault", "usb:1-4 is of another make", "not usb:1-1: csr-clone", "not usb:1-5: known as unfit"] {
+        for text in ["usb:1-2 has no fault", "usb:1-4 has another make", "not usb:1-1: csr-clone", "not usb:1-5: known as unfit"] {
             #expect(pair.line.contains(text), "\(pair.line)")
         }
     }

@@ -89,7 +89,7 @@ extension CheckUp {
         if expected != nil {
             link.note("deaf-rom", "it receives nothing although a second dongle advertises")
         } else {
-            link.note("hears-nothing", .note, "nobody was heard in \(plan.listening.seconds) s; nobody may have advertised")
+            link.note("hears-nothing", .note, "no advertiser was received in \(plan.listening.seconds) s; perhaps none is near")
         }
     }
 
