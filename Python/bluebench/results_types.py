@@ -156,6 +156,16 @@ class FailedStep:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class GivenOption:
+    """An option of the bench and where its value is from: the command line or a file."""
+
+    option: str
+    origin: str
+    value: str | None = None
+    other: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Learned:
     """Unusual behaviour that was observed."""
 
@@ -230,11 +240,23 @@ class RunFacts:
     host: str | None = None
     labels: dict[str, str] = dataclasses.field(default_factory=dict)
     missing_shards: list[int] = dataclasses.field(default_factory=list)
+    options: list[GivenOption] = dataclasses.field(default_factory=list)
     product: Product | None = None
+    selection: Selection | None = None
     shard: str | None = None
     shuffle: str | None = None
     slack_ms: float | None = None
     usb: USB | None = None
+    other: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Selection:
+    """The cases that were divided into shards."""
+
+    count: int
+    digest: str
+    filters: list[str]
     other: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 

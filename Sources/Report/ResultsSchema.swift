@@ -33,7 +33,7 @@ public enum ResultsSchema {
             "Selection": object(
                 "The cases that were divided into shards.", ["filters": lines, "count": whole, "digest": line]),
             "GivenOption": object(
-                "An option of the bench and where its value is from: the command line or a file.", ["option": line, "from": line],
+                "An option of the bench and where its value is from: the command line or a file.", ["option": line, "origin": line],
                 optional: ["value": line]),
             "USB": object(
                 "Counters of libusb after the end of the run.",

@@ -30,7 +30,7 @@ def made(tmp_path):
 
 
 def origins(run):
-    return {entry["option"]: (entry.get("value"), entry["from"]) for entry in run["options"]}
+    return {entry["option"]: (entry.get("value"), entry["origin"]) for entry in run["options"]}
 
 
 def test_a_run_takes_the_options_of_the_folder(tmp_path, bench):

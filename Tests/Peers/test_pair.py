@@ -195,7 +195,7 @@ def test_secrets_of_virtual_time_serve_no_real_device(tmp_path):
     for file in files:
         document = json.loads(file.read_text())
         assert document["virtual_time"] is True and document["bonds"] and document["identity"]
-        assert "serve only there" in run_bench("bonds", "--bonds", file).stderr
+        assert "can be used only there" in run_bench("bonds", "--bonds", file).stderr
     with dongles(2) as ports:
         device, before = f"tcp:127.0.0.1:{ports[0]}", files[0].read_text()
         for words in (

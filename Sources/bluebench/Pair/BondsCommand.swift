@@ -21,7 +21,7 @@ struct BondsCommand: ParsableCommand {
             }
             if keys.all.isEmpty { Console.line("no bonds; `bluebench pair` makes some") }
             for bond in keys.all { Console.line(BondReport(bond, showsKeys: false).line) }
-            if keys.isOfVirtualTime { Console.complain("these bonds were made in virtual time, and serve only there") }
+            if keys.isOfVirtualTime { Console.complain("these bonds were made in virtual time and can be used only there") }
         }
     }
 

@@ -18,7 +18,8 @@ struct RunCommand: ParsableCommand {
         commandName: "run", abstract: "Run test cases against a device and write a report.",
         discussion: """
             DEVICE is virtual, tcp:HOST:PORT, unix:PATH, serial:PATH[,SPEED], usb:BUS-PORT or usb:VID:PID[/SERIAL]. Two virtual devices run in \
-            simulated time. An accessory with its own host connects to the virtual controller of --subject-port, or is found over the air with --peer.
+            simulated time. An accessory with its own host connects to the virtual controller of --subject-port, or is found over the air with --peer. \
+            --help-hidden also lists what a bench always passes and bench.yaml can hold.
 
             Exit codes: 0 pass, 1 FAIL, 2 usage, 3 bench error, or INCONC without a FAIL.
             """)

@@ -26,7 +26,7 @@ struct ShowFormOptions: ParsableArguments {
         if !rules.isEmpty, marks == nil { throw ValidationError("--rules needs --mark or --only-marked") }
         guard let export else { return }
         if lines.json || lines.csv {
-            throw ValidationError("--export takes its format from the file name: leave --tree, --json and --csv out for \(export)")
+            throw ValidationError("--export takes its format from the file name: leave --json and --csv out for \(export)")
         }
         if exportedForm == nil, tree { throw ValidationError("--tree needs an export to text: \(export) is a capture") }
         if exportedForm == nil, marks != nil, !onlyMarked {

@@ -17,7 +17,7 @@ struct ThroughputCommand: ParsableCommand {
             Lists are separated by commas, and every combination of their values is a row. Notifications go from the subject to the tester, writes the \
             other way, unless --direction says otherwise. A DUT with its own host offers the service of docs/guide/throughput-service.md and is found \
             over the air (--subject air) or connects to a port (--subject-port); a product without the service is measured with --peer. With --from, \
-            the flows of a capture become the rows.
+            the flows of a capture become the rows. --help-hidden also lists what bench.yaml can hold.
             """)
 
     @OptionGroup(title: "Bench") var config: ConfigOption
