@@ -7,7 +7,7 @@ import BBProducts
 enum CheckValue: NamedAction {
     static let name = "check value"
     static let about =
-        "the client reads a value and compares it with the SIG's format of its characteristic; a refused read is no fault"
+        "the client reads a value and compares it with the SIG's format of its characteristic; a refused read is not a fault"
     static let uuid = TypedArgument.uuid("uuid", "the characteristic's UUID")
     static var arguments: [ActionArgument] { [TypedArgument.connection.declaration, ReadHandle.handle.declaration, uuid.declaration] }
     static let needsHost = true
