@@ -15,6 +15,8 @@ struct AirConductTests {
         var fault: Int?
     }
 
+    private static let encryption = [0x03] + [UInt8](repeating: 0, count: 22)
+
     // LL_PING_REQ is 0x12, LL_PING_RSP 0x13, LL_REJECT_EXT_IND 0x11, LL_PHY_REQ 0x16, LL_VERSION_IND 0x0C, LL_CHANNEL_MAP_IND 0x01.
     static let linkLayer: [Row] = [
         Row(testDescription: "an answer", pdus: [(.peer, [0x12]), (.own, [0x13])]),
@@ -40,9 +42,15 @@ struct AirConductTests {
         Row(
             testDescription: "encryption refused after the answer",
             pdus: [
-                (.peer, [0x03] + [UInt8](repeating: 0, count: 22)), (.own, [0x04] + [UInt8](repeating: 0, count: 12)),
+                (.peer, encryption), (.own, [0x04] + [UInt8](repeating: 0, count: 12)),
                 (.own, [0x11, 3, 6]),
             ]),
+        Row(
+            testDescription: "a peripheral returns the answer to its own request",
+            pdus: [(.peer, encryption), (.own, [0x05]), (.peer, [0x06]), (.own, [0x06]), (.own, [0x06])], fault: 4),
+        Row(
+            testDescription: "a central answers once, and keeps the returned answer",
+            pdus: [(.peer, [0x05]), (.own, [0x06]), (.peer, [0x06]), (.own, [0x06])], fault: 3),
         Row(testDescription: "PHYs that do not exist", pdus: [(.own, [0x16, 1, 0xFF])], fault: 0),
         Row(testDescription: "no offsets", pdus: [(.own, parameters([]))]),
         Row(testDescription: "two offsets", pdus: [(.own, parameters([3, 0]))]),
@@ -50,7 +58,7 @@ struct AirConductTests {
         Row(testDescription: "an offset twice", pdus: [(.own, parameters([3, 3]))], fault: 0),
         Row(
             testDescription: "encryption started twice",
-            pdus: [(.peer, [0x03] + [UInt8](repeating: 0, count: 22)), (.own, [0x05]), (.own, [0x05])], fault: 2),
+            pdus: [(.peer, encryption), (.own, [0x05]), (.own, [0x05])], fault: 2),
     ]
 
     /// LL_CONNECTION_PARAM_REQ with these offsets, and others that are not given.
