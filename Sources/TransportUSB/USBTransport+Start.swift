@@ -35,32 +35,29 @@ extension USBTransport {
         if device?.layout.isComposite == true, device?.oddities.addressesInterface == true {
             noted.note(.requestRecipient, "a composite device that takes commands sent to its interface, not to the device")
         }
-        if isHostsResetOpen { tellReset() }
-        hasSpoken = false
-        let packets = unanswered + waiting
-        (waiting, unanswered) = ([], [])
-        for packet in packets { pass(packet) }
+        if backlog.isResetOpen { tellReset() }
+        for packet in backlog.takeForStart() { pass(packet) }
         onReady?()
         onReady = nil
     }
 
     /// Answers the host's HCI_Reset if the reset made the dongle re-enumerate and its answer was lost.
     private func tellReset() {
-        isHostsResetOpen = false
+        backlog.isResetOpen = false
         let answer = HCIPacket(complete: HCICommands.Reset.self, .init(status: .success))
         if let change = try? tracker.received(answer) { _ = order.changed(change, at: loop.now) }
         sink?.received(answer, at: loop.now)
     }
 
     private func watchLadder() {
-        if let ladderTimer { loop.cancel(ladderTimer) }
-        ladderTimer = ladder.deadline.map { deadline in
+        if let timer = timers.ladder { loop.cancel(timer) }
+        timers.ladder = ladder.deadline.map { deadline in
             loop.schedule(at: deadline) { [weak self] in
                 guard let self, !isEnded else { return }
-                ladderTimer = nil
+                timers.ladder = nil
                 // Events that the thread received in time count, even if the loop is late.
                 takeNews()
-                guard !isEnded, startup == nil, ladderTimer == nil, !absence.isAway else { return }
+                guard !isEnded, startup == nil, timers.ladder == nil, !absence.isAway else { return }
                 for action in ladder.timeOut(at: loop.now) { perform(action) }
             }
         }
@@ -80,9 +77,9 @@ extension USBTransport {
 
     /// Possible cause of the departure; nil if only unplugging is left.
     private var causeOfDeparture: ReconnectState.Cause? {
-        if isBeingLoaded { return .firmware }
+        if loading.isActive { return .firmware }
         if startup == nil { return ladder.step.map { $0 == .portReset ? .portReset : .controllerReset } }
-        return isHostsResetOpen || !hasSpoken ? .controllerReset : nil
+        return backlog.isResetOpen || !backlog.hasSpoken ? .controllerReset : nil
     }
 
     func departed(_ reason: TransportError) {
@@ -90,18 +87,18 @@ extension USBTransport {
         let isExpected = workarounds.reenumeratesAtReset || absence.returns > 0 || cause != .controllerReset
         let limit = isExpected ? options.limits.expectedReconnectTime : options.limits.unexpectedReconnectTime
         guard absence.left(cause, at: loop.now, within: limit) else { return finishLost(reason) }
-        leakedTransfers += device?.close() ?? 0
+        account.leakedTransfers += device?.close() ?? 0
         device = nil
         startup = nil
-        if let ladderTimer { loop.cancel(ladderTimer) }
-        ladderTimer = nil
+        if let timer = timers.ladder { loop.cancel(timer) }
+        timers.ladder = nil
         look(for: cause, after: reason)
     }
 
     private func look(for cause: ReconnectState.Cause, after reason: TransportError) {
-        reconnectTimer = loop.schedule(after: ReconnectState.pause) { [weak self] in
+        timers.reconnect = loop.schedule(after: ReconnectState.pause) { [weak self] in
             guard let self, !isEnded else { return }
-            reconnectTimer = nil
+            timers.reconnect = nil
             if let opening = try? USBOpening(description.location), opening.description.vendor == description.vendor {
                 cameBack(opening, cause)
             } else if absence.isOver(at: loop.now) {
@@ -113,16 +110,15 @@ extension USBTransport {
     }
 
     private func cameBack(_ opening: USBOpening, _ cause: ReconnectState.Cause) {
-        let time = absence.ended(at: loop.now)
+        absence.ended(at: loop.now)
         noted.note(.reenumerated, "left the bus after \(cause.text) and came back")
         if description.serial != nil, opening.description.serial == nil { noted.note(.serialLost, "came back without its serial number") }
-        longestReconnectTime = max(longestReconnectTime, time)
         description = opening.description
         ladder = StartupLadder(limits: options.limits, wasReset: cause == .controllerReset)
         voiceControl = VoiceControl(offered: opening.layout.voiceSettings, workarounds)
         for packet in order.changed(.reset, at: loop.now) { sink?.received(packet, at: loop.now) }
         use(opening)
         device?.start()
-        if isBeingLoaded { onReturn?() }
+        if loading.isActive { loading.onReturn?() }
     }
 }

@@ -10,10 +10,10 @@ import BBTransport
 /// brought to a known state. Data that overtakes its connection's event is held until the event arrives.
 /// `@unchecked Sendable`: used on its loop's thread only; the transfer thread is inside `USBDevice`.
 public final class USBTransport: HCITransport, @unchecked Sendable {
-    public let name: String
+    public var name: String { description.location.description }
     public internal(set) var description: USBDongleDescription
     /// Connection speed; nil if the system does not report it.
-    public let speed: USBSpeed?
+    public var speed: USBSpeed? { reservation.speed }
     /// The start-up step after which the dongle answered; nil before.
     public internal(set) var startup: StartupStep?
     /// Number of stale packets discarded at the start.
@@ -25,7 +25,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     public func takeReordering() -> ReorderingStatistics { order.takeRecent() }
     public var learned: LearnedConductList {
         var all = noted
-        (device?.oddities ?? oddities).note(in: &all)
+        (device?.oddities ?? account.oddities).note(in: &all)
         if order.statistics.held > 0 {
             all.note(.earlyData, "data came before the event that it depends on, and waited", count: order.statistics.held)
         }
@@ -36,63 +36,42 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         return all
     }
     /// Number of transfers that did not complete at closing; they keep the handle open.
-    public internal(set) var leakedTransfers = 0
+    public var leakedTransfers: Int { account.leakedTransfers }
     /// Number of times that a halted endpoint was cleared.
-    public var clearedHalts: Int { device?.clearings ?? clearedHaltsAtEnd }
-    private var clearedHaltsAtEnd = 0
+    public var clearedHalts: Int { device?.clearings ?? account.clearedHalts }
     /// Identity of the dongle, to find it after a replug.
-    public let identity: USBDeviceIdentity
+    public var identity: USBDeviceIdentity { reservation.identity }
     /// Called once when the dongle has answered and accepts packets. Set it before `open(_:)`.
     public var onReady: (() -> Void)?
 
-    /// True while a boot loader takes the image commands on the bulk pipe and answers there.
-    var usesBulkPipeForImages = false {
-        didSet { device?.expectEventsOnBulk(usesBulkPipeForImages) }
-    }
-
     /// Workarounds that the dongle needs.
     public let workarounds: USBWorkarounds
-    /// Firmware is being loaded: the dongle may leave the bus and return.
-    var isBeingLoaded = false
     /// True while the dongle is off the bus and may return.
     var isAway: Bool { absence.isAway }
     /// Longest time off the bus.
-    public internal(set) var longestReconnectTime = Microseconds.zero
-    /// Called when the dongle has returned during firmware loading.
-    var onReturn: (() -> Void)?
+    public var longestReconnectTime: Microseconds { absence.longest }
 
     let loop: RunLoop
     let options: USBOptions
     var device: USBDevice?
     var sink: (any HCITransportSink)?
     var ladder: StartupLadder
-    var ladderTimer: Timer?
+    var timers = USBTimers()
     var absence = ReconnectState()
-    var reconnectTimer: Timer?
-    /// The host's HCI_Reset has not been answered.
-    var isHostsResetOpen = false
-    /// The dongle has sent something since its start.
-    var hasSpoken = false
-    /// Packets sent by the host since HCI_Reset, which are lost if the dongle re-enumerates because of it.
-    var unanswered: [HCIPacket] = []
+    var backlog = HostBacklog()
+    var loading = USBLoading()
     var noted: LearnedConductList
-    private var oddities = USBOddities()
-    private let power: USBPower
-    private var isKeptAwake = false
+    var account = USBAccount()
+    private(set) var ending = USBEnding()
+    private var power: USBPower
     /// Manufacturer (company identifier), once known.
     private var company: UInt16?
     private var dataPipe = DataPipeWatch()
     var tracker = ConnectionTracker()
     var order = EventOrder()
-    private var lock: DongleLock?
-    private var orderTimer: Timer?
+    private var reservation: USBReservation
     var voiceControl: VoiceControl
-    private var voiceAtEnd = VoiceStatistics()
-    var waiting: [HCIPacket] = []
-    var isEnded = false
-    private var isLost = false
-    private var endsWithReset = false
-    private static let mostWaiting = 256
+    var isEnded: Bool { ending.isOver }
 
     /// Opens the dongle that matches a selector and claims its interfaces; they return to the kernel driver on closing.
     ///
@@ -109,10 +88,8 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
             if workarounds.suspendsFirst { Self.suspend(found, options.limits, &notes) }
         }
         description = opening.description
-        lock = opening.lock
-        name = description.location.description
-        speed = opening.speed
-        identity = USBDeviceIdentity(selector, description)
+        reservation = USBReservation(
+            identity: USBDeviceIdentity(selector, opening.description), speed: opening.speed, lock: opening.lock)
         self.workarounds = workarounds
         power = USBPower(bus: description.bus, ports: description.ports)
         ladder = StartupLadder(limits: options.limits)
@@ -146,7 +123,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     public func send(_ packet: HCIPacket) {
         guard !isEnded else { return }
         guard startup != nil else {
-            if waiting.count < Self.mostWaiting { waiting.append(packet) } else { endSoon(with: .overrun(dropped: waiting.count)) }
+            if !backlog.hold(packet) { endSoon(with: .overrun(dropped: backlog.count)) }
             return
         }
         pass(packet)
@@ -155,7 +132,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     public func close() {
         sink = nil
         end()
-        lock = nil
+        reservation.lock = nil
     }
 
     func pass(_ packet: HCIPacket) {
@@ -164,12 +141,8 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         case .command:
             if let change = tracker.sent(packet) { _ = order.changed(change, at: loop.now) }
             voiceControl.note(command: packet)
-            if packet.commandOpcode == HCICommands.Reset.opcode {
-                isHostsResetOpen = true
-            } else if !hasSpoken {
-                unanswered.append(packet)
-            }
-            role = usesBulkPipeForImages && packet.commandOpcode == HCICommands.IntelSecureSend.opcode ? .dataOut : .command
+            backlog.sent(command: packet)
+            role = loading.usesBulkPipe && packet.commandOpcode == HCICommands.IntelSecureSend.opcode ? .dataOut : .command
         case .acl, .iso:
             role = .dataOut
             dataPipe.sent()
@@ -177,6 +150,12 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         case .event: return
         }
         if device?.send(packet.bytes, as: role) == false { endSoon(with: .overrun(dropped: USBDevice.mostQueued)) }
+    }
+
+    /// Sends image commands on the bulk pipe, where a boot loader takes and answers them.
+    func useBulkPipeForImages(_ uses: Bool) {
+        loading.usesBulkPipe = uses
+        device?.expectEventsOnBulk(uses)
     }
 
     // MARK: Voice
@@ -189,7 +168,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     public var droppedVoice: Int { voiceControl.dropped }
 
     /// Statistics of the isochronous IN pipe.
-    public var voiceStatistics: VoiceStatistics { device?.voiceStatistics ?? voiceAtEnd }
+    public var voiceStatistics: VoiceStatistics { device?.voiceStatistics ?? account.voice }
 
     /// The setting that carries the voice of the existing links.
     ///
@@ -237,7 +216,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
 
     private func takeEvent(_ packet: HCIPacket, at time: Microseconds) {
         noteAnswer(packet)
-        (hasSpoken, unanswered) = (true, [])
+        backlog.heard()
         if let change = voiceControl.note(event: packet) { device?.setVoice(change.setting, handles: change.handles) }
         sink?.received(packet, at: time)
         if let change = try? tracker.received(packet) {
@@ -249,7 +228,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     private func noteAnswer(_ packet: HCIPacket) {
         guard let answer = try? CommandAnswer(event: packet) else { return }
         switch answer.opcode {
-        case HCICommands.Reset.opcode: isHostsResetOpen = false
+        case HCICommands.Reset.opcode: backlog.isResetOpen = false
         case HCICommands.ReadLocalVersionInformation.opcode where company == nil && answer.status == .success:
             company = (try? HCICommands.ReadLocalVersionInformation.Return(prefixOf: answer.returns))?.companyIdentifier
         default: break
@@ -267,7 +246,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         case .log: noted.note(.debugData, "the chip's firmware sends its log as data of no connection: left out")
         case .dump:
             noted.note(.controllerCrashed, "the chip's firmware has crashed and sent a dump")
-            endsWithReset = true
+            ending.resetsPort = true
             finish(with: .crashed("\(name): the controller's firmware has crashed and sent a dump; its port was reset"))
         }
         return true
@@ -280,10 +259,10 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     }
 
     private func watchOrder() {
-        guard orderTimer == nil, let deadline = order.deadline else { return }
-        orderTimer = loop.schedule(at: deadline) { [weak self] in
+        guard timers.order == nil, let deadline = order.deadline else { return }
+        timers.order = loop.schedule(at: deadline) { [weak self] in
             guard let self, !isEnded else { return }
-            orderTimer = nil
+            timers.order = nil
             for packet in order.expire(at: loop.now) { sink?.received(typed(packet), at: loop.now) }
             watchOrder()
         }
@@ -305,28 +284,28 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
 
     private func end() {
         guard !isEnded else { return }
-        isEnded = true
-        for timer in [ladderTimer, orderTimer, reconnectTimer].compactMap({ $0 }) { loop.cancel(timer) }
-        voiceAtEnd = voiceStatistics
-        if startup != nil, !isLost, !endsWithReset, !workarounds.skipsResetAtClose {
+        ending.isOver = true
+        for timer in timers.all { loop.cancel(timer) }
+        account.voice = voiceStatistics
+        if startup != nil, !ending.isLost, !ending.resetsPort, !workarounds.skipsResetAtClose {
             device?.resetController(within: options.limits.lastReset)
         }
-        oddities = device?.oddities ?? oddities
-        leakedTransfers += device?.close(resettingPort: endsWithReset) ?? 0
-        clearedHaltsAtEnd = device?.clearings ?? 0
-        if leakedTransfers == 0 { device = nil }
-        if isKeptAwake { power.restore() }
+        account.oddities = device?.oddities ?? account.oddities
+        account.leakedTransfers += device?.close(resettingPort: ending.resetsPort) ?? 0
+        account.clearedHalts = device?.clearings ?? 0
+        if account.leakedTransfers == 0 { device = nil }
+        power.restore()
     }
 
     /// Closes after the pipe was lost.
     func finishLost(_ reason: TransportError) {
-        isLost = true
+        ending.isLost = true
         finish(with: reason)
     }
 
     /// Closes after an endpoint could not be cleared, and resets the port.
     func finishHalted(_ reason: TransportError) {
-        endsWithReset = true
+        ending.resetsPort = true
         finish(with: reason)
     }
 
@@ -337,7 +316,6 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         switch power.keepAwake() {
         case .awake: break
         case .keptAwake:
-            isKeptAwake = true
             noted.note(.autosuspend, "the system suspended it when idle: kept awake for the run")
         case .mayBeSuspended:
             noted.note(.autosuspend, "the system suspends it when idle, and its first answers may get lost: \(power.advice)")

@@ -120,8 +120,8 @@ private final class Held<Value> {
         for _ in 0..<ReconnectState.most {
             let isAwaited = absence.left(.portReset, at: 10, within: 20)
             #expect(isAwaited && absence.isAway && !absence.isOver(at: 29) && absence.isOver(at: 30))
-            let time = absence.ended(at: 15)
-            #expect(time == 5 && !absence.isAway)
+            absence.ended(at: 15)
+            #expect(absence.longest == 5 && !absence.isAway)
         }
         let isAwaited = absence.left(.portReset, at: 10, within: 20)
         #expect(!isAwaited)

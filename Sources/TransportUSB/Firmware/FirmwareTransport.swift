@@ -103,7 +103,7 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
                 inner.send(command)
                 wait(timeout)
             case .wait(let timeout): wait(timeout)
-            case .useBulkPipe(let uses): dongle?.usesBulkPipeForImages = uses
+            case .useBulkPipe(let uses): dongle?.useBulkPipeForImages(uses)
             case .read(let need): read(need)
             case .done(.needed(let need)) where refusal != nil: give(up: .withheld(need))
             case .done where refusal != nil, .fail where refusal != nil: passRefusal()
@@ -136,7 +136,7 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
 
     private func read(_ need: FirmwareNeed) {
         stopWaiting()
-        dongle?.isBeingLoaded = true
+        dongle?.loading.isActive = true
         do throws(FirmwareError) {
             let (image, companion) = try folders.read(need)
             perform(loader.found(image, companion))
@@ -166,7 +166,7 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
         guard !isOpen else { return }
         try inner.open(self)
         isOpen = true
-        dongle?.onReturn = { [weak self] in self?.beginAgain() }
+        dongle?.loading.onReturn = { [weak self] in self?.beginAgain() }
         if folders.loads {
             perform(loader.start())
         } else if let dongle, dongle.startup == nil {
@@ -187,7 +187,7 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
     private func conclude(_ outcome: FirmwareOutcome) {
         stopWaiting()
         self.outcome = outcome
-        dongle?.isBeingLoaded = false
+        dongle?.loading.isActive = false
         let packets = waiting
         waiting = []
         for packet in packets { inner.send(packet) }

@@ -20,17 +20,20 @@ struct USBPower {
 
     /// The sysfs folder of the device.
     let folder: String
+    /// Autosuspend was turned off for the run.
+    private var isKeptAwake = false
     private var control: String { folder + "/power/control" }
 
     init(bus: Int, ports: [Int]) { folder = USBSystem.folder(bus: bus, ports: ports) }
 
-    func keepAwake() -> Finding {
+    mutating func keepAwake() -> Finding {
         guard USBSystem.text(of: control) == "auto" else { return .awake }
-        return write("on", to: control) ? .keptAwake : .mayBeSuspended
+        isKeptAwake = write("on", to: control)
+        return isKeptAwake ? .keptAwake : .mayBeSuspended
     }
 
-    /// Restores autosuspend.
-    func restore() { _ = write("auto", to: control) }
+    /// Restores autosuspend if it was turned off.
+    func restore() { if isKeptAwake { _ = write("auto", to: control) } }
 
     /// Shell command that turns autosuspend off.
     var advice: String { "echo on | sudo tee \(control)" }

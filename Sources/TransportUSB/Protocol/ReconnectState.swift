@@ -24,6 +24,8 @@ struct ReconnectState {
 
     private(set) var returns = 0
     private(set) var cause: Cause?
+    /// The longest time off the bus.
+    private(set) var longest = Microseconds.zero
     private var since = Microseconds.zero
     private var deadline = Microseconds.zero
 
@@ -41,9 +43,9 @@ struct ReconnectState {
 
     func isOver(at time: Microseconds) -> Bool { time >= deadline }
 
-    /// Records that the dongle is back; returns how long it was away.
-    mutating func ended(at time: Microseconds) -> Microseconds {
+    /// Records that the dongle is back.
+    mutating func ended(at time: Microseconds) {
         cause = nil
-        return time - since
+        longest = max(longest, time - since)
     }
 }
