@@ -166,6 +166,9 @@ let package = Package(
             swiftSettings: house + asWritten),
         tests("BBBluetoothCrypto", ["BBBenchTesting", "BBPackets"]),
         tests("BBBTP", ["BBPackets"]),
+        tests(
+            "BBBench",
+            ["BBVirtualDongle", "BBSimulation", "BBHost", "BBDongles", "BBTransportUSB", "BBTransport", "BBTiming", "BBPackets"]),
         tests("BBL2CAP", ["BBPackets"]),
         tests("BBTraffic", ["BBL2CAP", "BBHCI", "BBPackets"]),
         tests("BBMisbehaviour", ["BBPackets"]),
