@@ -86,6 +86,8 @@ struct LivePageTests {
     func anExportedCaptureIsReadAgain(_ form: LiveExport.Form, _ fields: [String: String]) throws {
         let octets = try Self.export(form, fields)
         let wanted = try LiveStore.sample().view(fields)
+        // A PacketLogger file has no header.
+        guard !octets.isEmpty else { return #expect(form == .pklg && wanted.count == 0) }
         try withFolder { folder in
             let path = "\(folder)/export.\(form)"
             try Data(octets).write(to: URL(fileURLWithPath: path))
@@ -110,7 +112,7 @@ struct LivePageTests {
     func anExportedTextHasTheRows(_ form: LiveExport.Form, _ fields: [String: String], _ begin: String) throws {
         let text = String(decoding: try Self.export(form, fields), as: UTF8.self)
         #expect(begin.isEmpty ? text.isEmpty : text.hasPrefix(begin), "\(text)")
-        #expect(text.isEmpty || text.hasSuffix("\n"))
+        #expect(text.isEmpty || text.utf8.last == 0x0A)
     }
 
     // MARK: Requests
