@@ -27,7 +27,7 @@
         /// Transparent data uses setting 6, or 1 on dongles without it; CVSD from 16-bit samples uses 2. Voice of either host arrives at
         /// the other.
         @Test(arguments: [
-            Row(cases: ["bredr-lmp/esco-voice", "bredr-lmp/sco-voice"], settings: [2, 6]),
+            Row(cases: ["bredr-lmp/esco-voice[by=subject]", "bredr-lmp/sco-voice"], settings: [2, 6]),
             Row(cases: ["bredr-lmp/esco-voice[by=tester]"], settings: [1], sizes: [0, 9, 17, 25, 33, 49]),
         ])
         func theSettingFitsTheVoice(_ row: Row) throws {
