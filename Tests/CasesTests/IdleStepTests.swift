@@ -51,6 +51,8 @@ struct IdleStepTests {
         "{check: $x, is: {not: {TX_PHY: 2}}, states: s}", "{check: $x.TX_PHY, is: {not: {mask: 1, is: 0}}, states: s}",
         "{none: LE_PHY_Update_Complete, as: tester, where: {TX_PHY: $x.TX_PHY}, within: 1 s}",
         "{none: LE_PHY_Update_Complete, as: tester, since: begin, within: 0 ms}",
+        "{either: [[{expect: Command_Status, as: tester, saveAs: y}], [{expect: LE_PHY_Update_Complete, as: tester, saveAs: y}]]}\n"
+            + "  - {check: $y, is: {not: {TX_PHY: 2}}, states: s}",
     ])
     func anotherStepIsRead(_ step: String) {
         let body =

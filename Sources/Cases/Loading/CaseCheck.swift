@@ -281,7 +281,8 @@ package struct CaseCheck {
             }
             guard var after = ways.first else { break }
             for way in ways.dropFirst() {
-                after.given = after.given.filter { way.given[$0.key] != nil }
+                after.given = Dictionary(
+                    uniqueKeysWithValues: after.given.compactMap { name, shape in way.given[name].map { (name, shape.joined(with: $0)) } })
                 after.marks.formIntersection(way.marks)
             }
             state = after

@@ -38,6 +38,13 @@ package indirect enum ValueShape: Sendable, Hashable {
     /// The shape of `tester` and `subject`.
     static let side = ValueShape.record(["address": .address, "type": .number(0...1)])
 
+    /// Returns the shape of a value that has one of two shapes.
+    func joined(with other: ValueShape) -> ValueShape {
+        if self == other { return self }
+        guard case (.record(let parts), .record(let others)) = (self, other) else { return .any }
+        return .record(parts.merging(others) { $0.joined(with: $1) })
+    }
+
     /// Returns the shape of a part, or the reason why it does not exist.
     func part(_ name: String, of reference: Reference) -> Result<ValueShape, Problem> {
         switch self {
