@@ -2,6 +2,7 @@ import BBCases
 import BBHCI
 import BBHost
 import BBPackets
+import BBProducts
 import BBTiming
 import BBUpperTester
 

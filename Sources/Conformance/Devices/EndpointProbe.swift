@@ -1,3 +1,4 @@
+import BBCases
 import BBHCI
 import BBPackets
 

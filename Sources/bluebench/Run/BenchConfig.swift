@@ -58,7 +58,7 @@ enum BenchConfig {
             let given = Set(arguments.filter { $0.hasPrefix("--") }.map { String($0.dropFirst(2).prefix { $0 != "=" }) })
             entries = file.entries(for: options, given: given, exclusions: exclusions)
         } catch {
-            throw CaseFolder.refusal(error)
+            throw CommandFailure(error)
         }
         taken.withLock { $0 = Taken(file: path, entries: entries) }
         return [word] + entries.flatMap(\.arguments) + arguments.dropFirst()
