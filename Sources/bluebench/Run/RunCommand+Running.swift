@@ -168,7 +168,7 @@ extension RunCommand {
 
     /// Returns the real devices, which remain open for the whole run.
     func realDevices(_ setup: BenchSetup) throws -> HeldDevices? {
-        guard devices.real.waitForReplug == nil || setup.tester != .virtual || setup.isAlone else {
+        guard !Arguments.given("--wait-for-replug") || setup.tester != .virtual || setup.isAlone else {
             throw CommandFailure(.usage, "--wait-for-replug needs real devices: a virtual one is never unplugged")
         }
         guard setup.tester != .virtual || setup.isAlone else { return nil }
