@@ -92,7 +92,7 @@ enum BenchConfig {
             let text = command.message(for: error)
             guard text.hasPrefix("The value '"), let start = text.range(of: "is invalid for ") else { return nil }
             // The rest names the option and its value's name before it says what the option takes.
-            let reason = text[start.upperBound...].drop { $0 != ">" && $0 != "." }.drop { ">':. ".contains($0) }
+            let reason = text[start.upperBound...].dropFirst().drop { $0 != "'" }.drop { "':. ".contains($0) }
             return Problem(entry.position, "\(entry.name) is '\(entry.text ?? "")': \(reason)")
         }
     }
