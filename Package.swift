@@ -21,8 +21,9 @@ let opened: [SwiftSetting] = testing || fuzzing == "released" || fuzzing == "cov
 // That build checks for overlapping accesses, which costs a quarter of the simulation's speed; `make dist` and `make bench` disable the
 // check.
 let quick: [SwiftSetting] = testing || !isRoot ? [] : [.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))]
-// In it, only the rooms in which a simulation spends its time are optimised: Packets, Timing, BluetoothCrypto, Transport, HCI, L2CAP, Capture
-// and Simulation. The others compile in a quarter to a third of the time without optimisation, and their module is written by the same pass.
+// In it, only the rooms in which a simulation spends its time are optimised: Packets, Timing, BluetoothCrypto, Transport, HCI, L2CAP,
+// Traffic, Capture and Simulation. The others compile in a quarter to a third of the time without optimisation, and their module is
+// written by the same pass.
 // The program as it is distributed is optimised everywhere.
 let asWritten: [SwiftSetting] = testing ? [.unsafeFlags(["-Onone", "-no-emit-module-separately-wmo"])] : []
 
@@ -58,8 +59,8 @@ let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swif
 
 // The fuzzer takes the program as a library, whose entry point gets another name.
 let programRooms: [Target.Dependency] = [
-    "BBSessions", "BBReport", "BBHistory", "BBDiagnosis", "BBConformance", "BBProducts", "BBUpperTester", "BBExploration", "BBCases",
-    "BBThroughput", "BBVirtualDongle", "BBBench", "BBHost",
+    "BBSessions", "BBReport", "BBHistory", "BBDiagnosis", "BBConformance", "BBProducts", "BBTraffic", "BBUpperTester", "BBExploration",
+    "BBCases", "BBThroughput", "BBVirtualDongle", "BBBench", "BBHost",
     "BBSimulation", "BBCapture", "BBBluetoothCrypto", "BBHTTP", "BBHCI", "BBDongles", "BBTransportUSB", "BBTransport", "BBTiming",
     "BBMisbehaviour",
     "BBPackets", arguments,
@@ -95,14 +96,15 @@ let package = Package(
                 "BBHTTP", "BBHCI", "BBTransport", "BBTiming", "BBPackets",
             ], settings: asWritten),
         room(
-            "BBDiagnosis", ["BBConformance", "BBCases", "BBThroughput", "BBCapture", "BBTraffic", "BBHCI", "BBPackets", yams],
-            settings: asWritten,
+            "BBDiagnosis", ["BBCases", "BBCapture", "BBTraffic", "BBL2CAP", "BBHCI", "BBPackets", yams], settings: asWritten,
             embedding: ["Rules/Rules.yaml"]),
         room(
-            "BBReport", ["BBConformance", "BBProducts", "BBCases", "BBThroughput", "BBDongles", "BBTransport", "BBPackets", mustache],
+            "BBReport",
+            ["BBConformance", "BBProducts", "BBCases", "BBThroughput", "BBDongles", "BBTraffic", "BBTransport", "BBPackets", mustache],
             settings: asWritten,
             embedding: ["Page/Files"]),
-        room("BBHistory", ["BBCSQLite", "BBThroughput", "BBPackets", mustache], settings: asWritten, embedding: ["Pages/Files"]),
+        room(
+            "BBHistory", ["BBCSQLite", "BBThroughput", "BBTraffic", "BBPackets", mustache], settings: asWritten, embedding: ["Pages/Files"]),
         room("CoreBluetoothAccessories", ["CoreBluetooth", "BBProducts", "BBHost", "BBPackets"], settings: asWritten),
         room(
             "BBConformance",
@@ -126,7 +128,8 @@ let package = Package(
             ["BBHost", "BBSimulation", "BBCapture", "BBTraffic", "BBHCI", "BBTransport", "BBTiming", "BBPackets", histogram],
             settings: asWritten),
         room(
-            "BBVirtualDongle", ["BBSimulation", "BBCapture", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets", deque, yams],
+            "BBVirtualDongle",
+            ["BBSimulation", "BBCapture", "BBHCI", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets", deque, yams],
             settings: asWritten, embedding: ["Chips/Chips.yaml"]),
         room("BBBench", ["BBHost", "BBDongles", "BBTransportUSB", "BBHCI", "BBTransport", "BBTiming", "BBPackets"], settings: asWritten),
         room(
@@ -211,8 +214,8 @@ let package = Package(
         tests(
             "BBConformance",
             [
-                "BBBenchTesting", "BBProducts", "BBCases", "BBUpperTester", "BBBTP", "BBVirtualDongle", "BBHCI", "BBHost", "BBTransport",
-                "BBTiming", "BBMisbehaviour", "BBPackets",
+                "BBBenchTesting", "BBDiagnosis", "BBProducts", "BBCases", "BBUpperTester", "BBBTP", "BBVirtualDongle", "BBCapture", "BBHCI",
+                "BBHost", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets",
             ]),
         tests(
             "BBProducts",
@@ -220,8 +223,7 @@ let package = Package(
                 "BBBenchTesting", "BBCases", "BBBluetoothCrypto", "BBHost", "BBSimulation", "BBTransport", "BBTiming", "BBMisbehaviour",
                 "BBPackets",
             ]),
-        tests(
-            "BBDiagnosis", ["BBBenchTesting", "BBConformance", "BBCases", "BBCapture", "BBTraffic", "BBTransport", "BBTiming", "BBPackets"]),
+        tests("BBDiagnosis", ["BBCases", "BBCapture", "BBTraffic", "BBPackets"]),
         tests("BBReport", ["BBConformance", "BBCases", "BBCapture", "BBTraffic", "BBPackets"]),
         tests(
             "BBSessions",
@@ -230,8 +232,8 @@ let package = Package(
                 "BBTraffic",
                 "BBHTTP", "BBHCI", "BBTransport", "BBTiming", "BBPackets",
             ]),
-        tests("BBHistory", ["BBThroughput", "BBTiming"]),
-        tests("BBThroughput", ["BBBenchTesting", "BBHost", "BBSimulation", "BBTransport", "BBTiming", "BBPackets"]),
+        tests("BBHistory", ["BBThroughput", "BBTraffic", "BBTiming"]),
+        tests("BBThroughput", ["BBBenchTesting", "BBHost", "BBSimulation", "BBTraffic", "BBTransport", "BBTiming", "BBPackets"]),
     ]
 )
 

@@ -1,7 +1,7 @@
 import BBCapture
 import BBCases
-import BBConformance
 import BBPackets
+import BBTraffic
 
 /// Examines a capture packet by packet with bounded memory: describes its links and applies the rules.
 public struct Examiner {
@@ -9,9 +9,9 @@ public struct Examiner {
     private var start: CaptureTime?
     private var count = 0
     private var duration: Int64 = 0
-    var book: LinkBook
-    private var controllers: [Int: ControllerView] = [:]
-    private var airs: [Int: AirView] = [:]
+    private var table: LinkTable
+    private var controllers: [Int: HCIFollower] = [:]
+    private var airs: [Int: AirFollower] = [:]
     private var lastCheck: Int64 = 0
 
     /// Interval of the checks for overdue requests and silent links, in microseconds.
@@ -19,7 +19,7 @@ public struct Examiner {
 
     /// - Parameter showsSecrets: show addresses, names and long values in messages.
     public init(rules: [DiagnosisRule], showsSecrets: Bool = false) {
-        book = LinkBook(engine: RuleEngine(rules), disguise: Disguise(showsSecrets: showsSecrets))
+        table = LinkTable(engine: RuleEngine(rules), redaction: Redaction(showsSecrets: showsSecrets))
     }
 
     /// Examines the next packet.
@@ -29,18 +29,15 @@ public struct Examiner {
         start = begin
         let time = record.time.nanoseconds.subtractingReportingOverflow(begin.nanoseconds).partialValue / 1_000
         duration = max(duration, time)
-        book.begin(packet: count, time: time)
+        table.now = Moment(packet: count, time: time)
         if let whole = record.cutFrom {
             let octets = record.content.octetCount
-            book.conclude(.packetCut, [("Octets", .number(octets)), ("Original", .number(whole))], packet: count)
+            table.conclude(.packetCut, [("Octets", .number(octets)), ("Original", .number(whole))])
         }
         switch record.content {
         case .hci(let packet, let direction):
-            let decoded = decoder.decode(record)
-            controllers[record.interface, default: ControllerView()].receive(packet, direction ?? .hostToController, decoded, &book)
-        case .air(let frame):
-            let decoded = decoder.decode(record)
-            airs[record.interface, default: AirView()].receive(frame, decoded, &book)
+            examine(packet, direction ?? .hostToController, decoder.decode(record), interface: record.interface)
+        case .air(let frame): examine(frame, decoder.decode(record), interface: record.interface)
         case .baseband, .note, .other: break
         }
         if time - lastCheck >= Self.checkInterval || time < lastCheck {
@@ -49,26 +46,59 @@ public struct Examiner {
         }
     }
 
-    private mutating func check() {
-        book.checkOverdue()
-        for key in controllers.keys { controllers[key]?.check(&book) }
-        for key in airs.keys { airs[key]?.check(&book, isEnd: false) }
+    private mutating func examine(_ packet: HCIPacket, _ direction: CaptureDirection, _ decoded: DecodedPacket, interface: Int) {
+        table.hasController = true
+        switch packet.kind {
+        case .command:
+            let followed = controllers[interface, default: HCIFollower()].sent(packet, at: table.now)
+            if let pdu = decoded.pdu { table.receive(pdu, followed) }
+        case .event:
+            let followed = controllers[interface, default: HCIFollower()].received(packet, at: table.now)
+            if let pdu = decoded.pdu { table.receive(pdu, followed) }
+        case .acl:
+            let followed = controllers[interface, default: HCIFollower()].data(
+                packet, isOut: direction == .hostToController, decoded.layers, on: decoded.channel, at: table.now)
+            table.receive(decoded, followed)
+        case .sco, .iso: break
+        }
+    }
+
+    private mutating func examine(_ frame: AirFrame, _ decoded: DecodedPacket, interface: Int) {
+        guard !frame.isBroken, let pdu = frame.pdu else { return }
+        switch pdu.kind {
+        case .advertising, .auxiliary:
+            guard let layer = decoded.pdu, layer.layer == .advertising else { return }
+            table.receive(layer, airs[interface, default: AirFollower()].advertising(pdu, in: frame, at: table.now))
+        case .data:
+            let followed = airs[interface, default: AirFollower()].data(
+                pdu, in: frame, decoded.layers, on: decoded.channel, isEncrypted: decoded.isEncrypted, at: table.now)
+            table.receive(decoded, pdu, frame, followed)
+        case .isochronous: break
+        }
+    }
+
+    private mutating func check(isEnd: Bool = false) {
+        table.checkOverdue()
+        for key in controllers.keys {
+            for request in controllers[key]?.unanswered(at: table.now.time) ?? [] { table.concludeUnanswered(request) }
+            table.apply(controllers[key]?.stalled(at: table.now.time) ?? [])
+        }
+        for key in airs.keys { table.apply(airs[key]?.silent(at: table.now.time, isEnd: isEnd) ?? []) }
     }
 
     /// The findings so far. Those that a later packet may withdraw are not among them.
-    public var findings: [Finding] { book.engine.findings }
+    public var findings: [Finding] { table.engine.findings }
 
     /// Ends the examination.
     ///
     /// - Parameter failure: the error that ended reading early.
     public mutating func finish(_ failure: CaptureError? = nil) -> Diagnosis {
-        if let failure { book.conclude(.captureDamaged, [("Reason", .text(failure.reason))], packet: count) }
-        check()
-        for key in airs.keys { airs[key]?.check(&book, isEnd: true) }
-        book.finish()
+        if let failure { table.conclude(.captureDamaged, [("Reason", .text(failure.reason))]) }
+        check(isEnd: true)
+        table.finish()
         return Diagnosis(
-            packets: count, duration: duration, links: book.allReports, devices: book.disguise.descriptions,
-            findings: Diagnosis.ordered(book.engine.findings))
+            packets: count, duration: duration, links: table.allReports, devices: table.redaction.descriptions,
+            findings: Diagnosis.ordered(table.engine.findings))
     }
 }
 

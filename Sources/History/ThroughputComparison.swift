@@ -1,4 +1,5 @@
 import BBThroughput
+import BBTraffic
 
 /// Compares two sweeps row by row. A difference counts if it exceeds the noise of both and the accepted threshold.
 public struct ThroughputComparison: Sendable {

@@ -1,5 +1,6 @@
 import BBPackets
 import BBThroughput
+import BBTraffic
 
 /// One throughput row as drawn on the page.
 public struct ThroughputBar: Sendable {

@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// A device that is held open serves one user after another; each gets only the packets of its own time.
+    /// A device that is held open serves one user after another; each gets only the packets that arrive while it is there.
     @Test func aHeldDeviceIsUsedByOneHostAfterAnother() throws {
         try onServedDongle("csr-clone") { device, loop in
             let held = HeldTransport(device, on: loop)

@@ -1,5 +1,6 @@
 import BBPackets
 import BBThroughput
+import BBTraffic
 import Testing
 
 /// The model compared with published figures; Tests/Reference compares it with the independent table.

@@ -1,4 +1,5 @@
 import BBPackets
+import BBTraffic
 import Testing
 
 @testable import BBThroughput

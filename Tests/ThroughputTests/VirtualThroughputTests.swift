@@ -3,6 +3,7 @@ import BBHost
 import BBPackets
 import BBSimulation
 import BBTiming
+import BBTraffic
 import Testing
 
 @testable import BBThroughput

@@ -26,8 +26,8 @@
         var delay: Microseconds
 
         static let quick = [
-            "gap-conn/central", "hci/encrypt", "gap-conn/answers-version[side=peripheral]", "hci/completed-packets", "gap-conn/data-both-ways",
-            "hci/unsupported-command",
+            "gap-conn/central", "hci/encrypt", "gap-conn/answers-version[side=peripheral]", "hci/completed-packets",
+            "gap-conn/data-both-ways", "hci/unsupported-command",
         ]
         static let resting = ["hci/reset-while-advertising"]
         /// Maximum time from the unplug to the end of the process.

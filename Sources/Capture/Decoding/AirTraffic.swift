@@ -150,5 +150,6 @@ private struct LinkTraffic {
         var again = DecodedPacket()
         copy.receive(.first, bytes, payload, .unknown, to: &again)
         packet.layers += again.layers.filter { $0.layer != .l2capFragment }
+        packet.channel = again.channel
     }
 }

@@ -1,5 +1,6 @@
 import BBHCI
 import BBPackets
+import BBTraffic
 
 /// Decodes the HCI traffic of one controller: version, connections, and the PDUs on them.
 struct ControllerTraffic {
@@ -63,7 +64,8 @@ struct ControllerTraffic {
         case .event:
             guard let code = packet.eventCode, !Self.encryptionChanges.contains(code) else { return nil }
             guard let peers else { return LineNames() }
-            return LineNames(peer: handle(in: packet).flatMap(peerName), learned: PeerNames.areShown(by: packet) ? peers.learned : 0)
+            return LineNames(
+                peer: (packet.connectionHandle?.rawValue).flatMap(peerName), learned: PeerNames.areShown(by: packet) ? peers.learned : 0)
         case .sco, .iso: return nil
         case .acl:
             guard let header = packet.aclHeader, header.boundary == .first || header.boundary == .firstNonFlushable else { return nil }
@@ -118,22 +120,6 @@ struct ControllerTraffic {
             return
         }
         event.label("Connection_Handle", as: "\(Hex.number(UInt16(truncatingIfNeeded: handle), bits: 16)) (\(name))")
-    }
-
-    /// The connection of an event.
-    private func handle(in event: HCIPacket) -> UInt16? {
-        let isOfLE = event.eventCode == HCIEvents.LEConnectionComplete.code
-        let place = Self.places[isOfLE ? 1 : 0][Int((isOfLE ? event.leSubevent : event.eventCode) ?? 0)]
-        return place.flatMap { event.bytes.count >= $0 + 2 ? event.bytes.span.bytes.u16(at: $0) & 0x0FFF : nil }
-    }
-
-    /// The place of the handle in events, by event code, and by the subevent code of LE events.
-    private static let places = [false, true].map { isOfLE in
-        (0...Int(UInt8.max)).map { code in
-            let event = PDUCatalog.event(
-                code: isOfLE ? HCIEvents.LEConnectionComplete.code : UInt8(code), subevent: isOfLE ? UInt8(code) : nil)
-            return event?.offset(ofField: "Connection_Handle").map { $0 + (isOfLE ? 3 : 2) }
-        }
     }
 
     private func peerName(_ handle: UInt16) -> String? { connections[handle]?.peerName(peers) }

@@ -31,7 +31,7 @@ extension CaseCheck {
         }
     }
 
-    /// Reports conditions that say nothing about a saved value, and parts that it does not have.
+    /// Reports conditions that say nothing about a saved value. The reader reports parts that it does not have.
     mutating func checkConditions(_ predicate: Predicate, about shape: ValueShape, _ name: String, at position: Position) {
         switch (predicate, shape) {
         case (.not(let inner), _): checkConditions(inner, about: shape, name, at: position)
@@ -40,10 +40,7 @@ extension CaseCheck {
             checkConditions(inner, about: element, name, at: position)
         case (.parts(let parts), .record(let shapes)):
             for part in parts {
-                guard let shape = shapes[part.name] else {
-                    report(part.position, "\(name) has no '\(part.name)'" + Suggestion.text(for: part.name, among: shapes.keys))
-                    continue
-                }
+                guard let shape = shapes[part.name] else { continue }
                 checkConditions(part.predicate, about: shape, name + "." + part.name, at: part.position)
             }
         default:

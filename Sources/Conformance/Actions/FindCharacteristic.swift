@@ -1,5 +1,6 @@
 import BBCases
 import BBPackets
+import BBTiming
 
 /// Discover All Characteristics of a Service over all handles, and Discover All Characteristic Descriptors of the wanted one, without a
 /// host.
@@ -83,9 +84,7 @@ enum FindCharacteristic: NamedAction {
             guard observation.side == side, case .upper(.att, let bytes, handle) = observation.content else { return false }
             return bytes.first == ATT.ErrorRsp.opcode || bytes.first == Response.opcode
         }
-        guard let found, case .upper(_, let bytes, _) = found.content else {
-            throw StepFailure(.subject, "an ATT request was not answered within the step's limit")
-        }
+        guard let found, case .upper(_, let bytes, _) = found.content else { throw TimeOut() }
         if bytes.first == ATT.ErrorRsp.opcode { return nil }
         do {
             return try Response(bytes: bytes)

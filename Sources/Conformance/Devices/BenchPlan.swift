@@ -75,7 +75,7 @@ struct ProductTools {
     var switchPower: (() async throws -> String?)?
 }
 
-/// What a case remembers of the product.
+/// Memory of a case about the product.
 struct ProductMemory {
     /// The attributes that the case remembers, and the position in the log since then.
     var attributes: [ShownAttribute] = []

@@ -122,7 +122,7 @@ final class UpperTesterLink {
             case .event(let frame): received(event: frame)
             case .response(let frame):
                 log.trail?.add(frame, isResponse: true, at: loop.now)
-                take()?.fulfil(.response(PDUCodec.record(DecodedLayer(btp: frame, isResponse: true)), frame))
+                take()?.fulfil(.response(DecodedLayer(btp: frame, isResponse: true).caseRecord, frame))
             case .refused(let error, let frame):
                 log.trail?.add(frame, isResponse: true, at: loop.now)
                 take()?.fulfil(.refused(error, frame))

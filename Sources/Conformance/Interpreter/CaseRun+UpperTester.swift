@@ -56,10 +56,3 @@ extension Command {
         return fields.contains { $0.name == BTPAnswer.error }
     }
 }
-
-/// The part of a response that every command has.
-enum BTPAnswer {
-    static let error = "Error"
-    static let labels = ["None": 0, "Fail": 1, "Unknown_Command": 2, "Not_Ready": 3, "Invalid_Index": 4]
-    static let field = Vocabulary.Field(error, .number(0...255), labels: labels)
-}

@@ -1,3 +1,4 @@
+import BBCases
 import BBL2CAP
 import BBPackets
 

@@ -74,7 +74,7 @@ enum PDUCodec {
         case .event, .upper, .air, .baseband, .upperTester: break
         }
         guard let pdu = observation.decoded.pdu else { return CaseRecord() }
-        var record = record(pdu)
+        var record = pdu.caseRecord
         if case .upper(let content, _, let handle) = observation.content {
             if !content.isFixed || content.layer == .att { record[L2CAPFrame.channel] = .number(Int(content.channel)) }
             record["Connection_Handle"] = .number(Int(handle))
@@ -87,39 +87,12 @@ enum PDUCodec {
     static func returns(_ reply: Endpoint.Reply) -> CaseRecord {
         if reply.isStatus { return CaseRecord([("Status", .number(Int(reply.parameters.first ?? 0)))]) }
         let event = DecodedLayer(hci: reply.event)
-        if event.fields.named("Return_Parameters")?.isStructure == true { return record(event.returns) }
+        if event.fields.named("Return_Parameters")?.isStructure == true { return CaseRecord(event.returns) }
         return CaseRecord(reply.parameters.first.map { [("Status", .number(Int($0))), ("octets", .octets(reply.parameters))] } ?? [])
     }
 
     /// A whole PDU of a layer whose PDUs begin with their code.
-    static func record(layer: Layer, bytes: [UInt8]) -> CaseRecord { record(DecodedLayer(layer: layer, bytes, 0..<bytes.count)) }
-
-    /// Returns the fields of a decoded PDU.
-    static func record(_ pdu: DecodedLayer) -> CaseRecord {
-        var record = record(pdu.fields)
-        if !pdu.trailing.isEmpty { record["trailing"] = .octets(pdu.trailingOctets) }
-        return record
-    }
-
-    private static func record(_ fields: [DecodedField]) -> CaseRecord { CaseRecord(fields.map { ($0.name, value($0)) }) }
-
-    private static func value(_ field: DecodedField) -> CaseValue {
-        if field.isList { return .list(field.children.map { value($0) }) }
-        if field.isStructure { return .record(record(field.children)) }
-        if let integer = field.integer { return Int(exactly: integer).map { .number($0) } ?? .octets(littleEndian(integer)) }
-        let octets = field.octets ?? []
-        if case .uuid = field.declaration.shape, let uuid = BluetoothUUID(octets: octets) { return .text(text(uuid)) }
-        return .octets(octets)
-    }
-
-    /// Returns the octets of a number above 2^63 - 1.
-    private static func littleEndian(_ integer: Int128) -> [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: integer >> (8 * $0)) } }
-
-    private static func text(_ uuid: BluetoothUUID) -> String {
-        guard let short = uuid.short else { return "\(uuid)" }
-        let digits = String(short, radix: 16, uppercase: true)
-        return String(repeating: "0", count: 4 - digits.count) + digits
-    }
+    static func record(layer: Layer, bytes: [UInt8]) -> CaseRecord { DecodedLayer(layer: layer, bytes, 0..<bytes.count).caseRecord }
 
     private static func nested(_ type: String) -> [FieldDeclaration] {
         PDUCatalog.declaration(layer: .structures, name: type)?.fields ?? []
@@ -200,9 +173,4 @@ enum PDUCodec {
             return .octets(octets)
         }
     }
-}
-
-extension DecodedLayer {
-    /// The fields as values for predicates.
-    package var caseRecord: CaseRecord { PDUCodec.record(self) }
 }

@@ -1,6 +1,5 @@
 import BBCapture
 import BBCases
-import BBConformance
 import BBPackets
 import Yams
 
@@ -194,7 +193,7 @@ extension PacketCondition {
         }
 
         /// The event with the return parameters of commands.
-        private static let answer = "Command_Complete"
+        private static let answer = HCIEvents.CommandComplete.name
 
         private static let handle = Vocabulary.Field("Connection_Handle", .number(0...0x0FFF))
 

@@ -1,13 +1,9 @@
 import BBCases
 import BBPackets
+import BBTraffic
 
 /// The description of one connection.
 public struct LinkReport: Sendable {
-    public enum Kind: String, Sendable {
-        case le = "LE"
-        case classic = "BR/EDR"
-    }
-
     /// Parameters in force from a packet on.
     public struct Parameters: Sendable {
         public var packet: Int
@@ -26,18 +22,18 @@ public struct LinkReport: Sendable {
     }
 
     public var number: Int
-    public var kind = Kind.le
+    public var kind = Link.Kind.le
     /// True if the capture contains the start of the connection.
     public var isComplete = false
     /// True for a link that a sniffer followed.
     public var isOnAir = false
     /// True if the packets of both ends are mixed, as in a btsnoop file of two controllers. Only what hosts send is counted as data.
-    var isMerged = false
-    /// Role of the local device on an HCI: `central` or `peripheral`; nil on the air and if unknown.
-    public var localRole: String?
+    package var isMerged = false
+    /// Role of the local device on an HCI, central or peripheral; nil on the air and if unknown.
+    public var localRole: PacketSender?
     public var device: Int?
-    public var opened: (packet: Int, time: Int64)
-    public var lastPacket: (packet: Int, time: Int64)
+    public var opened: Moment
+    public var lastPacket: Moment
     public var end: Change?
     public var parameters: [Parameters] = []
     public var mtu: (packet: Int, octets: Int)?
@@ -48,12 +44,12 @@ public struct LinkReport: Sendable {
     public var isEncrypted = false
     public var isPaired = false
     /// Maximum data octets of a packet from the central and from the peripheral.
-    var octets = (central: 27, peripheral: 27)
-    var phy = (central: 1, peripheral: 1)
+    var octets = ByEnd(central: 27, peripheral: 27)
+    var phy = ByEnd(central: PHY.le1M, peripheral: PHY.le1M)
     /// Data from the central, or from the local device if the role is unknown, and from the other side.
     public var flows = (forth: Flow(), back: Flow())
     /// The same data, split where the conditions of the link changed.
-    var spans: [FlowSpan] = []
+    package var spans: [FlowSpan] = []
 
     /// Limits of the lists, which bound the memory for hostile captures.
     static let most = (changes: 32, services: 32, spans: 256)
@@ -68,7 +64,7 @@ public struct LinkReport: Sendable {
 
     var record: CaseRecord {
         CaseRecord([
-            ("Kind", .text(kind.rawValue)), ("Role", .text(localRole ?? "unknown")), ("Opened", .number(isComplete ? 1 : 0)),
+            ("Kind", .text(kind.words)), ("Role", .text(localRole?.rawValue ?? "unknown")), ("Opened", .number(isComplete ? 1 : 0)),
             ("On_Air", .number(isOnAir ? 1 : 0)),
             ("Interval", .number(parameters.last?.interval ?? 0)), ("Latency", .number(parameters.last?.latency ?? 0)),
             ("Timeout", .number(parameters.last?.timeout ?? 0)), ("MTU", .number(mtu?.octets ?? 23)),
@@ -85,7 +81,7 @@ public struct LinkReport: Sendable {
 
     var conditions: FlowConditions {
         let longest = max(octets.central, octets.peripheral)
-        let octets = isMerged ? (central: longest, peripheral: longest) : octets
+        let octets = isMerged ? ByEnd(central: longest, peripheral: longest) : octets
         return FlowConditions(
             interval: parameters.last?.interval, mtu: mtu?.octets ?? 23, octets: octets.central, returnOctets: octets.peripheral,
             phy: phy.central, returnPHY: phy.peripheral, isEncrypted: isEncrypted)
@@ -105,33 +101,29 @@ public struct LinkReport: Sendable {
         if spans.last?.conditions != now, spans.count < Self.most.spans { spans.append(FlowSpan(conditions: now)) }
         add(to: &spans[spans.count - 1].flows)
     }
-
-    static func note(_ change: Change, in list: inout [Change]) {
-        if list.last?.text != change.text, list.count < most.changes { list.append(change) }
-    }
 }
 
 /// The properties of a link that limit its throughput.
-struct FlowConditions: Sendable, Hashable {
+package struct FlowConditions: Sendable, Hashable {
     /// N x 1.25 ms; nil if the capture does not show it.
     var interval: Int?
     var mtu: Int
     var octets: Int
     var returnOctets: Int
-    var phy: Int
-    var returnPHY: Int
-    var isEncrypted: Bool
+    var phy: PHY
+    var returnPHY: PHY
+    package var isEncrypted: Bool
 }
 
 /// Application data of a link under constant conditions.
-struct FlowSpan: Sendable {
+package struct FlowSpan: Sendable {
     /// Conditions of data from the central.
-    var conditions: FlowConditions
-    var flows = (forth: Flow(), back: Flow())
+    package var conditions: FlowConditions
+    package var flows = (forth: Flow(), back: Flow())
 }
 
 /// A kind of application data. Data of a channel are SDUs or parts of them.
-enum DataKind: String, Sendable, CaseIterable {
+package enum DataKind: String, Sendable, CaseIterable {
     case notification, command, request, read, channel
 }
 
@@ -147,14 +139,14 @@ public struct Flow: Sendable {
     /// Number of packets sent while all buffers of the controller were in use before.
     public internal(set) var starved = 0
     /// Microseconds since the first packet of the capture.
-    private(set) var begin: Int64 = 0
+    package private(set) var begin: Int64 = 0
     private var kinds: [DataKind: Int] = [:]
     private var last: Int64?
 
     static let longestGap: Int64 = 1_000_000
 
     /// The kind with the most octets.
-    var kind: DataKind { DataKind.allCases.max { (kinds[$0] ?? 0) < (kinds[$1] ?? 0) } ?? .notification }
+    package var kind: DataKind { DataKind.allCases.max { (kinds[$0] ?? 0) < (kinds[$1] ?? 0) } ?? .notification }
 
     mutating func add(_ count: Int, _ kind: DataKind, at time: Int64, isAcknowledged: Bool, isStarved: Bool) {
         if packets == 0 { begin = time }

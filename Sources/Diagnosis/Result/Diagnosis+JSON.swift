@@ -80,7 +80,7 @@ extension Diagnosis {
         var end: Change?
 
         init(_ link: LinkReport) {
-            (number, kind, device, localRole) = (link.number, link.kind.rawValue, link.device, link.localRole)
+            (number, kind, device, localRole) = (link.number, link.kind.words, link.device, link.localRole?.rawValue)
             (openedAt, lastPacket, isComplete) = (link.opened.packet, link.lastPacket.packet, link.isComplete)
             mtu = link.mtu?.octets
             parameters = link.parameters.map {

@@ -96,10 +96,10 @@ extension LinkReport {
 
     private func heading(_ devices: [String]) -> String {
         let peer = device.flatMap { devices.indices.contains($0 - 1) ? "device \($0) (\(devices[$0 - 1]))" : nil } ?? "an unknown device"
-        let role = localRole.map { ", local role \($0)" } ?? ""
+        let role = localRole.map { ", local role \($0.rawValue)" } ?? ""
         let start = isComplete ? "opened" : "already open"
         return
-            "Connection \(number) (\(kind.rawValue)) with \(peer)\(role): \(start) at #\(opened.packet), \(Diagnosis.seconds(opened.time)) s"
+            "Connection \(number) (\(kind.words)) with \(peer)\(role): \(start) at #\(opened.packet), \(Diagnosis.seconds(opened.time)) s"
     }
 }
 
@@ -108,7 +108,7 @@ extension LinkReport.Change {
 }
 
 extension LinkReport.Parameters {
-    /// Interval in steps of 1.25 ms and timeout in steps of 10 ms.
+    /// The parameters as text, in milliseconds.
     fileprivate var text: String {
         let interval = interval * 125
         let tail =

@@ -1,5 +1,6 @@
+import BBHCI
 import BBPackets
-import BBThroughput
+import BBTraffic
 
 /// The ceiling of a flow, and the factor that kept it below.
 public struct FlowLimit: Sendable {
@@ -16,7 +17,7 @@ extension LinkReport {
     public var backLimit: FlowLimit? { limit(of: flows.back, conditions.turned) }
 
     /// The limit of a flow under the conditions of its sender.
-    func limit(of flow: Flow, _ conditions: FlowConditions) -> FlowLimit? {
+    package func limit(of flow: Flow, _ conditions: FlowConditions) -> FlowLimit? {
         guard kind == .le, let rate = flow.rate, let link = conditions.link(of: flow) else { return nil }
         let ceiling = Ceiling(link)
         let perEvent = Double(flow.packets) * Double(link.interval.rawValue) / Double(max(1, flow.active))
@@ -46,17 +47,17 @@ extension LinkReport {
 
 extension FlowConditions {
     /// The conditions of the opposite direction.
-    var turned: FlowConditions {
+    package var turned: FlowConditions {
         var other = self
         (other.octets, other.returnOctets, other.phy, other.returnPHY) = (returnOctets, octets, returnPHY, phy)
         return other
     }
 
     /// The parameters for a ceiling; nil without a valid interval.
-    func link(of flow: Flow) -> LinkParameters? {
+    package func link(of flow: Flow) -> LinkParameters? {
         guard let interval, (6...3_200).contains(interval) else { return nil }
         var link = LinkParameters(
-            phy: Self.phy(phy), returnPHY: Self.phy(returnPHY), interval: Microseconds(interval * 1_250),
+            phy: Self.phy(phy), returnPHY: Self.phy(returnPHY), interval: ConnectionParameters(interval: UInt16(interval)).intervalTime,
             octets: min(251, max(27, octets)), mtu: min(517, max(23, mtu)))
         link.isEncrypted = isEncrypted
         link.returnOctets = min(251, max(27, returnOctets))
@@ -64,5 +65,11 @@ extension FlowConditions {
         return link
     }
 
-    private static func phy(_ value: Int) -> LinkPHY { value == 2 ? .le2M : value == 3 ? .codedS8 : .le1M }
+    private static func phy(_ phy: PHY) -> LinkPHY {
+        switch phy {
+        case .le1M: .le1M
+        case .le2M: .le2M
+        case .leCoded: .codedS8
+        }
+    }
 }

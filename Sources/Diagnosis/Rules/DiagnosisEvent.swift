@@ -1,20 +1,15 @@
-import BBCapture
 import BBCases
 import BBPackets
+import BBTraffic
 
 /// An input of the rules: a decoded PDU, or a conclusion drawn from several packets.
 struct DiagnosisEvent {
-    /// The end that sent the PDU; `local` and `peer` if the roles on an HCI are unknown.
-    enum Sender: String, CaseIterable {
-        case central, peripheral, host, controller, local, peer
-    }
-
     var name: String
     /// The number of the link; nil if the event belongs to none.
     var link: Int?
     /// The number of the remote device, if known.
     var device: Int?
-    var sender: Sender?
+    var sender: PacketSender?
     var packet: Int
     /// Microseconds since the first packet.
     var time: Int64
@@ -86,7 +81,7 @@ enum Conclusion: String, CaseIterable {
 extension Vocabulary {
     /// The names for rules: all PDUs, commands included, with their length in octets, and the conclusions.
     static let diagnosis: Vocabulary = {
-        var vocabulary = Vocabulary.declared(covers: nil)
+        var vocabulary = Vocabulary(pdus: Vocabulary.declaredPDUs, alternatives: AlternativeEvents.all)
         for name in vocabulary.pdus.keys { vocabulary.pdus[name]?.add(DiagnosisEvent.octets) }
         for conclusion in Conclusion.allCases {
             vocabulary.pdus[conclusion.rawValue] = PDU(name: conclusion.rawValue, layer: .unknown, fields: conclusion.fields)

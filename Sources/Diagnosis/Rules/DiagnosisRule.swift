@@ -1,5 +1,6 @@
 import BBCases
 import BBPackets
+import BBTraffic
 
 /// A rule that explains part of a capture: a pattern of events and its meaning.
 public struct DiagnosisRule: Sendable {
@@ -30,7 +31,7 @@ public struct DiagnosisRule: Sendable {
         var names: Set<String>
         /// Alternatives; no alternative means no condition.
         var fields: [[FieldPredicate]] = []
-        var sender: DiagnosisEvent.Sender?
+        var sender: PacketSender?
     }
 
     /// An earlier event on the same link.

@@ -11,6 +11,9 @@ public struct ConnectionTracker: Sendable {
 
     public subscript(_ handle: ConnectionHandle) -> ConnectionState? { connections[handle] }
 
+    /// Follows an LE connection that was open before the first packet.
+    public mutating func adopt(_ handle: ConnectionHandle) { connections[handle] = ConnectionState(handle, .le) }
+
     // MARK: Commands
 
     /// Handles a command sent to the controller.

@@ -4,6 +4,7 @@ extension Advertising {
     /// Not generated, because the flags depend on the fields that are present, and an empty extended header has no flags.
     public struct CommonExtendedAdvertisingPayload: PDU {
         public static var name: String { "Common_Extended_Advertising_Payload" }
+        public static var pduType: UInt8 { 0x7 }
         /// The mode of the set: 0 neither connectable nor scannable, 1 connectable, 2 scannable.
         public var advMode: UInt8
         public var advA: BDADDR?

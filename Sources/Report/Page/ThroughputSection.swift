@@ -1,4 +1,5 @@
 import BBThroughput
+import BBTraffic
 
 /// The part of a page that compares figures with their ceilings.
 struct ThroughputSection {

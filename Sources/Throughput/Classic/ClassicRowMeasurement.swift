@@ -1,6 +1,7 @@
 import BBHost
 import BBPackets
 import BBTiming
+import BBTraffic
 
 /// The flow of one BR/EDR row: settle, count over complete SDUs, stop, and account for every SDU.
 struct ClassicRowMeasurement {

@@ -1,4 +1,5 @@
 import BBPackets
+import BBTraffic
 
 /// Packets returned by a controller in local loopback mode, and their rate.
 public struct LoopbackResult: Sendable, Hashable {

@@ -1,6 +1,7 @@
 import BBHost
 import BBPackets
 import BBTiming
+import BBTraffic
 
 /// A link with the parameters of a row, as far as both devices accept them.
 struct LinkSetup {

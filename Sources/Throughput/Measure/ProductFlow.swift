@@ -1,6 +1,7 @@
 import BBHost
 import BBPackets
 import BBTiming
+import BBTraffic
 
 /// A subject without the throughput service, found by a custom procedure and measured with one of its characteristics, or with an L2CAP
 /// channel.

@@ -1,6 +1,7 @@
 import BBHost
 import BBPackets
 import BBTiming
+import BBTraffic
 
 /// The flow of one row: settle, count over complete connection events, stop, and account for every packet.
 struct RowMeasurement {

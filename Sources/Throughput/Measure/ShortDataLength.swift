@@ -1,5 +1,6 @@
 import BBHost
 import BBPackets
+import BBTraffic
 
 /// A data length below the requested one that the subject limits: it never sends, or does not receive, longer link layer packets. Core
 /// Vol 6, Part B, 4.5.10.

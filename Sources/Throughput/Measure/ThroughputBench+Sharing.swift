@@ -1,5 +1,6 @@
 import BBPackets
 import BBTiming
+import BBTraffic
 
 extension ThroughputBench {
     /// Measures an LE flow concurrently with a BR/EDR flow between the same two controllers.

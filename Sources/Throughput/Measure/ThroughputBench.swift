@@ -3,6 +3,7 @@ import BBHost
 import BBPackets
 import BBSimulation
 import BBTiming
+import BBTraffic
 
 /// A tester and a subject between which flows are measured, each row on a new link.
 public final class ThroughputBench {

@@ -3,6 +3,7 @@ import BBHost
 import BBPackets
 import BBSimulation
 import BBTiming
+import BBTraffic
 import BBTransport
 
 /// Two hosts on two simulated controllers on one air: a bench without hardware.

@@ -1,4 +1,5 @@
 import BBPackets
+import BBTraffic
 
 /// Splits the theoretical maximum into goodput and losses by cause, and names the limiting factor.
 struct Explanation {

@@ -1,4 +1,5 @@
 import BBPackets
+import BBTraffic
 
 extension ThroughputRow {
     /// Attributes missing throughput to the other links, except for retransmissions.

@@ -1,5 +1,6 @@
 import BBPackets
 import BBSimulation
+import BBTraffic
 
 /// Kind of packets of a flow.
 public enum FlowKind: String, Sendable, Hashable, CaseIterable, Codable {

@@ -1,5 +1,6 @@
 import BBPackets
 import BBSimulation
+import BBTraffic
 
 /// Rows of a sweep: all combinations of the parameters, ordered so that slow changes come last.
 public struct SweepPlan: Sendable, Hashable {

@@ -1,13 +1,9 @@
+import BBHCI
 import BBPackets
 
 /// Connections and activities of a controller, tracked from its packets.
 struct ConductLinks {
-    struct Link: Equatable {
-        var isLE: Bool
-        var isPeripheral: Bool
-    }
-
-    private(set) var open: [ConnectionHandle: Link] = [:]
+    private var tracker = ConnectionTracker()
     /// Handles of ended connections that have not been reused.
     private(set) var closed: Set<ConnectionHandle> = []
     private(set) var isAdvertising = false
@@ -20,26 +16,26 @@ struct ConductLinks {
     /// Handles a packet of the controller.
     mutating func note(_ packet: HCIPacket) {
         guard packet.kind == .event else { return }
-        if let ended = try? packet.event(as: HCIEvents.DisconnectionComplete.self), ended.status == .success {
-            open[ended.connectionHandle] = nil
-            closed.insert(ended.connectionHandle)
-        } else if let event = packet.openedConnection {
-            if event.isLE { isInitiating = false }
-            guard event.status == .success else { return }
-            open[event.handle] = Link(isLE: event.isLE, isPeripheral: event.isPeripheral)
-            closed.remove(event.handle)
-            if event.isPeripheral { isAdvertising = false }
-        } else {
-            noteAnswer(packet)
+        switch (try? tracker.received(packet)) ?? nil {
+        case .closed(let handle, _): closed.insert(handle)
+        case .failed(.le, _): isInitiating = false
+        case .opened(let connection):
+            closed.remove(connection.handle)
+            if connection.kind == .le { isInitiating = false }
+            if connection.role == .peripheral { isAdvertising = false }
+        case .reset: self = ConductLinks()
+        default: noteAnswer(packet)
         }
     }
+
+    /// The open connections over LE and BR/EDR.
+    var open: [ConnectionHandle: ConnectionState] { tracker.connections.filter { $0.value.kind == .le || $0.value.kind == .classic } }
 
     private mutating func noteAnswer(_ packet: HCIPacket) {
         guard let opcode = packet.answeredOpcode else { return }
         let status = (try? packet.event(as: HCIEvents.CommandStatus.self))?.status.rawValue
         guard (status ?? (try? packet.event(as: HCIEvents.CommandComplete.self))?.returnParameters.first) == 0 else { return }
         switch opcode {
-        case HCICommands.Reset.opcode: self = ConductLinks()
         case HCICommands.LESetAdvertisingEnable.opcode, HCICommands.LESetExtendedAdvertisingEnable.opcode:
             isAdvertising = asked[opcode] ?? false
         case HCICommands.LESetScanEnable.opcode, HCICommands.LESetExtendedScanEnable.opcode: isScanning = asked[opcode] ?? false
@@ -55,17 +51,11 @@ struct ConductLinks {
 }
 
 extension HCIPacket {
-    /// The connection that an event reports, established or failed.
-    var openedConnection: (status: ErrorCode, handle: ConnectionHandle, isLE: Bool, isPeripheral: Bool)? {
-        switch id?.effect {
-        case .opens(.bredr):
-            return (try? event(as: HCIEvents.ConnectionComplete.self)).map { ($0.status, $0.connectionHandle, false, false) }
-        case .opens(.le):
-            return (try? HCIEvents.LEEnhancedConnectionCompleteV2(anyVersion: self)).map {
-                ($0.status, $0.connectionHandle, true, $0.role == .peripheral)
-            }
-        default: return nil
-        }
+    /// The connection over LE or BR/EDR that an event reports as established.
+    var openedConnection: ConnectionState? {
+        var tracker = ConnectionTracker()
+        guard kind == .event, case .opened(let connection)? = try? tracker.received(self) else { return nil }
+        return connection.kind == .le || connection.kind == .classic ? connection : nil
     }
 
     /// A command that turns advertising or scanning on or off.

@@ -11,7 +11,7 @@ enum BenchConfig {
     /// The value of `--config` for no file.
     private static let none = "none"
     private static let fullCommands = [RunCommand.configuration.commandName, ThroughputCommand.configuration.commandName]
-    /// What commands for one device take from the file.
+    /// The keys of the file that commands for one device take.
     private static let shared: Set<String> = ["firmware", "known-dongles", "force-usb", "usb-timeout"]
 
     static let kinds: [String: BenchFile.Kind] = [

@@ -3,6 +3,7 @@ import BBPackets
 import BBSimulation
 import BBThroughput
 import BBTiming
+import BBTraffic
 import Foundation
 
 /// The measured flows and their links.

@@ -2,6 +2,7 @@ import BBPackets
 import BBReport
 import BBSessions
 import BBThroughput
+import BBTraffic
 import Foundation
 
 /// The throughput rows that a report displays.

@@ -1,3 +1,4 @@
+import BBHCI
 import BBMisbehaviour
 import BBPackets
 
@@ -103,7 +104,8 @@ extension DongleQuirk {
             }),
         DongleQuirk(
             "le-states-lie", knownOf: "many", "claims support of advertising during a connection, and then refuses",
-            .rule { _ in ConditionalRefusal(.commandDisallowed) { $0.startsAdvertising && $1.links.open.values.contains { $0.isLE } } }),
+            .rule { _ in ConditionalRefusal(.commandDisallowed) { $0.startsAdvertising && $1.links.open.values.contains { $0.kind == .le } }
+            }),
         DongleQuirk(
             "no-simultaneous-discovery", knownOf: "CSR clones", allowedBy: "Core Vol 4, Part E, 7.1.1: Command Disallowed may be returned",
             "does not inquire while it scans",

@@ -1,3 +1,4 @@
+import BBHCI
 import BBPackets
 
 /// Removes or changes reports in legacy and extended advertising report events.
@@ -30,8 +31,7 @@ final class ReportFilter: ConductRule {
 final class HearsNothing: ConductRule {
     func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
         if packet.isReport || packet.isInquiryResult { return nil }
-        guard let event = packet.openedConnection, event.status == .success else { return packet }
-        return nil
+        return packet.openedConnection == nil ? packet : nil
     }
 }
 
@@ -68,7 +68,7 @@ final class CodedDeaf: ConductRule {
 
     func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
         if scansCoded, packet.isReport { return nil }
-        if initiatesCoded, let event = packet.openedConnection, event.isLE, event.status == .success, !event.isPeripheral { return nil }
+        if initiatesCoded, let connection = packet.openedConnection, connection.kind == .le, connection.role != .peripheral { return nil }
         return packet
     }
 }
@@ -185,10 +185,10 @@ final class UnaskedDataLength: ConductRule {
     init(delay: ClosedRange<Int>) { self.delay = delay }
 
     func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
-        guard let event = packet.openedConnection, event.isLE, event.status == .success else { return packet }
+        guard let connection = packet.openedConnection, connection.kind == .le else { return packet }
         wire.after(wire.time(delay)) {
-            guard wire.links.open[event.handle] != nil else { return }
-            wire.command(HCICommands.LESetDataLength(connectionHandle: event.handle, txOctets: 251, txTime: 2_120))
+            guard wire.links.open[connection.handle] != nil else { return }
+            wire.command(HCICommands.LESetDataLength(connectionHandle: connection.handle, txOctets: 251, txTime: 2_120))
         }
         return packet
     }

@@ -13,7 +13,7 @@ final class CrashInConnection: ConductRule {
     }
 
     func toHost(_ packet: HCIPacket, _ wire: ConductWire) -> HCIPacket? {
-        guard !isOver, let event = packet.openedConnection, event.status == .success else { return packet }
+        guard !isOver, packet.openedConnection != nil else { return packet }
         isOver = true
         wire.after(wire.time(delay)) { [lastWords] in
             for packet in lastWords(wire) { wire.answer(packet) }

@@ -1,5 +1,6 @@
 import BBPackets
 import BBSimulation
+import BBTraffic
 
 /// ACL packet types that differ only in their slots: 1, 3 and 5. Core Vol 2, Part B, 6.7.
 public enum PacketFamily: String, Sendable, Hashable, CaseIterable {
@@ -84,4 +85,9 @@ public struct SlotCeiling: Sendable, Hashable {
         slots = packets.reduce(0) { $0 + $1.slots + (reverse == .same ? $1.slots : 1) }
         goodput = SlotRate.rate(octets: sdu, slots: slots)
     }
+}
+
+extension Ceiling {
+    /// Ceiling of a BR/EDR link.
+    public init(_ slots: SlotCeiling) { self.init(goodput: slots.goodput, packets: slots.packets.count) }
 }

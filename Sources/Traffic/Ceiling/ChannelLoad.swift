@@ -21,7 +21,8 @@ public struct ChannelLoad: Sendable, Hashable {
         (self.count, self.sdu, self.mps, self.header) = (count, sdu, mps, header)
     }
 
-    static let lengthOctets = 2
+    /// Octets of the SDU length in the first K-frame.
+    public static let lengthOctets = 2
 
     /// True if the pattern of link layer packets is known.
     var isRegular: Bool { isInStep || count == 1 || payloads(ofSDU: sdu).count == 1 }

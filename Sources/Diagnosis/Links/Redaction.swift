@@ -2,7 +2,7 @@ import BBCases
 import BBPackets
 
 /// Numbers for devices, and texts without addresses, names and keys.
-struct Disguise {
+struct Redaction {
     let showsSecrets: Bool
     private var numbers: [UInt64: Int] = [:]
     private(set) var descriptions: [String] = []

@@ -31,12 +31,16 @@ public struct Ceiling: Sendable, Hashable {
     /// Number of link layer packets per ATT packet or SDU.
     public let fragmentsPerPacket: Int
 
-    /// Ceiling of a BR/EDR link, with an SDU in place of a connection event.
-    public init(_ slots: SlotCeiling) {
-        (backToBack, perInterval) = (slots.goodput, slots.goodput)
-        exchangesPerEvent = Double(slots.packets.count)
+    /// Ceiling of a link without connection events: an SDU is in place of one.
+    ///
+    /// - Parameters:
+    ///   - goodput: kbit/s.
+    ///   - packets: packets of an SDU.
+    public init(goodput: Double, packets: Int) {
+        (backToBack, perInterval) = (goodput, goodput)
+        exchangesPerEvent = Double(packets)
         (packetsPerEvent, cycleEvents) = (1, 1)
-        fragmentsPerPacket = slots.packets.count
+        fragmentsPerPacket = packets
     }
 
     /// - Parameters:
@@ -79,7 +83,7 @@ public struct Ceiling: Sendable, Hashable {
     ///   - flows: flows of one link.
     ///   - links: number of links with such flows on one radio. Together they carry no more than one link, or no more than back to back if
     ///     packets are fragmented, since one link's fragments may fill gaps of another.
-    init(together flows: [Ceiling], links: Int) {
+    public init(together flows: [Ceiling], links: Int) {
         func sum(_ value: (Ceiling) -> Double) -> Double { flows.reduce(0) { $0 + value($1) } }
         backToBack = sum(\.backToBack)
         perInterval = links > 1 && flows.contains { $0.fragmentsPerPacket > 1 } ? backToBack : sum(\.perInterval)

@@ -1,11 +1,13 @@
+import BBDiagnosis
 import BBPackets
 import BBThroughput
+import BBTraffic
 
 extension Diagnosis {
     /// The flows of the LE connections as rows of a measurement, one for each direction and each set of conditions.
     ///
     /// The tester of a row is the local device, or the central on the air.
-    public var throughputRows: [ThroughputRow] {
+    var throughputRows: [ThroughputRow] {
         links.flatMap { link in
             link.spans.flatMap { span in
                 [
@@ -27,7 +29,7 @@ extension LinkReport {
         guard let limit = limit(of: flow, conditions), let parameters = conditions.link(of: flow) else { return nil }
         var link = parameters
         link.isFromCentral = isForth && localRole != nil || isForth && isOnAir
-        let isFromLocal = isMerged || isOnAir || localRole == nil ? isForth : isForth == (localRole == "central")
+        let isFromLocal = isMerged || isOnAir || localRole == nil ? isForth : isForth == (localRole == .central)
         let direction = isFromLocal ? FlowDirection.toSubject : .fromSubject
         var request =
             flow.kind == .channel

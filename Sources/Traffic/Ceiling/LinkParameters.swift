@@ -65,8 +65,8 @@ public struct LinkParameters: Sendable, Hashable {
         isFromCentral ? exchange(payload: payload, reply: returnOctets) : exchange(payload: usableOctets, reply: reply)
     }
 
-    static let l2capHeader = 4
-    static let attHeader = AttributeValueLength.header
+    public static let l2capHeader = 4
+    public static let attHeader = AttributeValueLength.header
     /// Value length of the longest notification or write command, or the SDU length of the channels.
     public var valueOctets: Int { channels?.valueOctets ?? AttributeValueLength.longest(inMTU: mtu) }
 }

@@ -1,0 +1,230 @@
+import BBHCI
+import BBPackets
+
+/// Follows the links of one controller, and the commands to it, from the packets between it and its host.
+///
+/// Its memory is bounded. Links that were open before the first packet are followed from their first data on.
+public struct HCIFollower {
+    private struct Sent {
+        var request: LinkRequest
+        var link: Link?
+    }
+
+    private var tracker = ConnectionTracker()
+    private var links: [ConnectionHandle: Link] = [:]
+    private var commands: [UInt16: Sent] = [:]
+    /// True if the packets contain answers to commands at all.
+    private var hasAnswers = false
+    /// Buffers of the controller for ACL data.
+    private var buffers: Int?
+
+    private static let commandTimeout: Int64 = 5_000_000
+    private static let mostCommands = 256
+    private static let mostLinks = 1_024
+    /// Some answers to vendor commands are vendor events.
+    private static let firstVendorOpcode: UInt16 = 0xFC00
+    /// Handles on which controllers send their own log: 0x0EDC those of Qualcomm, the others those of MediaTek.
+    private static let logHandles: Set<ConnectionHandle> = [0x0EDC, 0x05FE, 0x05FF]
+
+    public init() {}
+
+    // MARK: Commands
+
+    /// Follows a command to the controller.
+    public mutating func sent(_ command: HCIPacket, at moment: Moment) -> Followed {
+        var followed = Followed()
+        followed.sender = .host
+        guard let opcode = command.commandOpcode else { return followed }
+        followed.link = command.connectionHandle.flatMap { links[$0] }
+        _ = tracker.sent(command)
+        if commands.count < Self.mostCommands, opcode < Self.firstVendorOpcode, PDUCatalog.command(opcode: opcode) != nil {
+            let request = LinkRequest(kind: .command, layer: .hciCommands, code: Int(opcode), sent: moment)
+            commands[opcode] = Sent(request: request, link: followed.link)
+        }
+        if let link = followed.link, command.id?.completedBy.isEmpty == false {
+            let request = LinkRequest(kind: .procedure, layer: .hciCommands, code: Int(opcode), sent: moment)
+            link.requests.procedures[opcode] = request
+            followed.after.append(LinkEvent(link: link, kind: .asked(request)))
+        }
+        return followed
+    }
+
+    /// The commands that had no answer for too long. Each is returned once.
+    public mutating func unanswered(at time: Int64) -> [LinkRequest] {
+        var unanswered: [LinkRequest] = []
+        for (opcode, command) in commands where time - command.request.sent.time > Self.commandTimeout {
+            commands[opcode] = nil
+            if hasAnswers { unanswered.append(command.request) }
+        }
+        return unanswered
+    }
+
+    /// The links whose controller completes no packets. Each is returned once.
+    public func stalled(at time: Int64) -> [LinkEvent] {
+        links.values.compactMap { $0.buffers.stalls(at: time) ? LinkEvent(link: $0, kind: .stalled) : nil }
+    }
+
+    // MARK: Events
+
+    /// Follows an event of the controller.
+    public mutating func received(_ event: HCIPacket, at moment: Moment) -> Followed {
+        var followed = Followed()
+        followed.sender = .controller
+        var answered: Link?
+        if let answer = (try? CommandAnswer(event: event)) ?? nil { answered = take(answer, &followed) }
+        let change = (try? tracker.received(event)) ?? nil
+        open(change, at: moment, &followed)
+        followed.link = event.connectionHandle.flatMap { links[$0] } ?? answered
+        completed(event, at: moment.time)
+        noteAdvertising(event, at: moment.time)
+        guard let link = followed.link else { return followed }
+        settle(event, link, &followed)
+        if case .closed(let handle, let reason) = change {
+            links[handle] = nil
+            followed.after += link.end(.disconnected(reason), at: moment.time)
+        } else {
+            apply(change, to: link, &followed)
+            if event.eventCode != HCIEvents.DisconnectionComplete.code { link.signs.heard(at: moment) }
+        }
+        return followed
+    }
+
+    /// Follows an answer. Returns the link whose values it contains.
+    private mutating func take(_ answer: CommandAnswer, _ followed: inout Followed) -> Link? {
+        hasAnswers = true
+        let command = commands.removeValue(forKey: answer.opcode)
+        // A refused command starts no procedure.
+        if answer.kind == .status, answer.status != .success, let link = command?.link,
+            let request = link.requests.procedures[answer.opcode], request.sent == command?.request.sent
+        {
+            link.requests.procedures[answer.opcode] = nil
+            followed.after.append(LinkEvent(link: link, kind: .refused(request)))
+        }
+        if let total = answer.totalBuffers, total > 0 { buffers = total }
+        return answer.kind == .complete ? command?.link : nil
+    }
+
+    /// Links that the event opens, and those that it ends without an event of their own.
+    private mutating func open(_ change: ConnectionChange?, at moment: Moment, _ followed: inout Followed) {
+        switch change {
+        case .failed(.le, _), .failed(.classic, _): followed.opens = true
+        case .opened(let state) where state.kind == .le || state.kind == .classic:
+            followed.opens = true
+            let before = links[state.handle]
+            if let before { followed.before += before.end(.replaced, at: moment.time) }
+            let link = Link(state.kind == .le ? .le : .classic, peer: state.peer, isComplete: true, at: moment)
+            link.localRole = state.role
+            link.isMerged = state.role != nil && before?.localRole.map { $0 != state.role } ?? false
+            link.parameters = state.parameters
+            add(link, state.handle)
+            followed.before.append(LinkEvent(link: link, kind: .opened))
+            if state.parameters != nil { followed.before.append(LinkEvent(link: link, kind: .parameters)) }
+        case .reset:
+            for link in links.values.sorted(by: { $0.number < $1.number }) { followed.before += link.end(.reset, at: moment.time) }
+            links = [:]
+        default: break
+        }
+    }
+
+    private mutating func add(_ link: Link, _ handle: ConnectionHandle) {
+        if links.count >= Self.mostLinks { links.removeAll() }
+        links[handle] = link
+    }
+
+    /// Procedures that an event completes.
+    private func settle(_ event: HCIPacket, _ link: Link, _ followed: inout Followed) {
+        guard !link.requests.procedures.isEmpty else { return }
+        for command in event.id?.completes ?? [] {
+            guard let request = link.requests.procedures.removeValue(forKey: UInt16(truncatingIfNeeded: command.code)) else { continue }
+            followed.after.append(LinkEvent(link: link, kind: .completed(request)))
+        }
+    }
+
+    private func apply(_ change: ConnectionChange?, to link: Link, _ followed: inout Followed) {
+        switch change {
+        case .parametersChanged(_, let parameters):
+            link.parameters = parameters
+            followed.after.append(LinkEvent(link: link, kind: .parameters))
+        case .physChanged(_, let phys):
+            link.phys = ByEnd(link.localRole, own: phys.tx, others: phys.rx)
+            followed.after.append(LinkEvent(link: link, kind: .phys))
+        case .dataLengthChanged(_, let length):
+            link.octets = ByEnd(link.localRole, own: Int(length.txOctets), others: Int(length.rxOctets))
+            followed.after.append(LinkEvent(link: link, kind: .length))
+        case .encryptionChanged(_, let isOn, let status): link.setEncryption(isOn, status, &followed.after)
+        case .keyRefreshed(_, let status): link.setEncryption(true, status, &followed.after)
+        case .opened, .failed, .closed, .reset, .encryptionRequested, nil: break
+        }
+    }
+
+    private func completed(_ event: HCIPacket, at time: Int64) {
+        guard event.eventCode == HCIEvents.NumberOfCompletedPackets.code else { return }
+        _ = HCIEvents.NumberOfCompletedPackets.forEach(in: event) { handle, count in
+            guard let link = links[handle] else { return }
+            link.buffers.completed(count, at: time)
+            link.signs.completed(at: time)
+        }
+    }
+
+    /// A device that advertises again has left its link. Core Vol 6, Part B, 4.5.
+    private func noteAdvertising(_ event: HCIPacket, at time: Int64) {
+        guard !links.isEmpty, let subevent = event.leSubevent else { return }
+        let addresses: [BDADDR]
+        switch subevent {
+        case HCIEvents.LEAdvertisingReport.subevent:
+            addresses = (try? event.event(as: HCIEvents.LEAdvertisingReport.self))?.reports.map(\.address) ?? []
+        case HCIEvents.LEExtendedAdvertisingReport.subevent:
+            addresses = (try? event.event(as: HCIEvents.LEExtendedAdvertisingReport.self))?.reports.map(\.address) ?? []
+        default: return
+        }
+        for link in links.values {
+            guard let peer = link.peer?.value, addresses.contains(where: { $0.rawValue == peer }) else { continue }
+            link.signs.advertised = time
+        }
+    }
+
+    // MARK: Data
+
+    /// Follows an ACL packet.
+    ///
+    /// - Parameters:
+    ///   - layers: the packet as it was decoded, with the PDUs that it completes.
+    ///   - channel: the L2CAP channel of these PDUs.
+    public mutating func data(
+        _ packet: HCIPacket, isOut: Bool, _ layers: [DecodedLayer], on channel: UInt16?, at moment: Moment
+    ) -> Followed {
+        var followed = Followed()
+        guard let handle = packet.aclHeader.map({ ConnectionHandle($0.handle.rawValue & 0x0FFF) }) else { return followed }
+        if links[handle] == nil {
+            guard isOut || !Self.logHandles.contains(handle) else { return followed }
+            let link = Link(.le, isComplete: false, at: moment)
+            add(link, handle)
+            tracker.adopt(handle)
+            followed.before.append(LinkEvent(link: link, kind: .opened))
+        }
+        guard let link = links[handle] else { return followed }
+        if isOut { link.buffers.sent(at: moment.time, of: buffers) } else { link.signs.heard(at: moment) }
+        followed.link = link
+        let sender: PacketSender =
+            link.localRole.map { isOut == ($0 == .central) ? .central : .peripheral } ?? (isOut ? .local : .peer)
+        followed.sender = sender
+        followed.after = link.follow(layers, on: channel, from: sender, at: moment)
+        return followed
+    }
+}
+
+extension CommandAnswer {
+    /// The buffers for ACL data that the controller has, of an answer that contains their number.
+    fileprivate var totalBuffers: Int? {
+        guard kind == .complete, status == .success else { return nil }
+        switch opcode {
+        case HCICommands.ReadBufferSize.opcode:
+            return (try? HCICommands.ReadBufferSize.Return(prefixOf: returns)).map { Int($0.totalNumACLDataPackets) }
+        case HCICommands.LEReadBufferSize.opcode:
+            return (try? HCICommands.LEReadBufferSize.Return(prefixOf: returns)).map { Int($0.totalNumLEACLDataPackets) }
+        case HCICommands.LEReadBufferSizeV2.opcode:
+            return (try? HCICommands.LEReadBufferSizeV2.Return(prefixOf: returns)).map { Int($0.totalNumLEACLDataPackets) }
+        default: return nil
+        }
+    }
+}

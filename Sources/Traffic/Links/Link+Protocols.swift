@@ -1,0 +1,145 @@
+import BBHCI
+import BBPackets
+
+/// The PDUs on a link, above the HCI or the radio.
+extension Link {
+    /// Follows the PDUs that a packet completes.
+    ///
+    /// - Parameter channel: the L2CAP channel of the PDUs; ATT is followed on its fixed channel.
+    func follow(_ layers: [DecodedLayer], on channel: UInt16?, from sender: PacketSender?, at moment: Moment) -> [LinkEvent] {
+        var events: [LinkEvent] = []
+        for pdu in layers where pdu.declaration != nil {
+            switch pdu.layer {
+            case .att: if channel == CID.att, let sender { followAttributes(pdu, sender, moment, &events) }
+            case .smp: followPairing(pdu, moment, &events)
+            case .llControl: followControl(pdu, sender, moment, &events)
+            default: break
+            }
+        }
+        return events
+    }
+
+    /// Forgets what awaits a response, which may be in a packet that is only seen encrypted.
+    func forgetRequests() {
+        requests.forget()
+        clientMTU = nil
+    }
+
+    private func note(_ kind: LinkEvent.Kind, _ events: inout [LinkEvent]) { events.append(LinkEvent(link: self, kind: kind)) }
+
+    // MARK: ATT
+
+    private func followAttributes(_ pdu: DecodedLayer, _ sender: PacketSender, _ moment: Moment, _ events: inout [LinkEvent]) {
+        guard let id = pdu.id else { return }
+        if id.isRequest {
+            let request = LinkRequest(kind: .attribute, layer: .att, code: pdu.code, sent: moment)
+            requests.attribute[sender] = request
+            note(.asked(request), &events)
+        } else if !id.answers.isEmpty || id.refuses != nil {
+            let isConfirmation = pdu.code == Int(ATT.HandleValueCfm.opcode)
+            let client = requests.attribute.keys.first {
+                $0 != sender && (requests.attribute[$0]?.code == Int(ATT.HandleValueInd.opcode)) == isConfirmation
+            }
+            if let client, let request = requests.attribute.removeValue(forKey: client) {
+                note(id.refuses == nil ? .answered(request) : .refused(request), &events)
+            } else {
+                note(.unasked(opcode: pdu.code), &events)
+            }
+        }
+        switch UInt8(truncatingIfNeeded: pdu.code) {
+        case ATT.ExchangeMTUReq.opcode: clientMTU = pdu.content(as: ATT.ExchangeMTUReq.self).map { Int($0.clientRxMTU) }
+        case ATT.ExchangeMTURsp.opcode:
+            guard let client = clientMTU, let response = pdu.content(as: ATT.ExchangeMTURsp.self) else { return }
+            mtu = max(23, min(client, Int(response.serverRxMTU)))
+            note(.mtu, &events)
+        default: break
+        }
+    }
+
+    // MARK: SMP
+
+    private func followPairing(_ pdu: DecodedLayer, _ moment: Moment, _ events: inout [LinkEvent]) {
+        switch UInt8(truncatingIfNeeded: pdu.code) {
+        case SMP.PairingRequest.opcode, SMP.PairingResponse.opcode, SMP.PairingConfirm.opcode, SMP.PairingRandom.opcode,
+            SMP.PairingPublicKey.opcode:
+            requests.pairing = LinkRequest(kind: .pairing, layer: .smp, code: pdu.code, sent: moment)
+        case SMP.PairingDHKeyCheck.opcode:
+            if let pairing = requests.pairing { note(.completed(pairing), &events) }
+            requests.pairing = nil
+        case SMP.PairingFailed.opcode:
+            if let pairing = requests.pairing { note(.refused(pairing), &events) }
+            requests.pairing = nil
+        default: break
+        }
+    }
+
+    // MARK: Link layer control
+
+    private func followControl(_ pdu: DecodedLayer, _ sender: PacketSender?, _ moment: Moment, _ events: inout [LinkEvent]) {
+        guard let id = pdu.id else { return }
+        if id.beginsProcedure {
+            if let sender {
+                let request = LinkRequest(kind: .control, layer: .llControl, code: pdu.code, sent: moment)
+                requests.control[sender] = request
+                note(.asked(request), &events)
+            }
+        } else if id != LLControl.VersionInd.id {
+            for (waiting, request) in requests.control where waiting != sender {
+                requests.control[waiting] = nil
+                note(id.refuses == nil ? .answered(request) : .refused(request), &events)
+            }
+        }
+        change(pdu, UInt8(truncatingIfNeeded: pdu.code), sender, &events)
+    }
+
+    private func change(_ pdu: DecodedLayer, _ opcode: UInt8, _ sender: PacketSender?, _ events: inout [LinkEvent]) {
+        switch opcode {
+        case LLControl.ConnectionUpdateInd.opcode:
+            guard let update = pdu.content(as: LLControl.ConnectionUpdateInd.self) else { return }
+            parameters = ConnectionParameters(interval: update.interval, latency: update.latency, supervisionTimeout: update.timeout)
+            note(.parameters, &events)
+        case LLControl.LengthReq.opcode:
+            offered = pdu.content(as: LLControl.LengthReq.self).map { (Int($0.maxTxOctets), Int($0.maxRxOctets)) } ?? offered
+        case LLControl.LengthRsp.opcode:
+            guard let answer = pdu.content(as: LLControl.LengthRsp.self), let first = offered else { return }
+            // The smaller of what one side sends and the other receives. Core Vol 6, Part B, 4.5.10.
+            let fromFirst = max(27, min(first.tx, Int(answer.maxRxOctets)))
+            let fromSecond = max(27, min(Int(answer.maxTxOctets), first.rx))
+            octets = ByEnd(sender == .peripheral ? .central : .peripheral, own: fromFirst, others: fromSecond)
+            note(.length, &events)
+        case LLControl.PHYUpdateInd.opcode:
+            guard let update = pdu.content(as: LLControl.PHYUpdateInd.self) else { return }
+            let before = phys
+            phys = ByEnd(central: update.phyCToP.all.first ?? phys.central, peripheral: update.phyPToC.all.first ?? phys.peripheral)
+            if phys != before { note(.phys, &events) }
+        case LLControl.StartEncRsp.opcode: setEncryption(true, .success, &events)
+        case LLControl.TerminateInd.opcode:
+            ending = .terminated(by: sender, pdu.content(as: LLControl.TerminateInd.self)?.errorCode ?? .success)
+        default: break
+        }
+    }
+
+    func setEncryption(_ isOn: Bool, _ status: ErrorCode, _ events: inout [LinkEvent]) {
+        isEncrypted = isOn && status == .success
+        requests.pairing = nil
+        note(.encryption(isOn: isOn, status), &events)
+    }
+}
+
+extension DecodedLayer {
+    /// The PDU as a value; nil if it cannot be decoded.
+    public func content<Content: OpcodedPDU>(as type: Content.Type) -> Content? {
+        guard code == Int(Content.opcode), range.lowerBound < range.upperBound else { return nil }
+        var reader = ByteReader(bytes.span.bytes.extracting(range.lowerBound + 1..<range.upperBound))
+        return try? Content(from: &reader)
+    }
+
+    /// The signalling command as a value; nil if it cannot be decoded.
+    public func content<Content: L2CAPSignalingPDU>(as type: Content.Type) -> Content? {
+        guard code == Int(Content.opcode), range.count >= Self.signalingHeaderOctets else { return nil }
+        var reader = ByteReader(bytes.span.bytes.extracting(range.lowerBound + Self.signalingHeaderOctets..<range.upperBound))
+        return try? Content(from: &reader)
+    }
+
+    private static let signalingHeaderOctets = 4
+}
