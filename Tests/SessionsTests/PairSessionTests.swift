@@ -189,10 +189,10 @@ struct PairSessionTests {
 
     @Test(
         arguments: [
-            ("{}", .le, "tk is needed"), (#"{"confirm": "00"}"#, .le, "tk is needed, or confirm and random"),
+            ("{}", .le, "needs: tk"), (#"{"confirm": "00"}"#, .le, "needs: tk, or confirm and random"),
             (#"{"tk": "zz"}"#, .le, "16 octets in hexadecimal"), (#"{"tk": "000102030405060708090A0B0C0D0E0F"}"#, .le, nil),
-            (#"{"tk": "000102030405060708090A0B0C0D0E0F"}"#, .bredr, "c192, r192, c256 and r256 are needed"),
-            ("text", .le, "no data out of band"),
+            (#"{"tk": "000102030405060708090A0B0C0D0E0F"}"#, .bredr, "BR/EDR needs: c192, r192, c256 and r256"),
+            ("text", .le, "no out-of-band data"),
         ] as [(String, SessionTransport, String?)])
     func dataOutOfBandIsChecked(_ text: String, _ transport: SessionTransport, _ mistake: String?) throws {
         try withFolder(["oob.json": text]) { folder in
