@@ -38,7 +38,7 @@ struct PairSessionTests {
             acceptor: End(io: .displayYesNo, answers: ["y", "yes"]), ends: ("Numeric Comparison", "Numeric Comparison")),
         Row(
             testDescription: "a comparison that is denied", initiator: End(io: .displayYesNo, answers: ["no"]),
-            acceptor: End(io: .displayYesNo), ends: ("nobody answered, or with no", "")),
+            acceptor: End(io: .displayYesNo), ends: ("the question was not answered, or answered with no", "")),
         Row(
             testDescription: "a passkey that is known", initiator: End(io: .keyboardOnly, passkey: 123_456),
             acceptor: End(io: .displayOnly, passkey: 123_456), ends: ("Passkey Entry", "Passkey Entry")),
@@ -102,7 +102,7 @@ struct PairSessionTests {
     /// Nobody comes, or the peer is not there: the message says what to do.
     @Test(
         arguments: [
-            (.le, false, "nobody connected; --seconds"), (.bredr, false, "nobody connected; --seconds"),
+            (.le, false, "no device connected in time; --seconds"), (.bredr, false, "nobody connected; --seconds"),
             (.le, true, "the peer did not answer: is it there"), (.bredr, true, "is it there, and does it let others connect?"),
         ] as [(SessionTransport, Bool, String)])
     func aMissingPeerIsExplained(_ transport: SessionTransport, _ hasPeer: Bool, _ text: String) throws {

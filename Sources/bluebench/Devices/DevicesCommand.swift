@@ -57,7 +57,7 @@ struct DevicesCommand: ParsableCommand {
         }
         if stopping.isRaised { throw CommandFailure(.bench, "interrupted") }
         let lost = found.filter(\.isLost).map(\.selector)
-        if !lost.isEmpty { throw CommandFailure(.bench, "\(lost.joined(separator: ", ")) did not answer any more during the check") }
+        if !lost.isEmpty { throw CommandFailure(.bench, "\(lost.joined(separator: ", ")) went away during the check") }
         let usable = found.count { $0.impediment == nil }
         guard usable < needed else { return }
         let kinds = Set(found.compactMap(\.impedimentKind)).map(\.rawValue).sorted()
