@@ -111,7 +111,7 @@ def test_a_name_must_be_whole_and_a_value_has_its_unit():
         tester = ("gatt", f"tcp:127.0.0.1:{ports[0]},virtual-time", "--bonds", "none", "--peer")
         assert f"a name must be whole: '{name[1]}'" in run_bench(*tester, name[1][:-4], expected=3).stderr
         scanned = run_bench("scan", tester[1], "--service", "FFFE", "--seconds", 2)
-        assert scanned.stdout == "" and re.fullmatch(r"bluebench: no report of [1-9]\d* matches\n", scanned.stderr), scanned
+        assert scanned.stdout == "" and re.fullmatch(r"bluebench: none of the [1-9]\d* received reports matches\n", scanned.stderr), scanned
         lines = run_bench(*tester, name[1], "--read", "2A38", "--read", "2A19", "--only-value").stdout.splitlines()
         assert len(lines) == 2 and re.fullmatch(r"[0-9A-F]{2}  location [A-Z]\w+.* \(\d\)", lines[0]) and lines[1].endswith(" %"), lines
     assert "--only-value needs --read or --subscribe" in run_bench("gatt", "tcp:127.0.0.1:1", "--peer", "x", "--only-value", expected=2).stderr

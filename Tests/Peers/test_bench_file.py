@@ -155,5 +155,6 @@ def test_the_page_lists_options_that_exist(tmp_path, bench):
         assert re.search(rf"--{key}\b(?!-)", known) or key == "usb-timeout", key
         refused = bench(f"{key}: [[]]\n", *ONE, expected=USAGE).stderr
         assert "unknown option" not in refused, key
+    (tmp_path / "our-dongles.yaml").write_text("dongles: []\n")
     for example in re.findall(r"^```yaml\n(.*?)^```", text, re.M | re.S):
         bench(re.sub("usb:.*", "virtual", example), *ONE, "--list")

@@ -64,7 +64,7 @@ def check(results):
 
 def test_a_foreign_host_is_judged(tmp_path):
     results = judge(tmp_path, *SAMPLE)
-    assert {case.split("[")[0] for case in results} == set(SAMPLE)
+    assert {case if case in SAMPLE else case.split("[")[0] for case in results} == set(SAMPLE)
     failed = check(results)
     assert len({case.split("[")[0] for case in failed}) == 5
     assert sum(result["verdict"] == "PASS" for result in results.values()) == len(results) - len(failed)

@@ -114,7 +114,7 @@ def test_a_capture_ends_with_its_reader():
 
 @pytest.mark.parametrize("options, reason", [
     (["virtual"], "'virtual' has no peers here"), (["tcp:127.0.0.1:1", "--ring-files", "2"], "needs --write"),
-    (["tcp:127.0.0.1:1", "--quiet"], "captures nothing"), (["tcp:127.0.0.1:1", "--between", "tcp:5"], "--between is tcp-listen"),
+    (["tcp:127.0.0.1:1", "--quiet"], "nothing would be captured"), (["tcp:127.0.0.1:1", "--between", "tcp:5"], "--between takes tcp-listen"),
     (["tcp:127.0.0.1:1", "tcp:127.0.0.1:1"], "named twice"), (["tcp:127.0.0.1:1", "--write", "x.txt", "--ring-files", "2"], "name a capture"),
 ])
 def test_mistakes_are_told_before_anything_is_opened(options, reason):

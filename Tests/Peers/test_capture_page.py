@@ -303,7 +303,7 @@ def test_slow_and_many_clients_do_not_stop_others():
 
 @pytest.mark.parametrize("options, reason", [
     (["--web-host", "0.0.0.0"], "need --web PORT"), (["--web", "0", "--web-host", "0.0.0.0"], "a token of 16 to 200"),
-    (["--web", "0", "--token-file", "/dev/null"], "has no token"), (["--web", "0", "--hide"], "shows packets whole"),
+    (["--web", "0", "--token-file", "/dev/null"], "has no token"), (["--web", "0", "--hide"], "shows whole packets"),
 ])
 def test_mistakes_are_told(options, reason):
     with dongles(1) as ports:

@@ -93,7 +93,7 @@ def test_verdicts(tmp_path):
     assert "newly passing" in run_bench("compare", now, base).stdout
 
 
-@pytest.mark.parametrize("content, text", [("{}", "'cases' is missing"), ("no", "is not JSON"), ('{"rows": [{}]}', "hold different things")])
+@pytest.mark.parametrize("content, text", [("{}", "'cases' is missing"), ("no", "is not JSON"), ('{"rows": [{}]}', "cannot be compared")])
 def test_files_that_are_none(tmp_path, content, text):
     base, other = tmp_path / "base.json", tmp_path / "other.json"
     run_bench("run", "phy/read", "--json", base)

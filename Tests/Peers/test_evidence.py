@@ -85,5 +85,5 @@ def test_rules_of_other_profiles_are_not_chosen():
 
 def test_other_profiles_have_no_page():
     said = run_bench("evidence", ROOT / "nothing.json", "--profile", "adg-r31", expected=2).stderr
-    assert "there are en18031" in said, said
+    assert "use en18031" in said, said
     assert "no such file" in run_bench("evidence", ROOT / "nothing.json", expected=2).stderr

@@ -106,7 +106,7 @@ def test_secrets_are_shown_with_keys_only(server):
     options = {"file": str(SESSION), "where": "LE_Connection_Complete or LE_Enhanced_Connection_Complete or ATT_READ_BY_TYPE_RSP"}
     hidden = server.call("show_capture", **options)
     assert "(hidden)" in hidden and not ADDRESS.search(hidden) and "Bluebench Reference" not in hidden
-    assert "--where cannot select by Peer_Address with --hide" in server.call("show_capture", is_error=True, file=str(SESSION), where="Peer_Address != 00:11:22:33:44:55")
+    assert "cannot select by Peer_Address while such values are hidden" in server.call("show_capture", is_error=True, file=str(SESSION), where="Peer_Address != 00:11:22:33:44:55")
     with client("--keys") as other:
         assert ADDRESS.search(other.call("show_capture", **options))
         assert "Bluebench Reference" in other.call("show_capture", file=str(SESSION), layer="att", limit=500)

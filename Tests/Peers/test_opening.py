@@ -20,7 +20,7 @@ ON_AIR = {
     "gatt": (["{mine}", "--peer", "180D", "--only-value", "--read", "2A38"], 0),
     "l2cap": (["{mine}", "--peer", "180D", "--send", "00", "--seconds", "5"], None),
     "pair": (["{mine}", "--peer", "180D", "--accept", "--bonds", "{folder}/bonds"], None),
-    "run": (["accessory-robust/att-empty", "--tester", "{mine}", "--peer", "180D"], None),
+    "run": (["accessory-robust/survives[pdu=att-empty]", "--tester", "{mine}", "--peer", "180D"], None),
     "scan": (["{mine}", "--seconds", "1"], 0),
     "share": ([], 0),
     "start": (["{mine}"], 0),

@@ -144,9 +144,9 @@ def test_with_nobody_the_device_is_free_and_the_end_is_clean(ports):
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("usb:1-1",), USAGE, "say where to serve"),
-        (("usb:1-1", "--tcp", "0", "--unix", "x"), USAGE, "say where to serve"),
-        (("usb:1-1", "--unix", "x", "--host", "0.0.0.0"), USAGE, "go with --tcp"),
+        (("usb:1-1",), USAGE, "give --tcp PORT or --unix PATH"),
+        (("usb:1-1", "--tcp", "0", "--unix", "x"), USAGE, "give --tcp PORT or --unix PATH"),
+        (("usb:1-1", "--unix", "x", "--host", "0.0.0.0"), USAGE, "need --tcp"),
         (("usb:1-1", "--tcp", "0", "--host", "0.0.0.0"), USAGE, "a token of 16"),
         (("usb:1-1", "--tcp", "0", "--token-file", os.devnull), USAGE, "has no token"),
         (("virtual", "--tcp", "0"), USAGE, "bluebench dongle"),

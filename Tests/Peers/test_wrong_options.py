@@ -66,7 +66,7 @@ def complaint(result):
         (["gatt", NOBODY, *PEER, "--data-length", "9999"], ["'9999'", "27 to 251"]),
         (["gatt", NOBODY, *PEER, "--seconds", "0"], ["'0'"]),
         (["gatt", NOBODY, "--peer", "C0:B1:BE:00:00:01/random", "--transport", "bredr"], ["public address"]),
-        (["gatt", NOBODY, "--peer", "00:1B:DC:00:00:01", "--transport", "bredr", "--mtu", "100"], ["--mtu", "LE"]),
+        (["gatt", NOBODY, "--peer", "00:1B:DC:00:00:01", "--transport", "bredr", "--mtu", "100"], ["--mtu", "--transport le"]),
         (["loopback", NOBODY, "--packets", "0"], ["'0'", "1 or more"]),
         (["run", "--wait-for-host", "0", "--subject-port", "tcp-listen:0"], ["'0'"]),
         # Options without effect.

@@ -75,8 +75,7 @@ struct SimulatedOptions: ParsableArguments {
 
     @Option(help: ArgumentHelp("Seed of every random choice.", valueName: "n"), transform: Arguments.seed) var seed: UInt64 = 1
     @Option(help: ArgumentHelp("Packet error rate, 0 to 1.", valueName: "rate"), transform: Arguments.rate) var packetErrorRate = 0.0
-    @Option(help: ArgumentHelp("Length of the reply that a connection event reserves time for.", visibility: .hidden)) var eventFilling =
-        Filling.actual
+    @Option(help: "Length of the reply that a connection event reserves time for.") var eventFilling = Filling.actual
     @Option(
         help: ArgumentHelp("Maximum number of exchanges in a connection event.", valueName: "n", visibility: .hidden),
         transform: Arguments.whole(1...1_000))

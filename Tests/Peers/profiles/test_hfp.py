@@ -58,7 +58,7 @@ async def test_our_unit_with_bumbles_gateway(codec, features):
     await dlc.until('indicator("call", 1)')
     if features == EVERYTHING:
         await gateway.negotiate_codec(hfp.AudioCodec.MSBC)
-        await dlc.until("codec(Host.HFPCodec(rawValue: 2))")
+        await dlc.until("codec(BBHost.HFPCodec(rawValue: 2))")
         assert gateway.active_codec == hfp.AudioCodec.MSBC
 
 
@@ -76,6 +76,6 @@ async def test_our_gateway_with_bumbles_unit(codec, features):
         unit.on(unit.EVENT_CODEC_NEGOTIATION, agreed.set_result)
         following = asyncio.create_task(unit.run())
         await unit.setup_audio_connection()
-        await dlc.until("codec(Host.HFPCodec(rawValue: 2))")
+        await dlc.until("codec(BBHost.HFPCodec(rawValue: 2))")
         assert await asyncio.wait_for(agreed, 5) == hfp.AudioCodec.MSBC
         following.cancel()

@@ -63,6 +63,6 @@ async def test_we_open(codec):
     await channel.until("opened(dlci: 6)")
     await exchange(channel, opened[0], 6)
     channel.tell("rfcomm", "open", 9)
-    await channel.until("closed(dlci: 18, Host.RFCOMMEnd.refused)")
+    await channel.until("closed(dlci: 18, BBHost.RFCOMMEnd.refused)")
     channel.tell("rfcomm", "close", 6)
-    await channel.until("closed(dlci: 6, Host.RFCOMMEnd.local)")
+    await channel.until("closed(dlci: 6, BBHost.RFCOMMEnd.local)")
