@@ -52,7 +52,7 @@ struct IdleStepTests {
         "{none: LE_PHY_Update_Complete, as: tester, where: {TX_PHY: $x.TX_PHY}, within: 1 s}",
         "{none: LE_PHY_Update_Complete, as: tester, since: begin, within: 0 ms}",
         "{either: [[{expect: Command_Status, as: tester, saveAs: y}], [{expect: LE_PHY_Update_Complete, as: tester, saveAs: y}]]}\n"
-            + "  - {check: $y, is: {not: {TX_PHY: LE_2M}}, states: s}",
+            + "  - {check: $y, is: {not: {TX_PHY: 2}}, states: s}",
     ])
     func anotherStepIsRead(_ step: String) {
         let body =
