@@ -102,7 +102,7 @@ struct PairSessionTests {
     /// Nobody comes, or the peer is not there: the message says what to do.
     @Test(
         arguments: [
-            (.le, false, "no device connected in time; --seconds"), (.bredr, false, "nobody connected; --seconds"),
+            (.le, false, "no device connected in time; --seconds"), (.bredr, false, "no device connected in time; --seconds"),
             (.le, true, "the peer did not answer: is it there"), (.bredr, true, "is it there, and does it let others connect?"),
         ] as [(SessionTransport, Bool, String)])
     func aMissingPeerIsExplained(_ transport: SessionTransport, _ hasPeer: Bool, _ text: String) throws {
