@@ -13,7 +13,7 @@ result=$(timeout 280 $bench run accessory-discovery accessory-advertising --test
 code=$?
 grep -vE "^N/A " <<<"$result"
 [ $code = 0 ] || [ $code = 1 ] && ok "the run comes to its end" || bad "the run comes to its end: $code"
-for case in $(grep -oE "^(FAIL|ERROR) +[^ ]+" <<<"$result" | awk '{print $2}'); do
+for case in $(grep -oE "^(FAIL|ERROR) +[^ :]+" <<<"$result" | awk '{print $2}'); do
     grep -qwF -- "$case" <<<"$of_bluez" && ok "$case is BlueZ's own" || bad "$case"
 done
 [ "$(grep -c "^PASS" <<<"$result")" -ge 10 ] && ok "and passes what is about it" || bad "and passes what is about it: $(grep -c "^PASS" <<<"$result")"
