@@ -11,6 +11,8 @@ private struct Course: Sendable, CustomTestStringConvertible {
         case event(any HCIEvent)
         /// Command Status.
         case status(UInt16, ErrorCode)
+        /// Command Complete without further values.
+        case complete(UInt16, ErrorCode)
         /// A PDU of ATT to the controller or from it.
         case out(any ATTPDU)
         case back(any ATTPDU)
@@ -50,7 +52,18 @@ private let courses = [
         "refused LE_Set_PHY"),
     Course(
         "a PHY update that nothing completes", [(1, .command(setPHY)), (2, .status(0x2032, .success)), (9, .event(ended))],
-        "asked LE_Set_PHY", "left open LE_Set_PHY", "ended"),
+        "asked LE_Set_PHY", "left open LE_Set_PHY", "disconnected connectionTimeout"),
+    Course(
+        "a PHY update that is refused by Command Complete",
+        [(1, .command(setPHY)), (2, .complete(HCICommands.LESetPHY.opcode, .unknownHCICommand)), (9, .event(ended))], "asked LE_Set_PHY",
+        "refused LE_Set_PHY", "disconnected connectionTimeout"),
+    Course(
+        "a voice connection, whose event has a handle of its own",
+        [
+            (1, .command(HCICommands.SetupSynchronousConnection(connectionHandle: handle))), (2, .status(0x0428, .success)),
+            (3, .event(HCIEvents.SynchronousConnectionComplete(connectionHandle: 0x0041))), (9, .event(ended)),
+        ], "disconnected connectionTimeout"),
+    Course("a reset", [(1, .command(HCICommands.Reset())), (2, .complete(HCICommands.Reset.opcode, .success))], "reset"),
     Course("data length", [(1, .event(lengthChanged))], "length 251 27"),
     Course(
         "parameters",
@@ -86,7 +99,7 @@ private let courses = [
     Course(
         "a request that waits for too long", [(1, .out(read)), (40, .event(lengthChanged))], "asked ATT_READ_REQ", "length 251 27",
         "left open ATT_READ_REQ"),
-    Course("the same handle again", [(1, .event(opened()))], "ended", "opened", "parameters 24 0 500"),
+    Course("the same handle again", [(1, .event(opened()))], "replaced", "opened", "parameters 24 0 500"),
     Course(
         "a link that was open before", opens: false, [(1, .out(read)), (2, .event(phyChanged))], "opened", "asked ATT_READ_REQ",
         "phys le2M le1M"),
@@ -121,6 +134,8 @@ private let courses = [
         case .command(let value): return command(value)
         case .event(let value): return event(value)
         case .status(let opcode, let status): return follower.received(HCIPacket(statusOpcode: opcode, status), at: moment)
+        case .complete(let opcode, let status):
+            return follower.received(HCIPacket(completeOpcode: opcode, returns: [status.rawValue]), at: moment)
         case .out(let pdu): return data(pdu, isOut: true)
         case .back(let pdu): return data(pdu, isOut: false)
         }
@@ -181,7 +196,11 @@ extension LinkEvent {
         case .leftOpen(let request): "left open \(request.name)"
         case .stalled: "stalled"
         case .gap: "gap"
-        case .ended: "ended"
+        case .ended(.disconnected(let reason)): "disconnected \(reason)"
+        case .ended(.terminated(let sender, _)): "terminated by \(sender.map { "\($0)" } ?? "unknown")"
+        case .ended(.silent): "silent"
+        case .ended(.replaced): "replaced"
+        case .ended(.reset): "reset"
         }
     }
 }

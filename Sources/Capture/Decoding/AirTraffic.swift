@@ -72,7 +72,12 @@ struct AirTraffic {
     private mutating func note(_ layers: [DecodedLayer]) {
         guard let layer = layers.last, layer.layer == .advertising else { return }
         isScanRequested = layer.name == "AUX_SCAN_REQ"
-        if let accessAddress = layer.accessAddressOfLink { links[accessAddress] = LinkTraffic(names: showsNames) }
+        if let accessAddress = layer.accessAddressOfLink { open(accessAddress) }
+    }
+
+    private mutating func open(_ accessAddress: UInt32) {
+        if links[accessAddress] == nil, links.count >= Self.mostLinks { links.removeAll() }
+        links[accessAddress] = LinkTraffic(names: showsNames)
     }
 }
 
@@ -86,7 +91,7 @@ extension DecodedLayer {
     }
 }
 
-/// Decodes the data channel PDUs of one link. Core Vol 6, Part B, 2.4. Decryption keys would belong here.
+/// Decodes the data channel PDUs of one link. Core Vol 6, Part B, 2.4.
 private struct LinkTraffic {
     private var connection: ConnectionTraffic
     private var encryption = EncryptionOnAir()
@@ -110,7 +115,7 @@ private struct LinkTraffic {
         packet.layers.append(DecodedLayer(named: words.name, of: .linkLayerHeaders, bytes, header, summary: words.summary))
         let payload = pdu.payload
         let isRepeated = isRepeated(pdu.sequenceNumber, way, isBroken: isBroken)
-        packet.isEncrypted = encryption.isSealed(pdu, in: frame)
+        packet.isEncrypted = encryption.isEncrypted(pdu, in: frame)
         if packet.isEncrypted {
             let text = "encrypted \(payload.count) octets"
             return packet.layers.append(DecodedLayer(named: text, of: .llData, bytes, payload, summary: text))

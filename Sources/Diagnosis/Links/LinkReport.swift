@@ -42,7 +42,6 @@ public struct LinkReport: Sendable {
     public var security: [Change] = []
     public var services: [String] = []
     public var isEncrypted = false
-    public var isPaired = false
     /// Maximum data octets of a packet from the central and from the peripheral.
     var octets = ByEnd(central: 27, peripheral: 27)
     var phy = ByEnd(central: PHY.le1M, peripheral: PHY.le1M)
@@ -59,7 +58,7 @@ public struct LinkReport: Sendable {
         .init("Kind"), .init("Role"), .init("Opened", .number(0...1)), .init("On_Air", .number(0...1)),
         .init("Interval", .number(0...65_535)),
         .init("Latency", .number(0...65_535)), .init("Timeout", .number(0...65_535)), .init("MTU", .number(0...65_535)),
-        .init("Encrypted", .number(0...1)), .init("Paired", .number(0...1)),
+        .init("Encrypted", .number(0...1)),
     ]
 
     var record: CaseRecord {
@@ -68,7 +67,7 @@ public struct LinkReport: Sendable {
             ("On_Air", .number(isOnAir ? 1 : 0)),
             ("Interval", .number(parameters.last?.interval ?? 0)), ("Latency", .number(parameters.last?.latency ?? 0)),
             ("Timeout", .number(parameters.last?.timeout ?? 0)), ("MTU", .number(mtu?.octets ?? 23)),
-            ("Encrypted", .number(isEncrypted ? 1 : 0)), ("Paired", .number(isPaired ? 1 : 0)),
+            ("Encrypted", .number(isEncrypted ? 1 : 0)),
         ])
     }
 

@@ -25,7 +25,7 @@ public struct EncryptionOnAir: Sendable {
 
     /// True if a PDU with payload is encrypted in the capture. If the first LL_START_ENC_RSP has no MIC, the capturing tool has decrypted
     /// the link.
-    public mutating func isSealed(_ pdu: AirFrame.PDU, in frame: AirFrame) -> Bool {
+    public mutating func isEncrypted(_ pdu: AirFrame.PDU, in frame: AirFrame) -> Bool {
         let payload = frame.bytes[pdu.payload]
         guard let first = payload.first, !frame.flags.contains(.decrypted) else { return false }
         switch state {

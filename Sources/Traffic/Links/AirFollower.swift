@@ -42,7 +42,7 @@ public struct AirFollower {
     }
 
     private mutating func add(_ link: Link, _ accessAddress: UInt32) {
-        if links.count >= Self.mostLinks { links.removeAll() }
+        if links[accessAddress] == nil, links.count >= Self.mostLinks { links.removeAll() }
         links[accessAddress] = Heard(link: link)
     }
 
@@ -93,7 +93,7 @@ public struct AirFollower {
             }
             link.signs.fromPeripheral += 1
             link.signs.lastPeripheral = moment.time
-            link.signs.last = moment
+            link.signs.heard(at: moment)
             return .peripheral
         case .unknown:
             link.signs.fromUnknown += 1

@@ -41,7 +41,7 @@ public struct HCIFollower {
             let request = LinkRequest(kind: .command, layer: .hciCommands, code: Int(opcode), sent: moment)
             commands[opcode] = Sent(request: request, link: followed.link)
         }
-        if let link = followed.link, command.id?.completedBy.isEmpty == false {
+        if let link = followed.link, command.id?.isCompletedOnItsLink == true {
             let request = LinkRequest(kind: .procedure, layer: .hciCommands, code: Int(opcode), sent: moment)
             link.requests.procedures[opcode] = request
             followed.after.append(LinkEvent(link: link, kind: .asked(request)))
@@ -94,7 +94,7 @@ public struct HCIFollower {
         hasAnswers = true
         let command = commands.removeValue(forKey: answer.opcode)
         // A refused command starts no procedure.
-        if answer.kind == .status, answer.status != .success, let link = command?.link,
+        if answer.status != .success, let link = command?.link,
             let request = link.requests.procedures[answer.opcode], request.sent == command?.request.sent
         {
             link.requests.procedures[answer.opcode] = nil
@@ -127,7 +127,7 @@ public struct HCIFollower {
     }
 
     private mutating func add(_ link: Link, _ handle: ConnectionHandle) {
-        if links.count >= Self.mostLinks { links.removeAll() }
+        if links[handle] == nil, links.count >= Self.mostLinks { links.removeAll() }
         links[handle] = link
     }
 
@@ -194,7 +194,7 @@ public struct HCIFollower {
         _ packet: HCIPacket, isOut: Bool, _ layers: [DecodedLayer], on channel: UInt16?, at moment: Moment
     ) -> Followed {
         var followed = Followed()
-        guard let handle = packet.aclHeader.map({ ConnectionHandle($0.handle.rawValue & 0x0FFF) }) else { return followed }
+        guard let handle = packet.aclHeader?.handle else { return followed }
         if links[handle] == nil {
             guard isOut || !Self.logHandles.contains(handle) else { return followed }
             let link = Link(.le, isComplete: false, at: moment)
@@ -210,6 +210,14 @@ public struct HCIFollower {
         followed.sender = sender
         followed.after = link.follow(layers, on: channel, from: sender, at: moment)
         return followed
+    }
+}
+
+extension PDUID {
+    /// True for a command that an event of the same connection completes: an event that opens a link has the handle of that.
+    fileprivate var isCompletedOnItsLink: Bool {
+        let events = completedBy
+        return !events.isEmpty && !events.contains { if case .opens = $0.effect { true } else { false } }
     }
 }
 

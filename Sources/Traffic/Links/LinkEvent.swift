@@ -12,6 +12,7 @@ public struct LinkEvent {
         case mtu
         /// Encryption was switched on or off, or failed to change.
         case encryption(isOn: Bool, ErrorCode)
+        /// A request or a command was sent.
         case asked(LinkRequest)
         case answered(LinkRequest)
         case refused(LinkRequest)
