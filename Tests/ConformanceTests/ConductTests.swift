@@ -153,6 +153,20 @@ struct ConductTests {
         return [HCIPacket(completeOpcode: opcode, returns: [event.status.rawValue])]
     }
 
+    /// Events with the handle 0x0040, and whether that is of a new connection. A sync comes over a connection that exists.
+    static let handles: [(name: String, event: HCIPacket, isNew: Bool)] = [
+        ("a connection", HCIPacket(event: HCIEvents.ConnectionComplete(status: .success, connectionHandle: 0x0040)), true),
+        ("a PHY update", HCIPacket(event: HCIEvents.LEPHYUpdateComplete(status: .success, connectionHandle: 0x0040)), false),
+        ("a transferred sync", HCIPacket(.event, [0x3E, 20, 0x18, 0, 0x40, 0] + [UInt8](repeating: 1, count: 16)), false),
+    ]
+
+    @Test(arguments: handles) func anEventHasAHandleOfItsKind(_ name: String, _ event: HCIPacket, _ isNew: Bool) {
+        for isOpen in [true, false] {
+            let violation = ConductViolation(event, number: 1, at: .subject) { $0 == 0x0040 && isOpen }
+            #expect((violation != nil) == (isOpen == isNew), "\(violation?.text ?? "")")
+        }
+    }
+
     private static func credits(_ packet: HCIPacket, _ change: (ConnectionHandle, Int) -> [(ConnectionHandle, Int)]) -> [HCIPacket] {
         guard let event = try? packet.event(as: HCIEvents.NumberOfCompletedPackets.self) else { return [packet] }
         let rows = event.handles.flatMap { change($0.connectionHandle, Int($0.numCompletedPackets)) }

@@ -123,8 +123,9 @@ extension ConductViolation {
             return switch declaration.id.effect {
             // Streams have handles of their own.
             case .opens(.isochronous): nil
-            case .opens: true
-            case .changes, .closes, nil: false
+            case .opens(.le), .opens(.bredr), .opens(.synchronous): true
+            // The event of a transferred sync names the connection over which it came.
+            case .opens, .changes, .closes, nil: false
             }
         }
     }

@@ -69,7 +69,7 @@ struct ConductViolation: Sendable {
         let pdu = DynamicPDU(hci: event)
         rule = "Events name the device that they are about (\(pdu.declaration?.section ?? "Core Vol 4, Part E, 7.7"))."
         text =
-            "\(pdu.name) of the \(side.rawValue): expected a \(Acquaintances.address) that the host knows, got another (packet \(number))"
+            "\(pdu.name) of the \(side.rawValue): expected a \(KnownDevices.address) that the host knows, got another (packet \(number))"
         evidence = [Self.evidence(event, number, side)]
     }
 

@@ -10,7 +10,7 @@ struct HCIConduct {
     private var abandoned: Set<UInt16> = []
     private var completions = Completions()
     private var repetitions = Repetitions()
-    private var acquaintances = Acquaintances()
+    private var knownDevices = KnownDevices()
     /// Supported_Commands, once the controller has told it.
     private var claims: [UInt8]?
     /// The last answer to a command; the first of an unknown command before the claims are known.
@@ -32,20 +32,20 @@ struct HCIConduct {
         wasReset = true
         completions.reset()
         repetitions.reset()
-        acquaintances.reset()
+        knownDevices.reset()
     }
 
     mutating func sent(_ command: HCIPacket) {
         completions.sent(command)
         repetitions.sent()
-        acquaintances.sent(command)
+        knownDevices.sent(command)
     }
 
     /// Judges an event before the connections change with it.
     mutating func received(_ event: HCIPacket, _ number: Int, isOpen: (ConnectionHandle) -> Bool) {
         let excess = completions.completed(event)
         let isRepeated = repetitions.isRepeated(event)
-        let isStrange = acquaintances.isAboutStranger(event)
+        let isStrange = knownDevices.isAboutStranger(event)
         guard wasReset, violation == nil else { return }
         violation =
             ConductViolation(event, number: number, at: side, isOpen: isOpen) ?? ConductViolation(valuesOf: event, number: number, at: side)

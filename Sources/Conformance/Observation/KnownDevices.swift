@@ -4,12 +4,12 @@ import BBPackets
 /// The BR/EDR devices that a controller's host knows: those that it has named in a command, and those that a connection was reported of.
 ///
 /// Events about pairing, keys and roles concern no other device. Core Vol 4, Part E, 7.7.
-struct Acquaintances: Sendable {
+struct KnownDevices: Sendable {
     private var known: Set<Int128> = []
     /// True if devices may connect without the host being told.
     private var hasStrangers = false
 
-    mutating func reset() { self = Acquaintances() }
+    mutating func reset() { self = KnownDevices() }
 
     mutating func sent(_ command: HCIPacket) {
         switch command.commandOpcode {
