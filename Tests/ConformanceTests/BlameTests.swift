@@ -55,7 +55,7 @@ struct BlameTests {
     /// The limit of a step holds for each answer: a pipe that keeps each of many for 600 ms is not a device that does not answer.
     @Test(arguments: Side.allCases) func manyAnswersInTimeAreNotLate(_ side: Side) throws {
         let result = try Trial.run("gatt/characteristics", try DongleConduct(["joins-packets=600"]), at: side)
-        #expect(result.verdict != .fail, "\(result.message)")
+        #expect(result.verdict != .fail && !result.message.contains("was not received"), "\(result.message)")
     }
 
     /// A device that answers the first requests of a search and not the others is late.
@@ -66,7 +66,7 @@ struct BlameTests {
             requests += 1
             return requests <= 3 ? [packet] : []
         }
-        #expect(result.verdict == .fail && result.message.contains("within"), "\(result.message)")
+        #expect(result.verdict == .fail && result.message.contains("a response was not received within the limit"), "\(result.message)")
     }
 
     /// A failure of the tester leaves the case without a verdict about the subject, and is named.

@@ -1,14 +1,16 @@
 import BBPackets
 import BBTiming
 
-/// The time limit of an action. It is the longest time that one answer of the peer may take: an action that sends several requests
-/// restarts it with each, so that slow pipes do not add up. The case's limit bounds them all.
+/// The time limit of an action, bounded by that of the case. An action that sends several requests itself restarts it with each: it is the
+/// longest time of one answer then, and slow pipes do not add up.
 final class ActionLimit {
     private let loop: RunLoop
     private let span: Microseconds
     private let latest: Microseconds
     /// The time of the request whose answer is awaited.
     private var began: Microseconds
+    /// True if the limit is that of one answer.
+    private(set) var isOfAnswer = false
     private var timer: Timer?
     private var onEnd: () -> Void = {}
 
@@ -23,7 +25,7 @@ final class ActionLimit {
     var isOfCase: Bool { began + span > latest }
 
     /// A further request is sent: its answer has the whole limit.
-    func restart() { began = loop.now }
+    func restart() { (began, isOfAnswer) = (loop.now, true) }
 
     func start(_ onEnd: @escaping () -> Void) {
         self.onEnd = onEnd

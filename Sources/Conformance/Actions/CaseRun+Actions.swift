@@ -16,9 +16,12 @@ extension CaseRun {
             result = try await within(limit) { try await action.run(context) }
             if step.result.contains(where: { $0.name == "error" }) { result["error"] = .text("") }
         } catch is TimeOut {
-            if limit.isOfCase { throw StepFailure(.environment, "the case did not end within its limit") }
             let held = Side.allCases.compactMap { bench.end($0)?.heldBackData }.map { "; \($0)" }.joined()
-            throw StepFailure(.subject, place.stating("\(step.name) did not end within its limit\(held)"))
+            if limit.isOfCase { throw StepFailure(.environment, "the case did not end within its limit\(held)") }
+            let text =
+                limit.isOfAnswer
+                ? "a response was not received within the limit of \(step.name)" : "\(step.name) did not end within its limit"
+            throw StepFailure(.subject, place.stating(text + held))
         } catch let finding as ActionFinding {
             let pdu = log.observations.dropFirst(scope.searchStart).last { $0.side == place.side && !$0.isAir }
             let origin = (pdu?.place ?? places(of: step.arguments, scope).first).map { " (\($0))" } ?? ""
