@@ -20,9 +20,9 @@ ADDRESS = re.compile(r"([0-9A-F]{2}:){5}[0-9A-F]{2}")
 class Client:
     """A client of the stdio transport."""
 
-    def __init__(self, *options, **environment):
+    def __init__(self, *options, folder=ROOT, **environment):
         self.process = subprocess.Popen(
-            [bluebench(), "mcp", *map(str, options)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
+            [bluebench(), "mcp", *map(str, options)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=folder,
             env=os.environ | environment)
         self.number = 0
 
@@ -174,6 +174,20 @@ def test_what_devices_say_is_marked_as_data(server):
 
 def folders(place):
     return list(pathlib.Path(place).glob("bluebench-mcp-*"))
+
+
+def test_commands_of_a_file_in_the_folder_are_not_run(tmp_path):
+    """The folder of an editor may be one that others wrote."""
+    (tmp_path / "bench.yaml").write_text("before-case: touch was-run\n")
+    server = Client("--cases", ROOT / "Conformance", folder=tmp_path)
+    try:
+        assert server.read("run_cases", cases=["phy/read"])["verdicts"]["pass"] == 1
+        assert not (tmp_path / "was-run").exists()
+        server.process.stdin.close()
+        assert server.process.wait(TIMEOUT) == 0
+    finally:
+        server.process.kill()
+        server.process.wait()
 
 
 def test_its_folder_is_its_own(tmp_path):

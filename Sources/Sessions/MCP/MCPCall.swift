@@ -13,7 +13,7 @@ struct MCPCall {
     func answer(of tool: MCPTool) throws(MCPMistake) -> MCPAnswer {
         switch tool.name {
         case "list_devices": return document(of: try process(["devices", "--json"]))
-        case "list_cases": return text(of: try process(["run", "--list"] + folder + arguments.places("cases")))
+        case "list_cases": return text(of: try process(["run", "--list", "--config=none"] + folder + arguments.places("cases")))
         case "explain_case": return text(of: try process(["explain"] + folder + arguments.places("case")))
         case "run_cases": return try runCases()
         case "read_result": return try results.read(arguments, redaction)
@@ -34,7 +34,7 @@ struct MCPCall {
 
     private func runCases() throws(MCPMistake) -> MCPAnswer {
         let name = results.newName()
-        var words = ["run", "--report=\(results.path(name))", "--tester=\(arguments["tester"] ?? tools.tester)"] + folder
+        var words = ["run", "--config=none", "--report=\(results.path(name))", "--tester=\(arguments["tester"] ?? tools.tester)"] + folder
         if arguments["peer"] == nil || arguments["subject"] != nil { words.append("--subject=\(arguments["subject"] ?? tools.subject)") }
         words += arguments.options("peer", "seed") + arguments.places("cases")
         let run = try process(words)
