@@ -37,7 +37,7 @@ struct BenchFileTests {
     ]
 
     @Test(arguments: places) func aPathBeginsAtTheFile(_ file: String, _ path: String, _ expected: String) throws {
-        #expect(try Self.read("firmware: \(path)", file).get().entries.map(\.values) == [[expected]])
+        #expect(try Self.read("firmware: \(path)", file).get().entries.map(\.values) == [[expected]] as [[String]?])
     }
 
     static let mistakes: [(String, String)] = [
@@ -69,6 +69,11 @@ struct BenchFileTests {
         let file = try Self.read("tester: a\nslack: 1\nswap: true\nlabel: x=y").get()
         let entries = file.entries(for: options, given: given, exclusions: ["tester": ["subject-port"]])
         #expect(entries.map(\.name) == left)
+    }
+
+    /// No text of a value is taken for a flag.
+    @Test func aValueIsNoFlag() throws {
+        #expect(try Self.read("before-case: 'true '").get().entries.flatMap(\.arguments) == ["--before-case=true "])
     }
 
     @Test func aFlagThatIsFalseIsNotPassed() throws {

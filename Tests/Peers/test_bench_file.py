@@ -46,7 +46,7 @@ def test_a_run_takes_the_options_of_the_folder(tmp_path, bench):
 
 
 def test_the_command_line_wins(tmp_path, bench):
-    bench("label: [desk=3]\nretry: 2\n", *ONE, "--json", "out.json", "--label", "room=lab", "--retry=0")
+    bench("label: [desk=3]\nretry: 2\n", *ONE, "--json", "out.json", "--label", "room=lab", "--retry", "1", "--retry=0")
     run = made(tmp_path)
     assert run["labels"] == {"room": "lab"}
     assert origins(run) == {"--label": ("room=lab", "command line"), "--retry": ("0", "command line")}

@@ -17,17 +17,15 @@ package struct BenchFile: Sendable {
     /// An option in the file.
     package struct Entry: Sendable, Hashable {
         package var name: String
-        /// One value, or those of a list; none for a flag that is false.
-        package var values: [String]
+        /// One value, or those of a list; nil for a flag that is set.
+        package var values: [String]?
         package var position: Position
 
         /// The words on the command line. The value is joined to the name, because it may begin with a hyphen.
-        package var arguments: [String] { values.map { $0 == Self.set ? "--\(name)" : "--\(name)=\($0)" } }
+        package var arguments: [String] { values.map { $0.map { "--\(name)=\($0)" } } ?? ["--\(name)"] }
 
-        /// The value of a flag that is true.
-        fileprivate static let set = "true "
         /// The values as text; nil for a flag.
-        package var text: String? { values == [Self.set] ? nil : values.joined(separator: ", ") }
+        package var text: String? { values?.joined(separator: ", ") }
     }
 
     package var entries: [Entry]
@@ -60,7 +58,6 @@ package struct BenchFile: Sendable {
     package func entries(for options: Set<String>, given: Set<String>, exclusions: [String: Set<String>] = [:]) -> [Entry] {
         entries.filter { entry in
             options.contains(entry.name) && !given.contains(entry.name) && given.isDisjoint(with: exclusions[entry.name] ?? [])
-                && !entry.values.isEmpty
         }
     }
 }
@@ -74,15 +71,17 @@ extension SourceReader {
                 report(entry.position, "unknown option '\(entry.name)'" + Suggestion.text(for: name, among: kinds.keys))
                 return nil
             }
+            // A flag that is false is as if it were not there.
+            if kind == .truth, !truth(entry.node, name) { return nil }
             return BenchFile.Entry(name: name, values: values(entry.node, name, kind), position: position(entry.node))
         }
     }
 
-    private mutating func values(_ node: Node, _ name: String, _ kind: BenchFile.Kind) -> [String] {
+    private mutating func values(_ node: Node, _ name: String, _ kind: BenchFile.Kind) -> [String]? {
         switch kind {
         case .text: return text(node, name).map { [$0] } ?? []
         case .number: return number(node, name).map { [$0] } ?? []
-        case .truth: return truth(node, name) ? [BenchFile.Entry.set] : []
+        case .truth: return nil
         case .list:
             guard case .sequence = node else { return text(node, name).map { [$0] } ?? [] }
             return sequence(node, name).compactMap { text($0, "an element of \(name)") }

@@ -1,5 +1,5 @@
-/// An option of a command with a value other than its default, and where the value is from. Reports have them, because a later run with
-/// the same command line may find another `bench.yaml`.
+/// An option of a bench that is on the command line or in `bench.yaml`, and where its value is from. Reports have them, because a later
+/// run with the same command line may find another file.
 public struct GivenOption: Sendable, Hashable, Codable {
     /// The name, as `--slack`.
     public var option: String

@@ -78,7 +78,7 @@ struct KnownDonglesOptions: ParsableArguments {
         var table = KnownDongles.builtIn
         guard let path = knownDongles else { return table }
         guard let data = FileManager.default.contents(atPath: path), let text = String(data: data, encoding: .utf8) else {
-            throw CommandFailure(.usage, "\(path) cannot be read as text")
+            throw CommandFailure(.usage, "--known-dongles: \(path) cannot be read as text")
         }
         do throws(TableErrors) { try table.add(text, file: path) } catch {
             for problem in error.list.dropLast() { Console.problem("\(problem)") }

@@ -26,7 +26,7 @@ struct PairCommand: ParsableCommand {
 
     func run() throws {
         var command = self
-        // BR/EDR asks no such passkey, and the variable may be set for others.
+        // Over BR/EDR each pairing has a new passkey: one in the variable is for LE.
         if ends.transport == .le || user.key.isGiven { command.user.key.passkey = try user.key.value() }
         command.security.pin = try security.givenPIN()
         try command.execute()

@@ -35,6 +35,8 @@ enum BenchConfig {
     private struct Taken {
         var file = ""
         var entries: [BenchFile.Entry] = []
+        /// True for a command with `--config`.
+        var isFull = false
     }
 
     private static let taken = Mutex(Taken())
@@ -60,7 +62,7 @@ enum BenchConfig {
         } catch {
             throw CommandFailure(error)
         }
-        taken.withLock { $0 = Taken(file: path, entries: entries) }
+        taken.withLock { $0 = Taken(file: path, entries: entries, isFull: isFull) }
         return [word] + entries.flatMap(\.arguments) + arguments.dropFirst()
     }
 
@@ -103,8 +105,10 @@ enum BenchConfig {
     static func origins(of command: any ParsableArguments.Type) -> [GivenOption] {
         let names = command.names.filter { kinds[String($0.text.dropFirst(2))] != nil && Arguments.given($0.text) }
         let given = names.map { name in
-            GivenOption(
-                name.text, name.isFlag ? nil : Arguments.values(of: name.text).joined(separator: ", "), from: GivenOption.commandLine)
+            // Of an option that is no list the last value counts.
+            let values = Arguments.values(of: name.text)
+            let counted = kinds[String(name.text.dropFirst(2))] == .list ? values : Array(values.suffix(1))
+            return GivenOption(name.text, name.isFlag ? nil : counted.joined(separator: ", "), from: GivenOption.commandLine)
         }
         let taken = taken.withLock { $0 }
         return given + taken.entries.map { GivenOption("--" + $0.name, $0.text, from: taken.file) }
@@ -120,8 +124,8 @@ enum BenchConfig {
             }
         }
         guard !names.isEmpty else { return message }
-        return message
-            + "; \(names.joined(separator: " and ")) \(names.count == 1 ? "is" : "are") from \(taken.file) (--config none: without it)"
+        let origin = "; \(names.joined(separator: " and ")) \(names.count == 1 ? "is" : "are") from \(taken.file)"
+        return message + origin + (taken.isFull ? " (--config none: without it)" : "")
     }
 }
 

@@ -5,8 +5,9 @@ struct MergedShards {
     /// The shards of the runs so far; nil if no run is one.
     private(set) var found: ShardSet?
     private var first = ""
-    /// The cases that were divided; nil if the runs do not say.
+    /// The cases that were divided, and the first run that says so; nil if none does.
     private(set) var selection: RunSelection?
+    private var selected = ""
     /// The cases of the shards, and of each run with all cases.
     private var cases: Set<String> = []
     private var whole: [Set<String>] = []
@@ -19,8 +20,9 @@ struct MergedShards {
             return
         }
         cases.formUnion(ids)
+        if selection == nil { (selection, selected) = (part.result.selection, part.path) }
         guard let known = found else {
-            (found, first, selection) = (shards, part.path, part.result.selection)
+            (found, first) = (shards, part.path)
             return
         }
         guard known.count == shards.count else {
@@ -35,12 +37,12 @@ struct MergedShards {
         guard let one = selection, let other = part.result.selection, one != other else { return }
         guard one.filters == other.filters else {
             throw CommandFailure(
-                .usage, "\(part.path) is a shard of \(other.words), \(first) a shard of \(one.words): not shards of one run")
+                .usage, "\(part.path) is a shard of \(other.words), \(selected) a shard of \(one.words): not shards of one run")
         }
         let numbers = one.count == other.count ? "" : " (\(other.count) and \(one.count))"
         throw CommandFailure(
             .usage,
-            "\(part.path) and \(first) are shards of different cases\(numbers): not shards of one run; "
+            "\(part.path) and \(selected) are shards of different cases\(numbers): not shards of one run; "
                 + "--cases, --tag, --covers, --ics, --set and --durations must be the same")
     }
 
