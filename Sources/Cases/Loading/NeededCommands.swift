@@ -11,8 +11,8 @@ extension TestCase {
 }
 
 extension ProcedureTable {
-    /// Returns the commands with a bit in Supported_Commands, as `subject.LE_Set_PHY`, that the steps and their procedures send. Steps that
-    /// may be left out, and those whose failure is no failure of the case, do not count.
+    /// Returns the optional commands, as `subject.LE_Set_PHY`, that the steps and their procedures send. Steps that may be left out, and
+    /// those with `otherwise:`, do not count.
     fileprivate func commands(
         in steps: [Step], _ cast: [String: Side], _ vocabulary: Vocabulary, _ seen: inout Set<Visit>
     ) -> Set<String> {
@@ -21,7 +21,8 @@ extension ProcedureTable {
             let side = step.role.flatMap { cast[$0] } ?? step.side
             switch step.kind {
             case .send(let command):
-                if vocabulary.commands.contains(command.name) { found.insert("\(side.rawValue).\(command.name)") }
+                let isOptional = vocabulary.commands.contains(command.name) && !Features.mandatory.contains(command.name)
+                if isOptional { found.insert("\(side.rawValue).\(command.name)") }
             case .repeated(_, _, let inner), .until(_, _, let inner), .attempts(_, let inner, _):
                 found.formUnion(commands(in: inner, cast, vocabulary, &seen))
             case .parallel(let branches):

@@ -41,18 +41,33 @@ extension SourceReader {
         }
         let plain = document.without(choices.map(\.name), in: "rounds")
         var used: Set<String> = []
-        let readings = rows.compactMap { row in
-            var words = WordSubstitution()
-            for (choice, value) in zip(choices, row) {
-                words.add(value.node, as: choice.name)
-                for word in value.words { words.add(word.node, as: word.name) }
+        var readings: [RoundReading] = []
+        var budget = SourceLimits.roundNodes
+        for row in rows {
+            guard let words = substitution(of: row, choices) else { return [] }
+            var round = words
+            let node = round.apply(to: plain)
+            used.formUnion(round.used)
+            guard isReasonable(node) else { return [] }
+            guard SourceLimits.spend(&budget, on: node) else {
+                report(rounds, "with their words written out the rounds have more than \(SourceLimits.roundNodes) values")
+                return []
             }
-            let node = words.apply(to: plain)
-            used.formUnion(words.used)
-            return isReasonable(node) ? RoundReading(name: name(of: row, choices), root: node) : nil
+            readings.append(RoundReading(name: name(of: row, choices), root: node))
         }
         reportUnused(choices, used, parameters)
         return readings
+    }
+
+    /// Returns the words of a round; nil if they are too long, since each may repeat those before it.
+    private mutating func substitution(of row: [Choice.Value], _ choices: [Choice]) -> WordSubstitution? {
+        var words = WordSubstitution()
+        for (choice, value) in zip(choices, row) {
+            for (name, node) in [(choice.name, value.node)] + value.words.map({ ($0.name, $0.node) }) {
+                guard isReasonable(words.add(node, as: name)) else { return nil }
+            }
+        }
+        return words
     }
 
     /// Reports words with the name of a value that the case has otherwise.
@@ -71,7 +86,7 @@ extension SourceReader {
 
     private mutating func isReasonable(_ node: Node) -> Bool {
         if SourceLimits.isReasonable(node) { return true }
-        report(node, "with its words written out a round has more than \(SourceLimits.nodes) values")
+        report(node, "with its words written out a round has more than \(SourceLimits.nodes) values, or texts that are too long")
         return false
     }
 
@@ -130,7 +145,12 @@ private struct WordSubstitution {
     private var words: [String: Node] = [:]
     private(set) var used: Set<String> = []
 
-    mutating func add(_ node: Node, as name: String) { words[name] = apply(to: node) }
+    /// Adds a word, and returns it with the words before it written out.
+    mutating func add(_ node: Node, as name: String) -> Node {
+        let node = apply(to: node)
+        words[name] = node
+        return node
+    }
 
     mutating func apply(to node: Node) -> Node {
         switch node {

@@ -9,6 +9,10 @@ enum SourceLimits {
     /// The limit of aliases; with this number a file can expand to a few hundred times its size.
     static let aliases = 16
     static let nodes = 50_000
+    /// The limit of all rounds of a file with their words written out.
+    static let roundNodes = 8 * nodes
+    /// A text of this many octets counts as two values.
+    private static let longText = 256
 
     /// Returns the mistake in the text as a whole, with line and column.
     static func impediment(in text: String) -> (line: Int, column: Int, text: String)? {
@@ -47,11 +51,15 @@ enum SourceLimits {
         return spend(&budget, on: node)
     }
 
-    private static func spend(_ budget: inout Int, on node: Node) -> Bool {
+    /// Takes the values of a node from a budget; false if it is used up.
+    static func spend(_ budget: inout Int, on node: Node) -> Bool {
         budget -= 1
         guard budget >= 0 else { return false }
         switch node {
-        case .scalar, .alias: return true
+        case .scalar(let scalar):
+            budget -= scalar.string.utf8.count / longText
+            return budget >= 0
+        case .alias: return true
         case .sequence(let sequence):
             for inner in sequence { guard spend(&budget, on: inner) else { return false } }
         case .mapping(let mapping):

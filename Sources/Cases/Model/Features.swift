@@ -13,6 +13,14 @@ package enum Features {
     /// The commands with a bit in the Supported_Commands mask.
     package static let commands: Set<String> = Set(commandBits.map(\.name))
 
+    /// Commands that each controller with LE has, as the bench asks them before a case. Without their bit a controller is at fault, and no
+    /// case is left out for it. Core Vol 4, Part E, 3.1.
+    package static let mandatory: Set<String> = [
+        HCICommands.Disconnect.name, HCICommands.SetEventMask.name, HCICommands.Reset.name, HCICommands.ReadLocalVersionInformation.name,
+        HCICommands.ReadLocalSupportedFeatures.name, HCICommands.ReadBDADDR.name, HCICommands.LESetEventMask.name,
+        HCICommands.LEReadBufferSize.name, HCICommands.LEReadLocalSupportedFeatures.name, HCICommands.LEReadSupportedStates.name,
+    ]
+
     private static let commandBits: [(name: String, bit: SupportedCommandsBit)] = PDUCatalog.all.compactMap { declaration in
         guard declaration.layer == .hciCommands, let bit = declaration.supportedCommandsBit else { return nil }
         return (declaration.name, bit)

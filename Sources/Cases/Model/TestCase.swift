@@ -47,7 +47,7 @@ public struct TestCase: Sendable {
 
     private func start(before mark: UInt8) -> String { String(id[..<(id.utf8.firstIndex(of: mark) ?? id.endIndex)]) }
 
-    /// The case for each of its rounds, which the id contains: `dle/subject-asks[octets=27]`.
+    /// The case for each of its rounds, which the id contains: `ssp/wrong-passkey[role=initiator,secureConnections=Enabled]`.
     var unrolled: [TestCase] {
         (rounds.isEmpty ? [CaseRecord()] : rounds).map { record in
             var testCase = self
