@@ -45,7 +45,8 @@ struct RelationEmitter {
                     $0.relations.effect.map { ".\($0.verb)(.\($0.object))" }
                 }, &out)
             values(
-                "handleOffset", "The octets before the first Connection_Handle in the parameters of a command or event.", "Int",
+                "handleOffset",
+                "The octets before the first Connection_Handle in the parameters of a command or event, after Subevent_Code.", "Int",
                 {
                     Self.handleOffset($0).map(String.init)
                 }, &out)

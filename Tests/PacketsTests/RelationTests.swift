@@ -50,7 +50,7 @@ import Testing
         #expect(differences == Self.differences)
     }
 
-    /// Theirs are of the other kind: a BR/EDR procedure as SyncCmd, a reply as AsyncCmd.
+    /// Theirs are of the other kind: BR/EDR procedures and two LE procedures as SyncCmd, two replies as AsyncCmd.
     private static let differences = [
         "Inquiry": "7.1.1", "Create_Connection": "7.1.5", "Disconnect": "7.1.6", "Accept_Connection_Request": "7.1.8",
         "Reject_Connection_Request": "7.1.9", "Change_Connection_Packet_Type": "7.1.14", "Authentication_Requested": "7.1.15",

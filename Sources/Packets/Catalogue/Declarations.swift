@@ -141,12 +141,7 @@ extension PDUDeclaration {
     }
 
     /// The octets between the header and a field; nil if the PDU does not have the field, or not always in the same place.
-    public func offset(ofField name: String) -> Int? { Self.offset(of: name, in: fields) }
-
-    /// The octets between the start of the return parameters and a field.
-    public func offset(ofReturn name: String) -> Int? { returns.flatMap { Self.offset(of: name, in: $0) } }
-
-    private static func offset(of name: String, in fields: [FieldDeclaration]) -> Int? {
+    public func offset(ofField name: String) -> Int? {
         var offset = 0
         for field in fields {
             guard field.condition == nil else { return nil }
