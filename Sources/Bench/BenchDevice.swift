@@ -11,12 +11,12 @@ public struct BenchDevice {
     public let transport: any HCITransport
     /// The pipe without observers.
     private let pipe: any HCITransport
-    private let known: KnownDongles
+    private let table: KnownDongles?
 
-    init(pipe: any HCITransport, known: KnownDongles) { self.init(pipe, seenThrough: pipe, known) }
+    init(pipe: any HCITransport, known table: KnownDongles?) { self.init(pipe, seenThrough: pipe, table) }
 
-    private init(_ pipe: any HCITransport, seenThrough transport: any HCITransport, _ known: KnownDongles) {
-        (self.pipe, self.transport, self.known) = (pipe, transport, known)
+    private init(_ pipe: any HCITransport, seenThrough transport: any HCITransport, _ table: KnownDongles?) {
+        (self.pipe, self.transport, self.table) = (pipe, transport, table)
     }
 
     public var name: String { transport.name }
@@ -25,7 +25,7 @@ public struct BenchDevice {
     /// Result of the firmware check; nil before it, after a failure, and for a device that is not checked.
     public var firmware: FirmwareOutcome? { pipe.firmware }
     /// The entries of the controller in the table of known dongles.
-    public var knowledge: ControllerKnowledge { known.knowledge(of: pipe) }
+    public var knowledge: ControllerKnowledge { (table ?? .builtIn).knowledge(of: pipe) }
     /// True if the device is checked for missing firmware.
     var isChecked: Bool { pipe is FirmwareTransport }
 
@@ -36,7 +36,7 @@ public struct BenchDevice {
 
     /// The device with a transport that observes its packets.
     public func observed(by wrap: (any HCITransport) throws -> any HCITransport) rethrows -> BenchDevice {
-        BenchDevice(pipe, seenThrough: try wrap(transport), known)
+        BenchDevice(pipe, seenThrough: try wrap(transport), table)
     }
 
     /// Returns a host on the device, which works around what is known of its controller.

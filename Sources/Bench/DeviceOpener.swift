@@ -30,7 +30,7 @@ public struct DeviceOpener: Sendable {
     ///
     /// - Throws: `TransportError`. A virtual device cannot be opened from outside its simulation.
     public func device(_ selector: DeviceSelector, on loop: RunLoop) throws -> BenchDevice {
-        BenchDevice(pipe: try pipe(to: selector, on: loop), known: known)
+        BenchDevice(pipe: try pipe(to: selector, on: loop), known: table)
     }
 
     /// Opens the pipe of a device and runs the loop until the device has its firmware.

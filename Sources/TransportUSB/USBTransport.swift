@@ -216,7 +216,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
 
     private func takeEvent(_ packet: HCIPacket, at time: Microseconds) {
         noteAnswer(packet)
-        backlog.heard()
+        backlog.receivedEvent()
         if let change = voiceControl.note(event: packet) { device?.setVoice(change.setting, handles: change.handles) }
         sink?.received(packet, at: time)
         if let change = try? tracker.received(packet) {

@@ -72,16 +72,26 @@ struct LivePageTests {
 
     // MARK: Export
 
-    private static func export(_ form: LiveExport.Form, _ fields: [String: String]) throws -> [UInt8] {
-        let store = LiveStore.sample()
+    private static func pieces(_ form: LiveExport.Form, _ fields: [String: String], of store: LiveStore) throws -> [[UInt8]] {
         let view = try store.view(fields)
         let export = try LiveExport(view, store, as: form, names: true) { view.contains($0) }
-        var octets: [UInt8] = []
-        while let piece = export.read() { octets += piece }
-        return octets
+        var pieces: [[UInt8]] = []
+        while let piece = export.read() { pieces.append(piece) }
+        return pieces
     }
 
-    /// A capture in each format has the packets of the view, and leaves no file behind.
+    private static func export(_ form: LiveExport.Form, _ fields: [String: String]) throws -> [UInt8] {
+        try Array(pieces(form, fields, of: .sample()).joined())
+    }
+
+    /// Memory holds a piece of an export, not all of it.
+    @Test(arguments: [LiveExport.Form.txt, .pcapng]) func aLongExportComesInPieces(_ form: LiveExport.Form) throws {
+        let pieces = try Self.pieces(form, [:], of: .sample(repeated: 400))
+        let octets = pieces.map(\.count)
+        #expect(octets.count(where: { $0 > 0 }) > 2 && octets.allSatisfy { 2 * $0 < octets.reduce(0, +) }, "\(octets)")
+    }
+
+    /// A capture in each format has the packets of the view.
     @Test(arguments: [LiveExport.Form.pcapng, .btsnoop, .pklg], [[:], ["layer": "event"], ["words": "nothing has this"]])
     func anExportedCaptureIsReadAgain(_ form: LiveExport.Form, _ fields: [String: String]) throws {
         let octets = try Self.export(form, fields)

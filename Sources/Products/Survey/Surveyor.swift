@@ -121,7 +121,7 @@ public final class Surveyor {
         var names: [String] = []
         /// True if there was a connection, even if it has ended since.
         var isConnected = false
-        /// The handles of values that it sent on the unencrypted link, on which nothing was subscribed to.
+        /// The handles of values that it sent without a subscription, on a link without a bond.
         var unsubscribed: Set<UInt16> = []
         func add(_ name: String) { if !names.contains(name), names.count < 16 { names.append(name) } }
     }

@@ -19,7 +19,7 @@ final class LiveExport {
 
     private static let piece = 512
 
-    /// - Throws: `CaptureError`.
+    /// - Throws: `CaptureError`, or `PacketSelection.Mistake`.
     init(_ view: LiveView, _ store: LiveStore, as form: Form, names: Bool, includes: @escaping (Int) -> Bool) throws {
         (self.view, self.store, self.includes) = (view, store, includes)
         let pieces = pieces

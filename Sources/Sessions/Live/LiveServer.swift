@@ -249,7 +249,7 @@ package final class LiveServer {
             response.fields.append(("Content-Disposition", "attachment; filename=\"capture.\(name)\""))
             return response
         } catch {
-            throw HTTPFault(503, (error as? CommandFailure)?.message ?? "\(error)")
+            throw HTTPFault(503, "\(error)")
         }
     }
 }

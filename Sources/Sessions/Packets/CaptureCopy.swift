@@ -1,6 +1,6 @@
 import BBCapture
 
-/// A copy of packets of a capture, with their interfaces, in another file.
+/// A copy of packets of a capture, with their interfaces, in another file or in memory.
 package final class CaptureCopy {
     private struct Place: Hashable {
         var interface: Int

@@ -29,7 +29,7 @@ struct HostBacklog {
         }
     }
 
-    mutating func heard() { (hasSpoken, unanswered) = (true, []) }
+    mutating func receivedEvent() { (hasSpoken, unanswered) = (true, []) }
 
     /// The packets to send after a start, in their order.
     mutating func takeForStart() -> [HCIPacket] {
