@@ -1,5 +1,13 @@
 import BBPackets
 
+/// ACL packets from the host in the controller's buffers, and the report of those that were sent.
+struct PacketCompletions {
+    /// Number of unacknowledged packets, of LE links or of all that share buffers.
+    var inUse = 0
+    /// Rows of the last Number_Of_Completed_Packets, kept to reuse the storage.
+    var rows: [HCIEvents.NumberOfCompletedPackets.Handle] = []
+}
+
 /// ACL data between host and links. Core Vol 4, Part E, 4.1 and 5.4.2.
 extension Controller {
     func receiveACL(_ packet: HCIPacket) {
@@ -21,14 +29,14 @@ extension Controller {
             guard bredr.buffersInUse < Int(configuration.bredrACLCount), length <= Int(configuration.bredrACLLength) else { return false }
             bredr.buffersInUse += 1
         } else {
-            guard aclInUse < Int(configuration.aclCount), length <= Int(configuration.aclLength) else { return false }
-            aclInUse += 1
+            guard completions.inUse < Int(configuration.aclCount), length <= Int(configuration.aclLength) else { return false }
+            completions.inUse += 1
         }
         return true
     }
 
     private func freeBuffers(_ count: Int, of link: any HostLink) {
-        if hasOwnBuffers(link) { bredr.buffersInUse -= count } else { aclInUse -= count }
+        if hasOwnBuffers(link) { bredr.buffersInUse -= count } else { completions.inUse -= count }
         link.inUse -= count
     }
 
@@ -61,19 +69,19 @@ extension Controller {
     }
 
     func reportCompletedPackets() {
-        completedRows.removeAll(keepingCapacity: true)
+        completions.rows.removeAll(keepingCapacity: true)
         for link in links where link.completed > 0 { addCompletedRow(link) }
         for link in bredr.links where link.completed > 0 { addCompletedRow(link) }
         if let row = loopback?.takeCompleted() {
-            completedRows.append(row)
-            aclInUse -= Int(row.numCompletedPackets)
+            completions.rows.append(row)
+            completions.inUse -= Int(row.numCompletedPackets)
         }
-        guard !completedRows.isEmpty, !configuration.quirks.creditsAtOnce else { return }
-        emit(HCIEvents.NumberOfCompletedPackets(handles: completedRows))
+        guard !completions.rows.isEmpty, !configuration.quirks.creditsAtOnce else { return }
+        emit(HCIEvents.NumberOfCompletedPackets(handles: completions.rows))
     }
 
     private func addCompletedRow(_ link: any HostLink) {
-        completedRows.append(.init(connectionHandle: link.handle, numCompletedPackets: UInt16(truncatingIfNeeded: link.completed)))
+        completions.rows.append(.init(connectionHandle: link.handle, numCompletedPackets: UInt16(truncatingIfNeeded: link.completed)))
         freeBuffers(link.completed, of: link)
         link.completed = 0
     }

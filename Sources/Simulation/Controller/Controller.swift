@@ -10,6 +10,8 @@ final class Controller {
     let radio: Radio
     let table: CommandTable
     private let rows: CommandIndex
+    private var commands: CommandInput!
+    private var order = EventOrder()
     /// Random numbers for behaviour on the air.
     var random: RandomSource
     /// Random numbers for secrets.
@@ -22,13 +24,12 @@ final class Controller {
     private let linkEnds = Activities<LinkEnd>()
     /// All activities that may be running.
     private var activities: [any ActivityGroup] = []
-    /// Number of unacknowledged ACL packets from the host.
-    var aclInUse = 0
-    /// Rows of the last Number_Of_Completed_Packets, kept to reuse the storage.
-    var completedRows: [HCIEvents.NumberOfCompletedPackets.Handle] = []
+    private(set) lazy var handles = ConnectionHandles(
+        [linkEnds, bredr.linkEnds, bredr.synchronousLinks], first: configuration.choices.firstHandle)
+    /// Packets from the host in the controller's buffers.
+    var completions = PacketCompletions()
     /// Buffers for packets to the host.
     var buffers = PacketPool(64)
-    private var lastHandle: UInt16 = 0
     /// Rules that change sent packets and received commands.
     let rewriter: PacketRewriter
     /// Receives the opcode of each command that the controller does not know.
@@ -59,7 +60,7 @@ final class Controller {
         rewriter = PacketRewriter(configuration.quirks)
         random = RandomSource(seed: seed, label: "controller \(identifier.rawValue)")
         secrets = radio.air.secrets(of: "controller \(identifier.rawValue)")
-        commandTimer = AirTimer(on: radio.air.loop) { [unowned self] in runNextCommand() }
+        commands = CommandInput(on: radio.air.loop, latency: { [unowned self] in commandLatency }) { [unowned self] in run($0) }
         completionTimer = AirTimer(on: radio.air.loop) { [unowned self] in reportCompletedPackets() }
         activities = le.activities + bredr.activities + [linkEnds]
     }
@@ -71,7 +72,7 @@ final class Controller {
         for group in activities where !spared.contains(where: { $0 === group }) { group.stopAll() }
         loopback = nil
         hostFlow = HostFlowControl()
-        if !kept.contains(.links) { aclInUse = 0 }
+        if !kept.contains(.links) { completions.inUse = 0 }
         completionTimer.cancel()
         if !kept.contains(.eventMasks) { masks = EventMasks() }
         le.reset()
@@ -85,8 +86,7 @@ final class Controller {
     func powerOff() {
         configuration.quirks.resetKeeps = []
         reset()
-        waitingCommands.removeAll()
-        commandTimer.cancel()
+        commands.clear()
         isOff = true
     }
 
@@ -94,9 +94,6 @@ final class Controller {
     func setAddress(_ address: DeviceAddress) { configuration.address = address }
 
     // MARK: Packets from the host
-
-    private var waitingCommands: [HCIPacket] = []
-    private var commandTimer: AirTimer!
 
     func receive(_ packet: HCIPacket) {
         switch packet.kind {
@@ -109,16 +106,7 @@ final class Controller {
 
     @inline(__always) private func receiveCommand(_ packet: HCIPacket) {
         guard configuration.commandLatency.upperBound > 0 else { return run(packet) }
-        guard waitingCommands.count < 255 else { return }
-        waitingCommands.append(packet)
-        if !commandTimer.isSet { commandTimer.set(at: loop.now + commandLatency) }
-    }
-
-    private func runNextCommand() {
-        guard !waitingCommands.isEmpty else { return }
-        let packet = waitingCommands.removeFirst()
-        if !waitingCommands.isEmpty { commandTimer.set(at: loop.now + commandLatency) }
-        run(packet)
+        commands.add(packet)
     }
 
     private var commandLatency: Microseconds {
@@ -129,7 +117,7 @@ final class Controller {
 
     /// Num_HCI_Command_Packets: number of commands that the host may send.
     var commandCredits: UInt8 {
-        configuration.commandPackets - UInt8(min(waitingCommands.count, Int(configuration.commandPackets)))
+        configuration.commandPackets - UInt8(min(commands.count, Int(configuration.commandPackets)))
     }
 
     private func run(_ packet: HCIPacket) {
@@ -141,14 +129,11 @@ final class Controller {
             onUnknownCommand?(opcode)
             return pass(HCIPacket(statusOpcode: opcode, .unknownHCICommand, credits: commandCredits))
         }
-        isAnswering = true
+        order.begin()
         let answer = carryOut(packet, row)
-        isAnswering = false
+        order.end()
         if let answer { pass(answer) }
-        guard !held.isEmpty else { return }
-        let events = held
-        held.removeAll(keepingCapacity: true)
-        for event in events { pass(event) }
+        for event in order.release() { pass(event) }
     }
 
     /// Executes a command, with the rules for packets applied.
@@ -169,10 +154,6 @@ final class Controller {
 
     // MARK: Packets to the host
 
-    /// True while a command is executed. Events are then queued until the response has been sent.
-    private var isAnswering = false
-    private var held: [HCIPacket] = []
-
     /// True if the controller supports the event and the host has not masked it.
     func sends<Event: HCIEvent>(_ event: Event.Type) -> Bool {
         masks.pass(event) && Event.firstVersion <= configuration.version
@@ -183,7 +164,7 @@ final class Controller {
     func emit<Event: HCIEvent>(_ event: Event) {
         guard sends(Event.self) else { return }
         let packet = HCIPacket(event: event, in: &buffers)
-        if isAnswering { held.append(packet) } else { pass(packet) }
+        if !order.holds(packet) { pass(packet) }
     }
 
     /// Sends data once the host has a free buffer.
@@ -234,9 +215,9 @@ final class Controller {
         return link
     }
 
-    /// Unknown_Connection_Identifier takes precedence over other errors. SCO handles count as connections.
+    /// Unknown_Connection_Identifier takes precedence over other errors.
     func checkConnection(_ handle: ConnectionHandle) throws(CommandRefusal) {
-        if bredr.synchronous(handle) == nil { _ = try anyLink(handle) }
+        guard handles.isKnown(handle) else { throw .unknownConnection }
     }
 
     func add(_ link: LinkEnd) { linkEnds.add(link) }
@@ -244,15 +225,7 @@ final class Controller {
     /// Removes a link that has ended.
     func remove(_ link: LinkEnd) { linkEnds.remove(link) }
 
-    func makeHandle() -> ConnectionHandle {
-        if lastHandle == 0 { lastHandle = configuration.choices.firstHandle - 1 }
-        repeat {
-            lastHandle = lastHandle % 0x0EFF + 1
-        } while links.contains { $0.handle.rawValue == lastHandle }
-            || bredr.links.contains { $0.handle.rawValue == lastHandle }
-            || bredr.synchronousEnds.contains { $0.handle.rawValue == lastHandle }
-        return ConnectionHandle(lastHandle)
-    }
+    func makeHandle() -> ConnectionHandle { handles.make() }
 
     /// A separate random number stream for one activity.
     func makeRandomSource() -> RandomSource { RandomSource(seed: random.next()) }

@@ -33,6 +33,17 @@ final class Activities<Kind: ControllerActivity> {
     }
 }
 
+/// A link with a connection handle: LE, BR/EDR or synchronous. Core Vol 4, Part E, 5.3.1.
+protocol HandleHolder: ControllerActivity {
+    var handle: ConnectionHandle { get }
+    /// False while the link is set up: its handle is in use, and commands with it are refused.
+    var isKnownToHost: Bool { get }
+}
+
+extension HandleHolder {
+    var isKnownToHost: Bool { true }
+}
+
 /// Running activities of any kind: Reset stops them, and they determine if a controller is idle.
 protocol ActivityGroup: AnyObject {
     var isEmpty: Bool { get }

@@ -1,8 +1,7 @@
 import BBPackets
 
 /// An LE or BR/EDR connection as seen by the host, with packet counters.
-protocol HostLink: ControllerActivity {
-    var handle: ConnectionHandle { get }
+protocol HostLink: HandleHolder {
     var isBREDR: Bool { get }
     /// Number of unacknowledged ACL packets from the host.
     var inUse: Int { get set }

@@ -57,10 +57,10 @@ extension Controller {
         guard let loopback, let header = packet.aclHeader, header.handle == loopback.data else { return }
         let length = Int(header.length)
         let buffers = configuration.dataBuffers
-        guard aclInUse < Int(buffers.count), length <= Int(buffers.length) else {
+        guard completions.inUse < Int(buffers.count), length <= Int(buffers.length) else {
             return emit(HCIEvents.DataBufferOverflow(linkType: 0x01))
         }
-        aclInUse += 1
+        completions.inUse += 1
         if length == packet.bytes.count - ACLHeader.octets { emitData(packet) }
         self.loopback?.completed += 1
         reportCompletedPackets(of: loopback.completed + 1)

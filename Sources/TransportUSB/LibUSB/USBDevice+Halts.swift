@@ -7,7 +7,7 @@ extension USBDevice {
     func clearStalls() {
         for role in [USBTransfer.Role.events, .dataIn, .dataOut] {
             let (waiting, behind) = locked {
-                let all = halted.contains(role) ? transfers.filter { $0.role == role } : []
+                let all = recovery.halted.contains(role) ? transfers.filter { $0.role == role } : []
                 return (all.filter(\.isHalted).sorted { $0.sequence < $1.sequence }, all.filter(\.isInFlight))
             }
             if role == .dataOut, !waiting.isEmpty, !behind.isEmpty {
@@ -15,13 +15,12 @@ extension USBDevice {
                 continue
             }
             guard let endpoint = waiting.first?.transfer.pointee.endpoint else { continue }
-            trouble[role, default: 0] += 1
-            guard trouble[role, default: 0] <= Self.mostClearings else { return giveUp(on: role, endpoint) }
+            guard locked({ recovery.failed(role) }) <= USBRecovery.mostClearings else { return giveUp(on: role, endpoint) }
             let status = libusb_clear_halt(handle, endpoint)
             locked {
-                halted.remove(role)
+                recovery.halted.remove(role)
                 guard status == 0 else { return lose(status) }
-                haltsCleared += 1
+                recovery.cleared += 1
                 for transfer in waiting {
                     transfer.isHalted = false
                     if !wantsReset || !transfer.isInput { submit(transfer) }
@@ -33,8 +32,8 @@ extension USBDevice {
 
     /// Clearing has failed: the transport decides between a port reset and closing.
     private func giveUp(on role: USBTransfer.Role, _ endpoint: UInt8) {
-        trouble[role] = 0
         locked {
+            recovery.giveUp(on: role)
             for transfer in transfers where transfer.role == role { transfer.isHalted = false }
             news.append(.haltedForGood(endpoint))
         }
@@ -44,11 +43,11 @@ extension USBDevice {
     func resend(_ transfer: USBTransfer) {
         guard !transfer.wasResent, !wantsReset else { return proceed(transfer) }
         transfer.wasResent = true
-        if layout.isComposite, !hasTakenCommand {
+        if layout.isComposite, !recovery.hasTakenCommand {
             addressesInterface.toggle()
             transfer.address(toInterface: addressesInterface, layout)
         }
-        resentCommands += 1
+        recovery.resentCommands += 1
         submit(transfer)
     }
 }

@@ -4,7 +4,7 @@ import BBTiming
 
 /// The isochronous pipes. The alternate setting changes only while none of their transfers is pending.
 extension USBDevice {
-    /// Sets the alternate setting of the voice interface; nil for no voice. `News.voice` reports the result.
+    /// Sets the alternate setting of the voice interface; nil for no voice. `USBNews.voice` reports the result.
     func setVoice(_ setting: VoiceAlternate?, handles: Set<UInt16>) {
         locked {
             voice.reassembly.handles = handles
@@ -16,7 +16,7 @@ extension USBDevice {
     /// Queues a voice packet; false if the queue is full.
     func sendVoice(_ packet: [UInt8]) -> Bool {
         locked {
-            guard !isEnding else { return true }
+            guard !closing.hasBegun else { return true }
             guard voice.enqueue(packet) else { return false }
             feedVoice()
             return true
@@ -27,12 +27,12 @@ extension USBDevice {
     var voiceStatistics: VoiceStatistics { locked { voice.reassembly.statistics } }
 
     func feedVoice() {
-        guard !isEnding, !wantsReset else { return }
+        guard !closing.hasBegun, !wantsReset else { return }
         while let next = voice.nextOutput(of: self) { submitVoice(next) }
     }
 
     private func submitVoice(_ transfer: USBTransfer) {
-        guard !isEnding, !wantsReset, !voice.mustChange else { return }
+        guard !closing.hasBegun, !wantsReset, !voice.mustChange else { return }
         let status = libusb_submit_transfer(transfer.transfer)
         guard status == 0 else {
             return libusb_error(status) == LIBUSB_ERROR_NO_DEVICE ? lose(status) : failVoice(usbText(status))

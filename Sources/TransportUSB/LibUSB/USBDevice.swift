@@ -14,27 +14,11 @@ import DequeModule
 ///
 /// `@unchecked Sendable`: mutable state is accessed only under `lock`; the reassembly and the work list only on the thread.
 final class USBDevice: @unchecked Sendable {
-    /// Events from the thread, in order.
-    enum News: Sendable {
-        case packet(HCIPacket, Microseconds)
-        case lost(TransportError)
-        case portWasReset
-        /// The IN transfers are submitted; data can arrive.
-        case listening
-        /// The voice interface has been set, or setting it has failed.
-        case voice(Result<VoiceAlternate?, VoiceProblem>)
-        /// An endpoint halts again each time it is cleared; its pipe is unusable.
-        case haltedForGood(UInt8)
-    }
-
     static let inputsPerPipe = 8
     static let outputsPerPipe = 8
     static let dataInSize = 1_088
     static let longestPacket = 4 + 0xFFFF
     static let mostQueued = 1_024
-    static let mostNews = 8_192
-    /// Maximum number of consecutive clears of a halted endpoint.
-    static let mostClearings = 3
 
     let handle: OpaquePointer
     let layout: USBLayout
@@ -47,30 +31,29 @@ final class USBDevice: @unchecked Sendable {
     var transfers: [USBTransfer] = []
     var inFlight = 0
     private var queues: [USBTransfer.Role: Deque<[UInt8]>] = [.command: [], .dataOut: []]
-    var news: [News] = []
-    private var isAnnounced = false
-    var isEnding = false
-    private var isLost = false
-    private var isFinished = false
+    var news = USBNewsQueue()
+    var closing = Closing()
     var wantsReset = false
-    private var endsWithReset = false
     private var lastSequence = 0
-    private(set) var droppedNews = 0
     /// True if commands are addressed to the interface, false for the device.
     var addressesInterface: Bool
-    var hasTakenCommand = false
-    /// Number of commands sent again after a stall.
-    var resentCommands = 0
-    var haltsCleared = 0
+    var recovery = USBRecovery()
     var voice = VoicePipe()
 
     private var events = PipeReassembly(.event, longest: 257)
     private var data = PipeReassembly(.acl, longest: USBDevice.longestPacket)
-    /// Pipes whose endpoint must be cleared first.
-    var halted: Set<USBTransfer.Role> = []
-    var trouble: [USBTransfer.Role: Int] = [:]
     private var thread: SystemThread?
     private var departure: USBDepartureWatch?
+
+    /// The end of the device, from the first cause to the closed handle.
+    struct Closing {
+        /// True after the loss of the dongle or `close`: nothing is submitted any more.
+        var hasBegun = false
+        var isLost = false
+        var resetsPort = false
+        /// True once the handle is closed.
+        var isFinished = false
+    }
 
     /// Takes ownership of an open handle with claimed interfaces.
     init(_ opening: USBOpening, name: String, workarounds: USBWorkarounds, onNews: @escaping @Sendable () -> Void) {
@@ -110,7 +93,7 @@ final class USBDevice: @unchecked Sendable {
     /// Queues a packet; false if the queue is full.
     func send(_ octets: [UInt8], as role: USBTransfer.Role) -> Bool {
         locked {
-            guard !isEnding, octets.count <= Self.longestPacket else { return true }
+            guard !closing.hasBegun, octets.count <= Self.longestPacket else { return true }
             guard pass(octets, as: role) else { return false }
             let isFull = role == .dataOut && !octets.isEmpty && octets.count.isMultiple(of: layout.dataOutSize)
             return isFull && needsZeroLengthPackets ? pass([], as: role) : true
@@ -118,7 +101,7 @@ final class USBDevice: @unchecked Sendable {
     }
 
     private func pass(_ octets: [UInt8], as role: USBTransfer.Role) -> Bool {
-        if !wantsReset, !halted.contains(role), queues[role]?.isEmpty ?? true, let free = freeTransfer(role) {
+        if !wantsReset, !recovery.halted.contains(role), queues[role]?.isEmpty ?? true, let free = freeTransfer(role) {
             submitOutput(free, octets)
             return true
         }
@@ -136,21 +119,15 @@ final class USBDevice: @unchecked Sendable {
     }
 
     /// Events since the last call.
-    func takeNews() -> [News] {
-        locked {
-            defer { news = [] }
-            isAnnounced = false
-            return news
-        }
-    }
+    func takeNews() -> [USBNews] { locked { news.take() } }
 
     /// Number of times that a halted endpoint was cleared.
-    var clearings: Int { locked { haltsCleared } }
+    var clearings: Int { locked { recovery.cleared } }
     /// Unusual behaviour of transfers.
     var oddities: USBOddities {
         locked {
             USBOddities(
-                strayOctets: events.strayOctets + data.strayOctets, joinedEvents: events.joined, resentCommands: resentCommands,
+                strayOctets: events.strayOctets + data.strayOctets, joinedEvents: events.joined, resentCommands: recovery.resentCommands,
                 addressesInterface: addressesInterface, dataTransfersIn: dataTransfersIn)
         }
     }
@@ -169,8 +146,8 @@ final class USBDevice: @unchecked Sendable {
     /// - Returns: number of transfers that did not complete.
     func close(resettingPort: Bool = false) -> Int {
         locked {
-            isEnding = true
-            endsWithReset = resettingPort
+            closing.hasBegun = true
+            closing.resetsPort = resettingPort
         }
         guard thread != nil else {
             release()
@@ -179,7 +156,7 @@ final class USBDevice: @unchecked Sendable {
         wake()
         let deadline = MonotonicClock.now() + .seconds(1)
         while MonotonicClock.now() < deadline {
-            if locked({ isFinished }) {
+            if locked({ closing.isFinished }) {
                 thread?.join()
                 thread = nil
                 return 0
@@ -212,7 +189,7 @@ final class USBDevice: @unchecked Sendable {
     }
 
     func submit(_ transfer: USBTransfer) {
-        guard !isEnding else { return }
+        guard !closing.hasBegun else { return }
         let status = libusb_submit_transfer(transfer.transfer)
         guard status == 0 else { return lose(status) }
         transfer.isInFlight = true
@@ -225,17 +202,14 @@ final class USBDevice: @unchecked Sendable {
     }
 
     func lose(_ reason: TransportError) {
-        guard !isLost, !isEnding else { return }
-        isLost = true
-        isEnding = true
+        guard !closing.hasBegun else { return }
+        closing.isLost = true
+        closing.hasBegun = true
         news.append(.lost(reason))
     }
 
-    func add(_ item: News) {
-        guard news.count < Self.mostNews else {
-            droppedNews += 1
-            return lose(.overrun(dropped: droppedNews))
-        }
+    func add(_ item: USBNews) {
+        guard news.hasPlace() else { return lose(.overrun(dropped: news.dropped)) }
         news.append(item)
     }
 
@@ -253,7 +227,7 @@ final class USBDevice: @unchecked Sendable {
         var isVoiceCancelled = false
         while true {
             var timeout = timeval(tv_sec: 1, tv_usec: 0)
-            let (isEnding, mustReset, left) = locked { (self.isEnding, wantsReset, inFlight) }
+            let (isEnding, mustReset, left) = locked { (closing.hasBegun, wantsReset, inFlight) }
             announce()
             if isEnding || mustReset {
                 if left == 0 {
@@ -280,10 +254,10 @@ final class USBDevice: @unchecked Sendable {
 
     /// Closes the handle, once.
     private func release() {
-        guard !locked({ isFinished }) else { return }
-        if locked({ endsWithReset }) { libusb_reset_device(handle) }
+        guard !locked({ closing.isFinished }) else { return }
+        if locked({ closing.resetsPort }) { libusb_reset_device(handle) }
         if let interface = layout.voiceInterface {
-            if locked({ voice.current != nil && !isLost }) { _ = USBHandle.setAlternateSetting(0, of: interface, on: handle) }
+            if locked({ voice.current != nil && !closing.isLost }) { _ = USBHandle.setAlternateSetting(0, of: interface, on: handle) }
             libusb_release_interface(handle, Int32(interface))
         }
         libusb_release_interface(handle, Int32(layout.controlInterface))
@@ -293,17 +267,12 @@ final class USBDevice: @unchecked Sendable {
         locked {
             transfers = []
             voice.changed(to: nil, of: self)
-            isFinished = true
+            closing.isFinished = true
         }
     }
 
     private func announce() {
-        let isDue = locked {
-            guard !news.isEmpty, !isAnnounced else { return false }
-            isAnnounced = true
-            return true
-        }
-        if isDue { onNews() }
+        if locked({ news.mustAnnounce() }) { onNews() }
     }
 
     private func cancelAll() {
@@ -314,10 +283,9 @@ final class USBDevice: @unchecked Sendable {
         let status = libusb_reset_device(handle)
         events.restart()
         data.restart()
-        trouble = [:]
         locked {
+            recovery.restart()
             wantsReset = false
-            halted = []
             for transfer in transfers { transfer.isHalted = false }
             guard status == 0 else { return lose(status) }
             news.append(.portWasReset)
@@ -329,7 +297,7 @@ final class USBDevice: @unchecked Sendable {
     }
 
     func feed(_ role: USBTransfer.Role) {
-        while !isEnding, !wantsReset, !halted.contains(role), queues[role]?.isEmpty == false, let free = freeTransfer(role) {
+        while !closing.hasBegun, !wantsReset, !recovery.halted.contains(role), queues[role]?.isEmpty == false, let free = freeTransfer(role) {
             if let next = queues[role]?.popFirst() { submitOutput(free, next) }
         }
     }
@@ -346,16 +314,15 @@ final class USBDevice: @unchecked Sendable {
         if transfer.isVoice { return voiceEnded(transfer, status, at: time) }
         switch status {
         case LIBUSB_TRANSFER_COMPLETED, LIBUSB_TRANSFER_TIMED_OUT:
-            trouble[transfer.role] = 0
-            hasTakenCommand = hasTakenCommand || transfer.role == .command
+            recovery.succeeded(transfer.role)
             if transfer.isInput { receive(transfer, at: time) }
             proceed(transfer)
-        case LIBUSB_TRANSFER_CANCELLED: transfer.isHalted = halted.contains(transfer.role)
+        case LIBUSB_TRANSFER_CANCELLED: transfer.isHalted = recovery.halted.contains(transfer.role)
         case LIBUSB_TRANSFER_NO_DEVICE: lose(.lost(name))
         case LIBUSB_TRANSFER_STALL where transfer.role == .command: resend(transfer)
         case LIBUSB_TRANSFER_STALL:
             transfer.isHalted = true
-            halted.insert(transfer.role)
+            recovery.halted.insert(transfer.role)
         default: recover(transfer)
         }
     }
@@ -383,8 +350,7 @@ final class USBDevice: @unchecked Sendable {
     private func recover(_ transfer: USBTransfer) {
         if transfer.role == .events { events.restart() }
         if transfer.role == .dataIn { data.restart() }
-        trouble[transfer.role, default: 0] += 1
-        guard trouble[transfer.role, default: 0] <= 16 else { return lose(.lost("\(name) (input/output errors)")) }
+        guard recovery.failed(transfer.role) <= USBRecovery.mostErrors else { return lose(.lost("\(name) (input/output errors)")) }
         proceed(transfer)
     }
 }

@@ -15,7 +15,7 @@ final class BREDRController {
     let pagers = Activities<Pager>()
     let pageScanning = Activities<PageScanner>()
     let linkEnds = Activities<ACLLinkEnd>()
-    var synchronousEnds: [SynchronousLinkEnd] = []
+    let synchronousLinks = Activities<SynchronousLinkEnd>()
     /// Number of unacknowledged ACL packets from the host.
     var buffersInUse = 0
 
@@ -24,9 +24,10 @@ final class BREDRController {
         self.clock = clock
     }
 
-    var activities: [any ActivityGroup] { [inquiring, inquiryScanning, pagers, pageScanning, linkEnds] }
+    var activities: [any ActivityGroup] { [inquiring, inquiryScanning, pagers, pageScanning, linkEnds, synchronousLinks] }
     var inquiryScanner: InquiryScanner? { inquiryScanning.first }
     var links: [ACLLinkEnd] { linkEnds.running }
+    var synchronousEnds: [SynchronousLinkEnd] { synchronousLinks.running }
 
     /// Prevents the device's own scan windows from coinciding with those of the searched device.
     func shareWindows() {
@@ -40,7 +41,6 @@ final class BREDRController {
         inquiry = nil
         paging = nil
         namesWanted = []
-        synchronousEnds = []
         buffersInUse = 0
         settings = BREDRSettings()
     }

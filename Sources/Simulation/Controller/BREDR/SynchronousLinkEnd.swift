@@ -1,7 +1,7 @@
 import BBPackets
 
 /// A synchronous connection as seen by the host: a transport of a link, and its voice coding. Core Vol 4, Part E, 5.4.3 and 6.12.
-final class SynchronousLinkEnd {
+final class SynchronousLinkEnd: HandleHolder {
     let handle: ConnectionHandle
     let acl: ACLLinkEnd
     /// SCO_Handle or eSCO_Handle of the link manager.
@@ -16,6 +16,9 @@ final class SynchronousLinkEnd {
         self.parameters = parameters
         coder = VoiceCoder(voiceSetting, airMode: parameters.airMode)
     }
+
+    /// Its transport ends with the ACL link.
+    func stop() {}
 
     func send(_ voice: ArraySlice<UInt8>) { acl.link.send(voice: coder.toAir(voice)[...], on: id) }
 
@@ -32,11 +35,11 @@ extension BREDRController {
     {
         let new = SynchronousLinkEnd(
             handle: controller.makeHandle(), acl: end, id: id, parameters: parameters, voiceSetting: voiceSetting)
-        synchronousEnds.append(new)
+        synchronousLinks.add(new)
         return new
     }
 
-    func removeSynchronous(_ end: SynchronousLinkEnd) { synchronousEnds.removeAll { $0 === end } }
+    func removeSynchronous(_ end: SynchronousLinkEnd) { synchronousLinks.remove(end) }
 
     func synchronous(_ handle: ConnectionHandle) -> SynchronousLinkEnd? { synchronousEnds.first { $0.handle == handle } }
 

@@ -1,0 +1,80 @@
+import BBPackets
+import BBTiming
+import BBTransport
+
+/// Events from the thread of a dongle.
+enum USBNews: Sendable {
+    case packet(HCIPacket, Microseconds)
+    case lost(TransportError)
+    case portWasReset
+    /// The IN transfers are submitted; data can arrive.
+    case listening
+    /// The voice interface has been set, or setting it has failed.
+    case voice(Result<VoiceAlternate?, VoiceProblem>)
+    /// An endpoint halts again each time it is cleared; its pipe is unusable.
+    case haltedForGood(UInt8)
+}
+
+/// Events that the loop has not taken yet, in order.
+struct USBNewsQueue {
+    private static let longest = 8_192
+    private var items: [USBNews] = []
+    private var isAnnounced = false
+    /// Number of events without a place.
+    private(set) var dropped = 0
+
+    mutating func append(_ item: USBNews) { items.append(item) }
+
+    /// False, and counted, if the queue is full.
+    mutating func hasPlace() -> Bool {
+        guard items.count >= Self.longest else { return true }
+        dropped += 1
+        return false
+    }
+
+    mutating func take() -> [USBNews] {
+        defer { items = [] }
+        isAnnounced = false
+        return items
+    }
+
+    /// True once after each `take` if there are events.
+    mutating func mustAnnounce() -> Bool {
+        guard !items.isEmpty, !isAnnounced else { return false }
+        isAnnounced = true
+        return true
+    }
+}
+
+/// Failed transfers and halted endpoints.
+struct USBRecovery {
+    /// Maximum number of consecutive clears of a halted endpoint.
+    static let mostClearings = 3
+    /// Maximum number of consecutive errors of a pipe.
+    static let mostErrors = 16
+
+    /// Pipes whose endpoint must be cleared first.
+    var halted: Set<USBTransfer.Role> = []
+    /// Number of times that a halted endpoint was cleared.
+    var cleared = 0
+    /// Number of commands sent again after a stall.
+    var resentCommands = 0
+    private(set) var hasTakenCommand = false
+    private var failures: [USBTransfer.Role: Int] = [:]
+
+    /// - Returns: number of failures since the last success.
+    mutating func failed(_ role: USBTransfer.Role) -> Int {
+        failures[role, default: 0] += 1
+        return failures[role, default: 0]
+    }
+
+    mutating func succeeded(_ role: USBTransfer.Role) {
+        failures[role] = 0
+        if role == .command { hasTakenCommand = true }
+    }
+
+    mutating func giveUp(on role: USBTransfer.Role) { failures[role] = 0 }
+
+    /// Nothing has failed since the port was reset.
+    mutating func restart() { (halted, failures) = ([], [:]) }
+}
