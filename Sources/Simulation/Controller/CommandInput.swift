@@ -10,7 +10,7 @@ final class CommandInput {
     private static let mostWaiting = 255
 
     /// - Parameter latency: time until the next command is executed.
-    init(on loop: RunLoop, latency: @escaping () -> Microseconds, _ run: @escaping (HCIPacket) -> Void) {
+    init(on loop: RunLoop, latency: @escaping () -> Microseconds, run: @escaping (HCIPacket) -> Void) {
         self.loop = loop
         self.latency = latency
         timer = AirTimer(on: loop) { [unowned self] in runNext(run) }

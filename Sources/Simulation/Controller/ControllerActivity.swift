@@ -1,3 +1,5 @@
+import BBPackets
+
 /// An activity that runs until it is stopped: advertising, scan, test, inquiry or link.
 protocol ControllerActivity: AnyObject {
     /// Stops it at once without further callbacks.

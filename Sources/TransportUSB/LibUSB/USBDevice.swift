@@ -297,7 +297,8 @@ final class USBDevice: @unchecked Sendable {
     }
 
     func feed(_ role: USBTransfer.Role) {
-        while !closing.hasBegun, !wantsReset, !recovery.halted.contains(role), queues[role]?.isEmpty == false, let free = freeTransfer(role) {
+        while !closing.hasBegun, !wantsReset, !recovery.halted.contains(role), queues[role]?.isEmpty == false, let free = freeTransfer(role)
+        {
             if let next = queues[role]?.popFirst() { submitOutput(free, next) }
         }
     }
