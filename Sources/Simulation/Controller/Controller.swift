@@ -60,7 +60,11 @@ final class Controller {
         rewriter = PacketRewriter(configuration.quirks)
         random = RandomSource(seed: seed, label: "controller \(identifier.rawValue)")
         secrets = radio.air.secrets(of: "controller \(identifier.rawValue)")
-        commands = CommandInput(on: radio.air.loop) { [unowned self] in commandLatency } run: { [unowned self] in run($0) }
+        commands = CommandInput(on: radio.air.loop) { [unowned self] in
+            commandLatency
+        } run: { [unowned self] in
+            run($0)
+        }
         completionTimer = AirTimer(on: radio.air.loop) { [unowned self] in reportCompletedPackets() }
         activities = le.activities + bredr.activities + [linkEnds]
     }
