@@ -38,7 +38,7 @@ final class CommandInput {
 }
 
 /// Events that wait while a command is executed: its response comes first.
-struct EventOrder {
+struct HeldEvents {
     private var isAnswering = false
     private var held: [HCIPacket] = []
 

@@ -11,7 +11,7 @@ final class Controller {
     let table: CommandTable
     private let rows: CommandIndex
     private var commands: CommandInput!
-    private var order = EventOrder()
+    private var heldEvents = HeldEvents()
     /// Random numbers for behaviour on the air.
     var random: RandomSource
     /// Random numbers for secrets.
@@ -133,11 +133,11 @@ final class Controller {
             onUnknownCommand?(opcode)
             return pass(HCIPacket(statusOpcode: opcode, .unknownHCICommand, credits: commandCredits))
         }
-        order.begin()
+        heldEvents.begin()
         let answer = carryOut(packet, row)
-        order.end()
+        heldEvents.end()
         if let answer { pass(answer) }
-        for event in order.release() { pass(event) }
+        for event in heldEvents.release() { pass(event) }
     }
 
     /// Executes a command, with the rules for packets applied.
@@ -168,7 +168,7 @@ final class Controller {
     func emit<Event: HCIEvent>(_ event: Event) {
         guard sends(Event.self) else { return }
         let packet = HCIPacket(event: event, in: &buffers)
-        if !order.holds(packet) { pass(packet) }
+        if !heldEvents.holds(packet) { pass(packet) }
     }
 
     /// Sends data once the host has a free buffer.
