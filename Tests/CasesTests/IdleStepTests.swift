@@ -62,13 +62,13 @@ struct IdleStepTests {
         #expect(problems.isEmpty, "\(problems.map(\.description))")
     }
 
-    /// An id in no list is a warning in a folder without a list of its own: it may be the user's.
-    @Test func aPublicIDOfNoListIsAWarningInAFolderOfAUser() {
+    /// An id in no table is a warning in a folder without tables of its own: it may be the user's.
+    @Test func aPublicIDOfNoTableIsAWarningInAFolderOfAUser() {
         var vocabulary = Samples.vocabulary
         (vocabulary.covers, vocabulary.builtInCovers) = (nil, vocabulary.covers)
         for (id, expected) in [
-            ("LL/CON/PER/BV-41-C", "no list has the public case 'LL/CON/PER/BV-41-C'; did you mean LL/CON/PER/BV-40-C?"),
-            ("REQ-12", "no list has the public case 'REQ-12'; list your own ids in covers.txt beside the suites"),
+            ("LL/CON/PER/BV-41-C", "no table has the public test case 'LL/CON/PER/BV-41-C'; did you mean LL/CON/PER/BV-40-C?"),
+            ("REQ-12", "no table has the public test case 'REQ-12'; list your own ids in public-tests/NAME.tsv beside the suites"),
             ("LL/CON/PER/BV-40-C", ""),
         ] {
             let (_, problems) = Samples.load(

@@ -75,7 +75,10 @@ struct LoaderTests {
         ("steps:\n  - check: $nothing.x\n    is: 1", "nothing is saved as 'nothing'"),
         ("steps:\n  - send: Reset\n    as: tester", "no step has `states:`"),
         ("steps: []", "the case has no steps"),
-        ("covers: {LL/CON/PER/BV-41-C: full}\nsteps: []", "there is no public case 'LL/CON/PER/BV-41-C'; did you mean LL/CON/PER/BV-40-C?"),
+        (
+            "covers: {LL/CON/PER/BV-41-C: full}\nsteps: []",
+            "no table has the public test case 'LL/CON/PER/BV-41-C'; did you mean LL/CON/PER/BV-40-C?"
+        ),
         ("needs: tester.LE_3M_PHY\nsteps: []", "there is no feature or command 'tester.LE_3M_PHY'; did you mean tester.LE_2M_PHY?"),
         (
             "needs: subject.LE_Reed_PHY\nsteps: []",
@@ -267,7 +270,7 @@ struct LoaderTests {
         }
     }
 
-    /// Without a list of public cases beside the suites, a case may name any requirement.
+    /// Without tables of public test cases beside the suites, a case may name any requirement.
     @Test(arguments: ["REQ-12", "ESS 3.1", "IEC 62304 5.1", "https://example.org/req#12", "Core Vol 6, Part B, 5.1.10"])
     func aCaseOfAUserNamesItsRequirement(_ reference: String) {
         var vocabulary = Samples.vocabulary

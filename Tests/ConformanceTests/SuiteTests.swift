@@ -14,11 +14,19 @@ struct SuiteTests {
     static func catalogue() throws -> Catalogue { try whole.get() }
 
     private static let whole = Result {
-        try Catalogue.load(folder, vocabulary: .declared(covers: try PublicCases.load(folder + "/covers.txt")))
+        try Catalogue.load(folder, vocabulary: .declared(covers: try PublicTests.load(folder)))
     }
 
     /// Our own cases save and name nothing that they do not use.
     @Test func nothingIsNamedInVain() throws { #expect(try Self.catalogue().warnings.map(\.description) == []) }
+
+    /// The tables of public test cases say of each claim what the cases say; loading them compares both.
+    @Test func theTablesOfPublicTestsAreTrue() throws {
+        let tests = try #require(try PublicTests.load(Self.folder))
+        let files = Set(try Self.catalogue().cases.map(\.file))
+        #expect(tests.suites.map(\.name) == ["gap", "gatt", "hci", "ial", "l2cap", "ll", "rfcomm", "sdp", "sm"])
+        #expect(tests.rows.allSatisfy { $0.shown != nil && !$0.revision.isEmpty && files.isSuperset(of: $0.cases) })
+    }
 
     static func run(_ catalogue: Catalogue, shuffle: UInt64? = nil, seed: UInt64 = 1, filters: [String] = []) throws -> RunResult {
         let setup = BenchSetup(tester: .virtual, subject: .virtual, seed: seed)

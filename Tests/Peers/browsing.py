@@ -61,7 +61,6 @@ def cases_with_faults(folder):
     folder.mkdir()
     for name in ("procedures", "phy", "dle"):
         shutil.copytree(CASES / name, folder / name)
-    shutil.copy(CASES / "covers.txt", folder)
     good = (CASES / "phy/central-asks-2m.yaml").read_text()
     last = "where: {Status: Success, Connection_Handle: $link.subject, TX_PHY: LE_2M"
     expected = "  - expect: LE_PHY_Update_Complete\n    as: subject\n    where: {Status: Success, Connection_Handle: $link.subject, TX_PHY: LE_2M, RX_PHY: LE_2M}"
@@ -88,7 +87,6 @@ steps:
     states: The command is answered by {status}.
 """
     folder.mkdir()
-    shutil.copy(CASES / "covers.txt", folder)
     for number in range(count):
         suite = folder / f"suite-{number % 20:02}"
         suite.mkdir(exist_ok=True)

@@ -88,7 +88,8 @@ def test_no_such_suite():
 def folder(tmp_path):
     """A folder of cases with one suite; the test writes its case."""
     (tmp_path / "Cases" / "hci").mkdir(parents=True)
-    shutil.copy(ROOT / "Conformance" / "covers.txt", tmp_path / "Cases")
+    (tmp_path / "Cases" / "public-tests").mkdir()
+    (tmp_path / "Cases" / "public-tests" / "own.tsv").write_text("id\nREQ-12\n")
     return tmp_path / "Cases"
 
 

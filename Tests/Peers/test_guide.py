@@ -38,7 +38,11 @@ def case(kind, page, text):
 
 @pytest.fixture
 def folder(tmp_path):
+    """A copy of the cases, in which more cases may name a public test case."""
     shutil.copytree(ROOT / "Conformance", tmp_path / "Conformance")
+    for table in (tmp_path / "Conformance" / "public-tests").glob("*.tsv"):
+        rows = [line for line in table.read_text().splitlines() if not line.startswith("#")]
+        table.write_text("".join(row.split("\t")[0] + "\n" for row in rows))
     return tmp_path
 
 

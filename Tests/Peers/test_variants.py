@@ -87,7 +87,6 @@ def test_a_case_that_is_too_strict_is_found(tmp_path):
     """The bench must notice: a case that requires a version which a conforming subject may lack."""
     suite = tmp_path / "cases" / "mine"
     suite.mkdir(parents=True)
-    (tmp_path / "cases" / "covers.txt").write_text("")
     (suite / "newest.yaml").write_text(
         "title: Every controller is new\npurpose: It need not be.\nreference: Core Vol 4, Part E, 7.4.1\nsteps:\n"
         "  - send: Read_Local_Version_Information\n    as: subject\n    answer: {Status: Success, HCI_Version: {atLeast: 4.1}}\n"

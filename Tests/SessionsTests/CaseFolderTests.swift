@@ -64,7 +64,7 @@ struct CaseFolderTests {
     @Test func aFolderThatIsNotThereIsRefused() {
         let failure = Self.failure { _ = try CaseFolder.load("/nowhere") }
         #expect(failure?.message.hasPrefix("there are no cases in /nowhere") == true)
-        #expect(Self.failure { _ = try CaseFolder.publicIDs("/nowhere") }?.message.contains("covers.txt is missing") == true)
+        #expect(Self.failure { _ = try CaseFolder.publicTests("/nowhere") }?.message.contains("public-tests is missing") == true)
     }
 
     @Test(

@@ -24,7 +24,7 @@ public struct Catalogue: Sendable {
     }
 
     /// The folders beside the suites that contain no cases.
-    public static let reserved: Set<String> = ["procedures", "mutants", "variants", "profiles"]
+    public static let reserved: Set<String> = ["procedures", "mutants", "variants", "profiles", PublicTests.folder]
     /// The file beside the suites with the constants of all cases.
     static let constantsFile = "constants.yaml"
 
@@ -75,7 +75,8 @@ public struct Catalogue: Sendable {
     ) throws(Problems) -> Catalogue {
         var sources = CatalogueSources(folder, scope, base: base == folder ? nil : base, vocabulary)
         sources.read(needsProfiles: needsProfiles)
-        let mistakes = sources.problems.filter { !$0.isWarning }
+        var mistakes = sources.problems.filter { !$0.isWarning }
+        if mistakes.isEmpty, case .everything = scope { mistakes = vocabulary.covers?.differences(from: sources.cases) ?? [] }
         guard mistakes.isEmpty else { throw Problems(mistakes) }
         var catalogue = Catalogue(
             cases: sources.cases.flatMap(\.unrolled), procedures: sources.procedures,
@@ -85,7 +86,7 @@ public struct Catalogue: Sendable {
     }
 
     /// The folders beside the suites that contain no cases.
-    static let caseless: Set<String> = ["mutants", "variants", "profiles"]
+    static let caseless: Set<String> = ["mutants", "variants", "profiles", PublicTests.folder]
 
     /// Returns the case files of a folder that match a filter, `<suite>/<case>.yaml`, in order. If every filter names its suite, only the
     /// folders of these suites are read.

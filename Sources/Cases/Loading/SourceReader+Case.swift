@@ -157,22 +157,30 @@ extension SourceReader {
     private mutating func covers(_ node: Node?) -> [Cover] {
         guard let node, let keys = keys(node, of: "covers") else { return [] }
         return keys.entries.compactMap { entry in
-            if let known = vocabulary.covers, !known.contains(entry.name) {
-                report(entry.position, "there is no public case '\(entry.name)'" + Suggestion.text(for: entry.name, among: known))
-            }
-            if vocabulary.covers == nil, let known = vocabulary.builtInCovers, !known.contains(entry.name) {
-                let near = Suggestion.text(for: entry.name, among: known)
-                warn(
-                    entry.position,
-                    "no list has the public case '\(entry.name)'\(near)"
-                        + (near.isEmpty ? "; list your own ids in covers.txt beside the suites" : ""))
-            }
+            checkPublicID(entry.name, at: entry.position)
             guard let extent = text(entry.node, "the extent"), extent == "full" || extent == "partial" else {
                 report(entry.node, "a public case is covered `full` or `partial`")
                 return nil
             }
+            if extent == "full", let row = vocabulary.covers?[entry.name], let shown = row.shown, shown != .full {
+                let place = "\(row.position.file):\(row.position.line)"
+                report(entry.node, "\(place) says '\(shown.rawValue)' of \(entry.name): write partial here, or full there")
+            }
             return Cover(id: entry.name, isFull: extent == "full", position: entry.position)
         }
+    }
+
+    /// Looks for a public id in the tables beside the suites and in the built-in ones. Without tables of its own, a folder may have ids that
+    /// are in none.
+    private mutating func checkPublicID(_ id: String, at position: Position) {
+        let tables = [vocabulary.covers, vocabulary.builtInCovers].compactMap(\.self)
+        guard !tables.isEmpty, !tables.contains(where: { $0[id] != nil }) else { return }
+        let near = Suggestion.text(for: id, among: tables.flatMap(\.ids))
+        guard vocabulary.covers == nil else { return report(position, "no table has the public test case '\(id)'\(near)") }
+        warn(
+            position,
+            "no table has the public test case '\(id)'\(near)"
+                + (near.isEmpty ? "; list your own ids in \(PublicTests.folder)/NAME.tsv beside the suites" : ""))
     }
 
     private mutating func tags(_ node: Node?) -> [(name: String, position: Position)] {

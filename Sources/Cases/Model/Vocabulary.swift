@@ -141,10 +141,10 @@ public struct Vocabulary: Sendable {
     public var features: Set<String>
     /// The commands with a bit in the Supported_Commands mask; `needs:` and `when:` may name them like features.
     public var commands: Set<String>
-    /// The public test-case ids; nil if the list is not available, so that all ids are accepted.
-    public var covers: Set<String>?
-    /// The list of the built-in cases, for a folder without a list of its own: an id that is not in it is a warning.
-    public var builtInCovers: Set<String>?
+    /// The tables of public test cases beside the suites; nil for a folder without tables, which may name any id.
+    public var covers: PublicTests?
+    /// The tables of the built-in cases, for another folder: without tables of its own, an id that is not in them is a warning.
+    public var builtInCovers: PublicTests?
     /// The rules of profiles with the names of their values.
     public var rules: [String: Set<String>] = [:]
     /// The quirks of controllers, hosts and accessories.
@@ -169,7 +169,7 @@ public struct Vocabulary: Sendable {
 
     public init(
         pdus: [PDU], alternatives: [String: [String]] = [:], actions: [ActionShape] = [], features: Set<String> = [],
-        commands: Set<String> = [], covers: Set<String>? = []
+        commands: Set<String> = [], covers: PublicTests? = []
     ) {
         self.pdus = Dictionary(pdus.map { ($0.name, $0) }) { first, _ in first }
         self.alternatives = alternatives

@@ -1,54 +1,71 @@
 import BBCases
 
-/// The public test-case ids that cases name in `covers:`, for those who qualify a product.
+/// The page of the guide about the public test suites: each test case, and the cases that show it.
 public struct PublicCoverage: Sendable {
-    public struct Row: Sendable, Hashable {
-        public var id: String
-        /// True if one of the cases checks all of it.
-        public var isFull: Bool
-        /// The case files that name the id, sorted.
-        public var cases: [String]
-    }
+    private let tests: PublicTests
 
-    public let rows: [Row]
-    /// The number of ids that `covers:` may name.
-    public let known: Int
+    /// - Parameter tests: the tables beside the cases, which loading the cases has compared with them.
+    public init(_ tests: PublicTests) { self.tests = tests }
 
-    /// - Parameter known: the list of public ids.
-    public init(_ catalogue: Catalogue, known: Set<String>) {
-        var full: Set<String> = []
-        var cases: [String: Set<String>] = [:]
-        for testCase in catalogue.cases {
-            for cover in testCase.covers {
-                cases[cover.id, default: []].insert(testCase.file)
-                if cover.isFull { full.insert(cover.id) }
-            }
-        }
-        rows = cases.sorted { $0.key < $1.key }.map { Row(id: $0.key, isFull: full.contains($0.key), cases: $0.value.sorted()) }
-        self.known = known.count
-    }
-
-    /// The page of the guide.
     public var page: String {
         var lines = [
-            "# Public test-case ids", "",
-            "Ids of public catalogues and the cases that name them in `covers:`. *Full*: a case checks all that the",
-            "title of the id says. *Partial*: it checks a part. `bluebench run --covers ID` runs the cases of an id;",
-            "JUnit, JSON and the HTML report have the ids of each case. `bluebench check --coverage` writes this page.", "",
-            "\(rows.count) of \(known) known ids, \(rows.count(where: \.isFull)) in full.", "",
+            "# Public test cases", "",
+            "The public test suites of the Bluetooth SIG, test case by test case, and the cases here that show them.",
+            "The tables are in `Conformance/public-tests`; `bluebench check` compares them with `covers:` of each",
+            "case, and `bluebench check --coverage` writes this page. `bluebench run --covers ID` runs the cases of an",
+            "id. JUnit, JSON and the HTML report have the ids of each case.", "",
         ]
-        var suite = ""
-        for row in rows {
-            let own = String(row.id.prefix { $0 != "/" })
-            if own != suite {
-                if !suite.isEmpty { lines.append("") }
-                lines += ["## \(own)", "| id | covered | cases |", "|---|---|---|"]
-                suite = own
-            }
-            lines.append("| \(row.id) | \(row.isFull ? "full" : "partial") | \(Self.text(row.cases)) |")
-        }
+        lines += legend + overview
+        for suite in tests.suites { lines += section(suite.name, suite.rows) }
         return lines.joined(separator: "\n") + "\n"
     }
+
+    private var legend: [String] {
+        [
+            "| column | value | meaning |", "|---|---|---|",
+            "| by | D, B, P, A | two dongles; a host through [BTP](btp.md); a product over the air; the simulated air |",
+            "| shown | full, part | a case brings the same occasion about and judges by the same verdict; in part |",
+            "| | none | no case does |", "| | later | it needs features that the bench lacks today |", "| | no | no bench can show it |",
+            "",
+        ]
+    }
+
+    private var overview: [String] {
+        let extents = PublicTest.Shown.allCases
+        let head = ["suite", "revision", "test cases"] + extents.map(\.rawValue)
+        func row(_ name: String, _ revision: String, _ rows: [PublicTest]) -> String {
+            let counts = [rows.count] + extents.map { extent in rows.count { $0.shown == extent } }
+            return "| " + ([name, revision] + counts.map(String.init)).joined(separator: " | ") + " |"
+        }
+        let suites = tests.suites.map { row("[\($0.name)](#\($0.name))", $0.rows.first?.revision ?? "", $0.rows) }
+        return ["| " + head.joined(separator: " | ") + " |", "|" + String(repeating: "---|", count: head.count)] + suites
+            + [row("together", "", tests.rows), ""]
+    }
+
+    private func section(_ name: String, _ rows: [PublicTest]) -> [String] {
+        let isByTitle = rows.contains { $0.basis == .title }
+        return ["## \(name)"]
+            + (isByTitle ? ["Rows marked *by title*: the suite's text was not read, so only the titles are compared.", ""] : [])
+            + ["| id | role | by | shown | cases | missing |", "|---|---|---|---|---|---|"] + rows.flatMap(Self.lines) + [""]
+    }
+
+    /// The row of a test case. A long text continues in rows below it.
+    private static func lines(_ row: PublicTest) -> [String] {
+        let shown = (row.shown?.rawValue ?? "") + (row.basis == .title ? ", by title" : "")
+        var rows: [String] = []
+        var text = "| " + [row.id, row.role, row.bench, shown, Self.text(row.cases)].joined(separator: " | ") + " | "
+        for word in row.missing.replacing("|", with: "\\|").split(separator: " ") {
+            if text.count + word.count > longest {
+                rows.append(text + "|")
+                text = "| | | | | | "
+            }
+            text += word + " "
+        }
+        return rows + [text + "|"]
+    }
+
+    /// The length of a line without its last bar.
+    private static let longest = 116
 
     private static let mostNamed = 1
 

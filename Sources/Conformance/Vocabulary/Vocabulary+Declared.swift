@@ -8,8 +8,8 @@ import BBVirtualDongle
 extension Vocabulary {
     /// Returns all declared PDUs, host actions, features and settings.
     ///
-    /// - Parameter covers: the public test-case ids that are accepted; nil for all.
-    public static func declared(covers: Set<String>?) -> Vocabulary {
+    /// - Parameter covers: the public test cases that are accepted; nil for all.
+    public static func declared(covers: PublicTests?) -> Vocabulary {
         var vocabulary = declared
         vocabulary.covers = covers
         return vocabulary

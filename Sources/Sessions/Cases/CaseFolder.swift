@@ -16,7 +16,7 @@ package enum CaseFolder {
         return FileManager.default.fileExists(atPath: installed) ? installed : here
     }()
 
-    /// Loads all cases of a folder. Public ids are checked if their list is beside the suites. Cases in another folder may use the built-in
+    /// Loads all cases of a folder. Public ids are checked if their tables are beside the suites. Cases in another folder may use the built-in
     /// procedures and constants.
     package static func load(_ path: String) throws -> Catalogue { try read(path, nil) }
 
@@ -46,31 +46,30 @@ package enum CaseFolder {
                 .usage, "there are no cases in \(path): name their folder with --cases, or change to the folder that has it")
         }
         do {
-            let vocabulary = try vocabulary(path + "/covers.txt")
-            guard let filters else { return try Catalogue.load(path, base: standard, vocabulary: vocabulary) }
+            guard let filters else { return try Catalogue.load(path, base: standard, vocabulary: try vocabulary(of: path)) }
+            // What the cases claim does not change the run, and the tables take longer to read than a case.
+            let vocabulary = Vocabulary.declared(covers: nil)
             return try Catalogue.load(path, matching: filters, needsProfiles: needsProfiles, base: standard, vocabulary: vocabulary)
         } catch {
             throw CommandFailure(error)
         }
     }
 
-    /// The public test-case ids that the cases of a folder may name.
-    package static func publicIDs(_ path: String) throws -> Set<String> {
-        guard let known = try publicCases(path + "/covers.txt") else {
-            throw CommandFailure(.usage, "\(path)/covers.txt is missing: the list of public test-case ids")
+    /// The tables of public test cases beside the suites of a folder.
+    package static func publicTests(_ path: String) throws -> PublicTests {
+        do {
+            if let tests = try PublicTests.load(path) { return tests }
+        } catch {
+            throw CommandFailure(error)
         }
-        return known
+        throw CommandFailure(.usage, "\(path)/\(PublicTests.folder) is missing: the tables of public test cases")
     }
 
-    /// The names for cases whose public ids are listed in a file, or in the built-in one if it does not exist.
-    private static func vocabulary(_ covers: String) throws(Problems) -> Vocabulary {
-        var vocabulary = Vocabulary.declared(covers: try publicCases(covers))
-        if vocabulary.covers == nil { vocabulary.builtInCovers = try publicCases(standard + "/covers.txt") }
+    /// The names for cases of a folder, with its own tables of public test cases and the built-in ones.
+    private static func vocabulary(of folder: String) throws(Problems) -> Vocabulary {
+        var vocabulary = Vocabulary.declared(covers: try PublicTests.load(folder))
+        if folder != standard { vocabulary.builtInCovers = try PublicTests.load(standard) }
         return vocabulary
-    }
-
-    private static func publicCases(_ path: String) throws(Problems) -> Set<String>? {
-        FileManager.default.fileExists(atPath: path) ? try PublicCases.load(path) : nil
     }
 
     package static func mutants(_ path: String, _ catalogue: Catalogue) throws -> [Mutant] {
@@ -89,15 +88,14 @@ package enum CaseFolder {
         }
     }
 
-    /// Checks one case or procedure, which may use the built-in procedures and constants. Public ids are checked only if their list is
-    /// beside the suites.
+    /// Checks one case or procedure, which may use the built-in procedures and constants. Public ids are checked only if their tables
+    /// are beside the suites.
     ///
     /// - Returns: the warnings.
     package static func check(file: String) throws -> [Problem] {
-        let covers = URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("covers.txt")
-            .path
+        let folder = URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent().path
         do {
-            return try Catalogue.load(file: file, base: standard, vocabulary: try vocabulary(covers)).warnings
+            return try Catalogue.load(file: file, base: standard, vocabulary: try vocabulary(of: folder)).warnings
         } catch {
             throw CommandFailure(error)
         }

@@ -22,13 +22,14 @@ struct CheckCommand: ParsableCommand {
     @Flag(help: "Also list the fields of events, answers and control PDUs that no case checks, and compare them with unread-fields.txt.")
     var fields = false
 
-    @Flag(help: "Print the page of public test-case ids and of the cases that cover them, instead of the counts.") var coverage = false
+    @Flag(help: "Print the page of public test cases and of the cases that show them, instead of the counts.") var coverage = false
 
     func run() throws {
         for path in paths {
             if coverage {
-                let known = try CaseFolder.publicIDs(path)
-                Console.line(String(PublicCoverage(try CaseFolder.load(path), known: known).page.dropLast()))
+                let tests = try CaseFolder.publicTests(path)
+                _ = try CaseFolder.load(path)
+                Console.line(String(PublicCoverage(tests).page.dropLast()))
                 continue
             }
             guard !path.hasSuffix(".yaml") && !path.hasSuffix(".yml") else {
