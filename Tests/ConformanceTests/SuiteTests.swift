@@ -24,7 +24,7 @@ struct SuiteTests {
     @Test func theTablesOfPublicTestsAreTrue() throws {
         let tests = try #require(try PublicTests.load(Self.folder))
         let files = Set(try Self.catalogue().cases.map(\.file))
-        #expect(tests.suites.map(\.name) == ["gap", "gatt", "hci", "ial", "l2cap", "ll", "rfcomm", "sdp", "sm"])
+        #expect(tests.suites.map(\.name) == ["gap", "gatt", "hci", "ial", "l2cap", "ll", "lmp", "rfcomm", "sdp", "sm"])
         #expect(tests.rows.allSatisfy { $0.shown != nil && !$0.revision.isEmpty && files.isSuperset(of: $0.cases) })
     }
 
