@@ -46,6 +46,11 @@ import Testing
             #expect(pair.b.host.database[15] == value)
             try await gatt.reliableWrite([(15, [1, 2, 3]), (25, [9])])
             #expect(pair.b.host.database[15] == [1, 2, 3])
+            try await gatt.writeLong(15, [7, 8], offset: 2)
+            #expect(pair.b.host.database[15] == [1, 2, 7, 8])
+            await #expect(throws: HostError.peer(.att(request: .attExecuteWriteReq, handle: 15, .invalidOffset))) {
+                try await gatt.writeLong(15, [7], offset: 5)
+            }
             await #expect(throws: HostError.peer(.att(request: .attExecuteWriteReq, handle: 15, .invalidAttributeValueLength))) {
                 try await gatt.writeLong(15, [UInt8](0..<65))
             }

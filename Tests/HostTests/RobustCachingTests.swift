@@ -46,9 +46,12 @@ import Testing
             testDescription: "commands are ignored",
             exchange: [("change", ""), ("52 1000 aa", ""), ("0a 1000", "01 0a 1000 12"), ("0a 1000", "0b")]),
         Row(
+            testDescription: "a prepared attribute is removed",
+            exchange: [("16 1000 0000 aa", "17 1000 0000 aa"), ("remove", ""), ("18 01", "01 18 1000 12"), ("18 01", "19")]),
+        Row(
             testDescription: "features are declared, and stay", isRobust: false,
             exchange: [
-                ("0a 0d00", "0b 00"), ("12 0d00 05", "13"), ("0a 0d00", "0b 05"), ("12 0d00 04", "01 12 0d00 13"), ("12 0d00 0700", "13"),
+                ("0a 0d00", "0b 00"), ("12 0d00 fd", "13"), ("0a 0d00", "0b 05"), ("12 0d00 04", "01 12 0d00 13"), ("12 0d00 0700", "13"),
                 ("12 0d00", "01 12 0d00 0d"), ("0a 0d00", "0b 07"),
             ]),
     ]
@@ -63,6 +66,7 @@ import Testing
             switch request {
             case "change": server.client.awareness.databaseChanged()
             case "confirm": server.client.awareness.confirmed()
+            case "remove": database.remove(try #require(database.services.last))
             default:
                 let answer = server.receive(octets(request).span.bytes, from: AttributeAccess()).map(hex) ?? ""
                 let expected = response.hasSuffix(" ..") ? String(response.dropLast(3)) : hex(octets(response))

@@ -9,13 +9,13 @@ from support import Process, PythonPeer, bluebench
 
 # What Bumble 0.0.236 does not do as the specification says. docs/design/peers.md has the sections.
 FAULTS = {
-    "host-gatt/read-refused[properties=8,": "a value without permission to read is given",
-    "host-gatt/read-by-uuid-refused[properties=8,": "the same, read by its UUID",
-    "host-gatt/read-long-refused[properties=8,": "the same, read from an offset",
-    "host-gatt/read-multiple-refused[": "permissions are not checked, or the request stays unanswered",
-    "host-gatt/write-refused[properties=2,": "a value without permission to write is written",
-    "host-gatt/write-long-refused[": "permissions are not checked before a part is queued",
-    "host-gatt/unknown-handles": "Read Multiple answers Attribute Not Found instead of Invalid Handle",
+    "host-gatt/refused[request=read,reason=lacks-permission]": "a value without permission to read is given",
+    "host-gatt/refused[request=read-by-uuid,reason=lacks-permission]": "the same, read by its UUID",
+    "host-gatt/refused[request=read-blob,reason=lacks-permission]": "the same, read from an offset",
+    "host-gatt/refused[request=read-multiple,": "permissions are not checked, or the request stays unanswered",
+    "host-gatt/refused[request=write,reason=lacks-permission]": "a value without permission to write is written",
+    "host-gatt/refused[request=prepare,": "permissions are not checked before a part is queued",
+    "host-gatt/unknown-handles[request=read-multiple]": "Read Multiple answers Attribute Not Found instead of Invalid Handle",
     "host-gatt/unsupported-request": "an unknown request stays unanswered",
     "host-sm/initiator-key-too-short": "an initiator takes a key of 6 octets",
     "host-sm/initiator-invalid-key[key=reflected-key]": "an initiator pairs with its own public key",
@@ -28,7 +28,7 @@ FAULTS = {
 }
 SAMPLE = [
     "host-gap/discovers[peer=general]", "host-gap/limited-discovery", "host-gap/is-connected", "host-gap/leaves", "host-gap/connects", "host-gatt/mtu",
-    "host-gatt/read-refused", "host-gatt/write-refused", "host-gatt/unknown-handles", "host-gatt/unsupported-request", "host-gatt/client-read",
+    "host-gatt/refused", "host-gatt/unknown-handles", "host-gatt/unsupported-request", "host-gatt/client-read",
     "host-gatt/client-services", "host-gatt/client-notification", "host-gatt/client-read-multiple", "host-gatt/client-write-long",
     "host-gatt/includes", "host-gatt/descriptors-served", "host-gatt/write-long", "host-l2cap/accepts", "host-l2cap/sends",
     "host-gap/general-discovery-hidden", "host-gap/limited-discovery-hidden", "host-sm/asks-for-pairing", "host-sm/io-numeric-comparison",

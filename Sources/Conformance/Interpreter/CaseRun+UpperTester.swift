@@ -4,13 +4,17 @@ import BBPackets
 import BBTiming
 
 extension CaseRun {
+    /// Time after the limit of a step in which an answer is late. After that the upper tester is silent, which says nothing about the host.
+    private static var grace: Microseconds { .seconds(10) }
+
     /// Sends a command to the upper tester and checks its response. A refusal says nothing about the host, unless the step asks for it.
     func ask(_ command: Command, _ data: [UInt8], _ step: Step, _ scope: inout Scope) async throws {
         guard let upper = bench.upperTester else { throw StepFailure(.limitation, "the subject has no upper tester") }
         guard let frame = BTPFrame(.btpCommands, named: command.name, data: data) else {
             throw StepFailure(.bench, "\(command.name) is not a command for an upper tester")
         }
-        let answer = try await upper.ask(frame, within: min(step.limit ?? UpperTesterLink.timeout, caseDeadline - loop.now))
+        let (start, limit) = (loop.now, step.limit ?? UpperTesterLink.timeout)
+        let answer = try await upper.ask(frame, within: min(limit + (step.states == nil ? .zero : Self.grace), caseDeadline - start))
         scope.reference = TimeReference(loop.now)
         var record: CaseRecord
         switch answer {
@@ -28,6 +32,12 @@ extension CaseRun {
         let evidence = Evidence(
             packet: 0, side: step.side.rawValue, text: "\(command.name): \(record)", at: loop.now)
         if step.states != nil { self.evidence.append(evidence) }
+        guard loop.now - start <= limit + bench.slack else {
+            throw StepFailure(
+                step.limit == nil ? .environment : .subject,
+                step.stating("\(command.name) of the upper tester was answered after \((loop.now - start).text), not within \(limit.text)"),
+                evidence: [evidence])
+        }
         guard case .fields(let fields) = command.answer,
             let mismatch = try Predicate.parts(fields).mismatch(.record(record), scope.frame.variables)
         else { return }

@@ -240,6 +240,11 @@ final class CaseRun {
         if let caller = scope.caller {
             place.position = caller.position
             failure.message += " (in the procedure, \(step.position))"
+            // What a procedure is used for is the requirement of its steps, unless they have their own.
+            if place.states == nil, let requirement = caller.states, failure.blame == .subject {
+                place.states = requirement
+                failure.message = place.stating(failure.message)
+            }
         }
         failure.step = place
         if scope.isSetup, failure.blame == .subject { failure.blame = .precondition }

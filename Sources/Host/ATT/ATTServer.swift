@@ -249,18 +249,17 @@ final class ATTServer {
         }
     }
 
-    /// Complete values assembled from prepared parts; all are checked before the first is written.
+    /// Complete values assembled from prepared parts; all are checked before the first is written. An attribute that has been removed since
+    /// its part was prepared is a change of the database. Core Vol 3, Part F, 3.4.6.3.
     private func assemble(_ parts: [Prepared]) throws(Refusal) -> [(handle: UInt16, value: [UInt8])] {
         var values: [(handle: UInt16, value: [UInt8])] = []
         for part in parts {
-            let attribute = database[attribute: part.handle]
+            guard let attribute = database[attribute: part.handle] else { throw Refusal(handle: part.handle, code: .databaseOutOfSync) }
             let last = values.lastIndex { $0.handle == part.handle }
-            var value = last.map { values[$0].value } ?? (part.offset == 0 ? [] : attribute?.value ?? [])
+            var value = last.map { values[$0].value } ?? (part.offset == 0 ? [] : attribute.value)
             guard part.offset <= value.count else { throw Refusal(handle: part.handle, code: .invalidOffset) }
             let end = part.offset + part.value.count
-            guard end <= attribute?.maximumLength ?? AttributeValueLength.longest else {
-                throw Refusal(handle: part.handle, code: .invalidAttributeValueLength)
-            }
+            guard end <= attribute.maximumLength else { throw Refusal(handle: part.handle, code: .invalidAttributeValueLength) }
             value.replaceSubrange(part.offset..<min(end, value.count), with: part.value)
             if let last { values[last].value = value } else { values.append((part.handle, value)) }
         }

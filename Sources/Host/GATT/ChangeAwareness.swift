@@ -57,6 +57,7 @@ struct ClientFeatures: OptionSet, Sendable, Hashable {
     static let robustCaching = ClientFeatures(rawValue: 1 << 0)
     static let enhancedBearer = ClientFeatures(rawValue: 1 << 1)
     static let multipleNotifications = ClientFeatures(rawValue: 1 << 2)
+    static let defined: ClientFeatures = [.robustCaching, .enhancedBearer, .multipleNotifications]
 }
 
 /// Server Supported Features. Core Vol 3, Part G, 7.4.

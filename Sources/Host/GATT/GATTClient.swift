@@ -157,8 +157,10 @@ public struct GATTClient {
     }
 
     /// Write Long Characteristic Values: prepares a value in parts and executes the write. Core Vol 3, Part G, 4.9.4.
-    public func writeLong(_ handle: UInt16, _ value: [UInt8]) async throws {
-        try await prepare([(handle, value)], verify: false)
+    ///
+    /// - Parameter offset: octets of the present value that stay before `value`.
+    public func writeLong(_ handle: UInt16, _ value: [UInt8], offset: Int = 0) async throws {
+        try await prepare([(handle, value)], offset: offset, verify: false)
     }
 
     /// Reliable Writes: several values, with each echoed part checked, written together or not at all. Core Vol 3, Part G, 4.9.5.
@@ -168,10 +170,10 @@ public struct GATTClient {
         try await prepare(values, verify: true)
     }
 
-    private func prepare(_ values: [(handle: UInt16, value: [UInt8])], verify: Bool) async throws {
+    private func prepare(_ values: [(handle: UInt16, value: [UInt8])], offset: Int = 0, verify: Bool) async throws {
         try await bearer.remote.queueWrites {
             do {
-                for (handle, value) in values { try await prepareParts(handle, value, verify: verify) }
+                for (handle, value) in values { try await prepareParts(handle, value, offset: offset, verify: verify) }
             } catch let HostError.peer(fault) {
                 await cancelPrepared()
                 throw HostError.peer(fault)
@@ -186,16 +188,16 @@ public struct GATTClient {
         await bearer.loop.cleanUp(within: ATTBearer.transactionTimeOut + .seconds(1)) { try await execute(false) }
     }
 
-    private func prepareParts(_ handle: UInt16, _ value: [UInt8], verify: Bool) async throws {
-        var offset = 0
+    private func prepareParts(_ handle: UInt16, _ value: [UInt8], offset: Int, verify: Bool) async throws {
+        var position = 0
         repeat {
-            let part = [UInt8](value[offset...].prefix(bearer.mtu - 5))
-            let echo = try await prepareWrite(handle, offset: offset, part)
+            let part = [UInt8](value[position...].prefix(bearer.mtu - 5))
+            let echo = try await prepareWrite(handle, offset: offset + position, part)
             guard !verify || echo == part else {
                 throw HostError.peer(.malformed(.preparedValueDiffers(handle: handle)))
             }
-            offset += part.count
-        } while offset < value.count
+            position += part.count
+        } while position < value.count
     }
 
     /// Queues one part; returns the part echoed by the server.

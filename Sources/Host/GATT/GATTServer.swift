@@ -129,10 +129,10 @@ final class GATTServerSession {
     /// True if the client must not get values or send commands. Core Vol 3, Part G, 2.5.2.1.
     var isOutOfSync: Bool { isRobust && !awareness.isAware }
 
-    /// Handles a write of Client Supported Features; set bits cannot be cleared. Core Vol 3, Part G, 7.2.
+    /// Handles a write of Client Supported Features; set bits cannot be cleared, and reserved ones are ignored. Core Vol 3, Part G, 7.2.
     func declare(_ value: RawSpan) -> ATTErrorCode? {
         guard value.byteCount > 0 else { return .invalidAttributeValueLength }
-        let declared = ClientFeatures(rawValue: value.u8(at: 0))
+        let declared = ClientFeatures(rawValue: value.u8(at: 0)).intersection(.defined)
         guard declared.isSuperset(of: features) else { return .valueNotAllowed }
         features = declared
         hasChanged()

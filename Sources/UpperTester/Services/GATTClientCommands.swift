@@ -125,8 +125,9 @@ extension BTPHandlers {
         }
         on(BTPCommands.GATTWriteLong.self) { server, command in
             let client = try server.client(command.addressType, command.address)
-            guard command.offset == 0 else { throw BTPError.fail }
-            let (code, _) = try await ATTOutcome.of { try await client.writeLong(command.handle, command.data) }
+            let (code, _) = try await ATTOutcome.of {
+                try await client.writeLong(command.handle, command.data, offset: Int(command.offset))
+            }
             return BTPResponses.GATTWriteLong(attErrorCode: code)
         }
         on(BTPCommands.GATTWriteReliable.self) { server, command in
