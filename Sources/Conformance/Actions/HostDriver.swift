@@ -14,6 +14,9 @@ final class HostDriver {
     var classicLinks: [UInt16: ClassicConnection] = [:]
     /// The simulated user who answers the host's questions during pairing.
     var user = PairingUser(passkey: nil)
+    /// Questions wait for `answer pairing`.
+    var userWaits = false
+    private var questions: [(PairingUser) -> Void] = []
 
     private init(_ host: Host, loop: RunLoop) {
         self.host = host
@@ -70,12 +73,24 @@ final class HostDriver {
     private var dialogue: PairingDialogue {
         PairingDialogue(
             showPasskey: { [weak self] _, number in self?.user.sees(number) },
-            enterPasskey: { [weak self] _, answer in answer(self?.user.passkey) },
+            enterPasskey: { [weak self] _, answer in self?.ask { answer($0.passkey) } },
             compare: { [weak self] _, number, answer in
                 self?.user.sees(number)
-                answer(self?.user.agrees ?? false)
+                self?.ask { answer($0.agrees) }
             },
-            consent: { [weak self] _, answer in answer(self?.user.agrees ?? false) })
+            consent: { [weak self] _, answer in self?.ask { answer($0.agrees) } })
+    }
+
+    private func ask(_ question: @escaping (PairingUser) -> Void) {
+        if userWaits { questions.append(question) } else { question(user) }
+    }
+
+    /// Answers the questions that wait, and later ones at once.
+    func answerPairing(passkey: UInt32, agrees: Bool) {
+        (user.passkey, user.agrees, userWaits) = (passkey, agrees, false)
+        let waiting = questions
+        questions = []
+        for question in waiting { question(user) }
     }
 
     func stop() async {

@@ -41,9 +41,10 @@ struct ActionFinding: Error, CustomStringConvertible {
 enum NamedActions {
     static let all: [any NamedAction.Type] = [
         FindCharacteristic.self, FindService.self, ReceiveAdvertising.self, LosePackets.self, SetPathLoss.self, Connect.self,
-        ExchangeMTU.self, ReadCharacteristic.self, ReadHandle.self, WriteCharacteristic.self, SignedWrite.self, Disconnect.self, Pair.self,
+        ExchangeMTU.self, ReadCharacteristic.self, ReadHandle.self, WriteCharacteristic.self, SignedWrite.self, CheckSignature.self,
+        Disconnect.self, Pair.self,
         PairWithDevice.self,
-        PrepareForPairing.self, Meet.self, MeetDevice.self, ListenToDevice.self, DiscoverDevice.self, CheckValue.self,
+        PrepareForPairing.self, AnswerPairing.self, Meet.self, MeetDevice.self, ListenToDevice.self, DiscoverDevice.self, CheckValue.self,
         TimeAdvertising.self, WatchFastAdvertising.self, JudgeParameters.self, RefuseParameters.self,
         Advertise.self, SpoilMIC.self, Encrypt.self, LookAtSecurity.self, ForgetBonds.self,
         SendInstead.self, ComputeDatabaseHash.self, PowerCycleDevice.self, MakeOutOfBandData.self, DrawRandomNumbers.self,

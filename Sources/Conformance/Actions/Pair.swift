@@ -37,3 +37,17 @@ enum PrepareForPairing: NamedAction {
         return CaseRecord()
     }
 }
+
+/// Lets the user of a host answer the questions of pairing that wait.
+enum AnswerPairing: NamedAction {
+    static let name = "answer pairing"
+    static let about = "the user answers what a pairing with `waits: 1` asks, now and later"
+    static var arguments: [ActionArgument] { [PairingArguments.passkey.declaration, PairingArguments.agrees.declaration] }
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        try context.driver().answerPairing(
+            passkey: UInt32(try context(PairingArguments.passkey)), agrees: try context(PairingArguments.agrees))
+        return CaseRecord()
+    }
+}

@@ -15,7 +15,7 @@ enum PairWithDevice: NamedAction {
     static var arguments: [ActionArgument] {
         [
             TypedArgument.connection.declaration, bonding.declaration, secureConnections.declaration, mostKeySize.declaration,
-            keys.declaration,
+            keys.declaration, PairingArguments.keysAsked.declaration, PairingArguments.reserved.declaration,
         ]
     }
     static let results = [
@@ -32,7 +32,8 @@ enum PairWithDevice: NamedAction {
         settings.supportsSecureConnections = try context(secureConnections)
         settings.maximumKeySize = try context(mostKeySize)
         settings.localKeys = KeyDistribution(rawValue: UInt8(clamping: try context(keys)))
-        settings.peerKeys = settings.localKeys
+        settings.peerKeys = try PairingArguments.peerKeys(context, as: settings.localKeys)
+        driver.host.quirks.pairing.setsReservedBits = try context(PairingArguments.reserved)
         driver.user = PairingUser(passkey: choice.passkey)
         let (result, record) = try await pair(link, settings)
         return CaseRecord([

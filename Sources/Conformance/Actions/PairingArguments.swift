@@ -26,20 +26,43 @@ enum PairingArguments {
     static let random = TypedArgument.octets("outOfBandRandom", default: [], "the other side's random value")
     static let claim = TypedArgument.flag(
         "outOfBandClaim", default: false, "set the OOB data flag without the other side's data; zeros are used")
+    static let keysAsked = TypedArgument.number("keysAsked", 0...16, default: 16, "keys of the other side; 16: the same as `keys`")
+    static let reserved = TypedArgument.flag("reserved", default: false, "set the reserved bits of AuthReq")
+    static let waits = TypedArgument.flag("waits", default: false, "the user answers with `answer pairing`")
+    static let publicKey = TypedArgument.named("publicKey", publicKeys, default: 0, "the public key that is sent")
+    private static let publicKeys = PublicKeyFault.allCases.enumerated().reduce(into: ["valid": 0]) {
+        $0[$1.element.rawValue] = $1.offset + 1
+    }
+    static let zeroSecret = TypedArgument.flag("zeroSecret", default: false, "compute with a DHKey of zeros")
     static let keypress = TypedArgument.flag("keypress", default: false, "send keypress notifications")
 
     static let all: [ActionArgument] = [
         io.declaration, bonding.declaration, mitm.declaration, secureConnections.declaration, secureConnectionsOnly.declaration,
         leastKeySize.declaration, mostKeySize.declaration, keys.declaration, passkey.declaration, agrees.declaration, outOfBand.declaration,
-        confirm.declaration, random.declaration, claim.declaration, keypress.declaration, h7.declaration,
+        confirm.declaration, random.declaration, claim.declaration, keypress.declaration, h7.declaration, keysAsked.declaration,
+        reserved.declaration, waits.declaration, publicKey.declaration, zeroSecret.declaration,
     ]
 
     /// Applies the case's settings of the host and its user.
     static func prepare(_ driver: HostDriver, _ context: ActionContext) throws(StepFailure) -> PairingSettings {
         let settings = try settings(context)
         driver.user = PairingUser(passkey: UInt32(try context(passkey)), agrees: try context(agrees))
+        driver.userWaits = try context(waits)
         driver.host.quirks.pairing.claimsOutOfBandData = try context(claim)
+        // The subject may have these faults by itself.
+        guard context.side == .tester else { return settings }
+        driver.host.quirks.pairing.setsReservedBits = try context(reserved)
+        driver.host.quirks.pairing.computesWithZeroKey = try context(zeroSecret)
+        let fault = try context(publicKey)
+        driver.host.quirks.pairing.publicKeyFault =
+            PublicKeyFault.allCases.indices.contains(fault - 1) ? PublicKeyFault.allCases[fault - 1] : nil
         return settings
+    }
+
+    /// The keys that the other side distributes.
+    static func peerKeys(_ context: ActionContext, as own: KeyDistribution) throws(StepFailure) -> KeyDistribution {
+        let asked = try context(keysAsked)
+        return asked > 15 ? own : KeyDistribution(rawValue: UInt8(clamping: asked))
     }
 
     private static func settings(_ context: ActionContext) throws(StepFailure) -> PairingSettings {
@@ -52,7 +75,7 @@ enum PairingArguments {
         settings.minimumKeySize = try context(leastKeySize)
         settings.maximumKeySize = try context(mostKeySize)
         settings.localKeys = KeyDistribution(rawValue: UInt8(clamping: try context(keys)))
-        settings.peerKeys = settings.localKeys
+        settings.peerKeys = try peerKeys(context, as: settings.localKeys)
         settings.passkey = UInt32(try context(passkey))
         settings.acceptsWeakerBond = true
         let key = try context(outOfBand)

@@ -1,5 +1,7 @@
+import BBBluetoothCrypto
 import BBCases
 import BBHost
+import BBPackets
 
 /// Signed Write Without Response. Core Vol 3, Part G, 4.9.2.
 enum SignedWrite: NamedAction {
@@ -21,5 +23,31 @@ enum SignedWrite: NamedAction {
         }
         try await context.link().gatt.signedWrite(characteristic.value, try context(value))
         return CaseRecord()
+    }
+}
+
+/// Checks the signature of an ATT_SIGNED_WRITE_CMD with the peer's CSRK. Core Vol 3, Part H, 2.4.5.
+enum CheckSignature: NamedAction {
+    static let name = "check signature"
+    static let about = "compares the signature of a signed write with the peer's signing key"
+    static let handle = TypedArgument.number("handle", 0...0xFFFF, "the attribute's handle")
+    static let signature = TypedArgument.octets("signature", "the counter and the MAC, 12 octets")
+    static var arguments: [ActionArgument] {
+        [TypedArgument.connection.declaration, handle.declaration, SignedWrite.value.declaration, signature.declaration]
+    }
+    static let results = ["right", "counter"]
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        guard let key = try context.link().bond?.peerSigningKey else {
+            return CaseRecord([("right", .number(0)), ("counter", .number(0))])
+        }
+        let received = try context(signature)
+        let number = received.prefix(4).reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        let attribute = UInt16(clamping: try context(handle))
+        let head = [ATT.SignedWriteCmd.opcode, UInt8(truncatingIfNeeded: attribute), UInt8(attribute >> 8)]
+        let expected = AttributeHashes.signature(
+            csrk: UInt128(littleEndianOctets: key.value), message: head + (try context(SignedWrite.value)), counter: number)
+        return CaseRecord([("right", .number(expected == received ? 1 : 0)), ("counter", .number(Int(number)))])
     }
 }

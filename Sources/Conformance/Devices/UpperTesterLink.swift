@@ -74,7 +74,7 @@ final class UpperTesterLink {
             (BTPCommands.GATTResetServer.name, []), (BTPCommands.GAPSetBondable.name, [1]),
             (BTPCommands.GAPSetIOCapability.name, [3]), (BTPCommands.GAPSetSecureConnections.name, [1]),
             (BTPCommands.GAPSetSecureConnectionsOnly.name, [0]), (BTPCommands.GAPSetConnectable.name, [0]),
-            (BTPCommands.GAPSetDiscoverable.name, [0]),
+            (BTPCommands.GAPSetDiscoverable.name, [0]), (BTPCommands.GAPSetMITM.name, [0]), (BTPCommands.GAPSetMinimumKeySize.name, [7]),
         ])
     }
 

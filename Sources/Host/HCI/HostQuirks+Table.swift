@@ -99,6 +99,23 @@ extension HostQuirks {
             "repeats-passkey", .smp, \.pairing.repeatsPasskey, violates: "Core Vol 3, Part H, 2.3.5.6.3",
             "displays the same passkey each time"),
         .flag(
+            "sets-reserved-bits", .smp, \.pairing.setsReservedBits, violates: "Core Vol 3, Part H, 3.5.1",
+            "sets the reserved bits of AuthReq"),
+        .flag(
+            "accepts-own-confirm", .smp, \.pairing.acceptsOwnConfirm, violates: "Core Vol 3, Part H, 2.3.5.5",
+            "accepts its own confirm value from the responder in LE legacy pairing"),
+        .flag(
+            "repeats-nonces", .smp, \.pairing.repeatsNonces, violates: "Core Vol 3, Part H, 2.3.5.6.2", "uses the same nonce each time"),
+        .flag(
+            "takes-one-flag", .smp, \.pairing.takesOneFlag, violates: "Core Vol 3, Part H, 2.3.5.1",
+            "uses out-of-band data in LE legacy pairing although only one device has them"),
+        .flag(
+            "outlives-time-out", .smp, \.pairing.outlivesTimeOut, violates: "Core Vol 3, Part H, 3.4",
+            "continues a pairing after the time-out of 30 s"),
+        .flag(
+            "computes-with-zero-key", .smp, \.pairing.computesWithZeroKey, violates: "Core Vol 3, Part H, 2.3.5.6.1",
+            "computes with a DHKey of zeros"),
+        .flag(
             "misderives-keys", .smp, \.pairing.misderivesKeys, violates: "Core Vol 3, Part H, 2.4.2.4",
             "derives keys from a different input than the peer"),
         .flag(

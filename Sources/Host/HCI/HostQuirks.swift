@@ -147,6 +147,20 @@ public struct PairingQuirks: Sendable, Hashable {
     public var usesRandomAsKey = false
     /// Displays the same passkey each time.
     public var repeatsPasskey = false
+    /// Sets the reserved bits of AuthReq.
+    public var setsReservedBits = false
+    /// Accepts its own confirm value from the responder in LE legacy pairing.
+    public var acceptsOwnConfirm = false
+    /// Uses the same nonce each time.
+    public var repeatsNonces = false
+    /// Uses out-of-band data in LE legacy pairing although only one device has them.
+    public var takesOneFlag = false
+    /// Continues a pairing after the time-out. Core Vol 3, Part H, 3.4.
+    public var outlivesTimeOut = false
+    /// Sends an invalid public key.
+    public var publicKeyFault: PublicKeyFault?
+    /// Computes with a DHKey of zeros.
+    public var computesWithZeroKey = false
     // Cross-transport key derivation. Core Vol 3, Part H, 2.4.2.4 and 2.4.2.5.
     /// Derives keys from a different input than the peer.
     public var misderivesKeys = false

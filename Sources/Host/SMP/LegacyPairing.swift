@@ -11,7 +11,7 @@ private struct LegacyValues {
     init(_ terms: PairingTerms) {
         self.terms = terms
         var nonces = terms.setup.secrets.stream("nonces")
-        random = nonces.key()
+        random = terms.setup.nonce(&nonces)
         passkey = terms.drawPasskey()
     }
 
@@ -32,7 +32,8 @@ private struct LegacyValues {
 
     /// True if the peer returned this device's own value, which does not prove knowledge of TK.
     func isReflected(_ confirm: UInt128, temporaryKey: UInt128) -> Bool {
-        !terms.setup.quirks.acceptsAnyConfirm && confirm == self.confirm(temporaryKey: temporaryKey, random: random)
+        let quirks = terms.setup.quirks
+        return !quirks.acceptsAnyConfirm && !quirks.acceptsOwnConfirm && confirm == self.confirm(temporaryKey: temporaryKey, random: random)
     }
 
     /// TK if known without asking the user; nil if the user enters it.

@@ -59,10 +59,11 @@ struct PairingFeatures: Sendable, Hashable {
         return features
     }
 
-    /// Features with a false OOB data flag, as an injected fault.
+    /// Features with a false OOB data flag or with reserved bits, as injected faults.
     func claiming(_ quirks: PairingQuirks) -> PairingFeatures {
         var features = self
         if quirks.claimsOutOfBandData { features.outOfBandFlag = 1 }
+        if quirks.setsReservedBits { features.authReq.formUnion(.reserved) }
         return features
     }
 
@@ -93,4 +94,9 @@ struct PairingFeatures: Sendable, Hashable {
         if maximumKeySize < LongTermKeySize.minimum { return .encryptionKeySize }
         return maximumKeySize > LongTermKeySize.maximum ? .invalidParameters : nil
     }
+}
+
+extension AuthReq {
+    /// The reserved bits, which are ignored on reception. Core Vol 3, Part H, 3.5.1.
+    fileprivate static let reserved = AuthReq(rawValue: 0xC0)
 }

@@ -21,6 +21,9 @@ struct PairingSetup {
     /// Secrets of this pairing, with a separate stream for each purpose.
     var secrets: SecretSource
     var quirks: PairingQuirks
+
+    /// Draws a nonce, or a random value of LE legacy pairing.
+    func nonce(_ source: inout SecretSource) -> UInt128 { quirks.repeatsNonces ? 0x5A : source.key() }
 }
 
 /// Out-of-band data created by this device, with the key pair.

@@ -41,7 +41,8 @@ struct PairingTerms {
         let isAgreed = initiatorKeys.intersection(responderKeys).contains(.linkKey) || setup.quirks.derivesUnasked
         derivesLinkKey = isAgreed && (isSecureConnections || setup.quirks.derivesFromWeakKeys)
         keySize = Int(min(request.maximumKeySize, response.maximumKeySize))
-        association = try Self.association(request, response, isSecureConnections: isSecureConnections)
+        association = try Self.association(
+            request, response, oneFlagSuffices: isSecureConnections || setup.quirks.takesOneFlag, isSecureConnections: isSecureConnections)
         let derived: KeyDistribution = isSecureConnections ? [.encKey, .linkKey] : .linkKey
         let distributed = (initiator: initiatorKeys.subtracting(derived), responder: responderKeys.subtracting(derived))
         sentKeys = role == .initiator ? distributed.initiator : distributed.responder
@@ -51,10 +52,10 @@ struct PairingTerms {
 
     /// Association model. Out-of-band data takes precedence over MITM, MITM over IO capabilities. Core Vol 3, Part H, 2.3.5.1.
     private static func association(
-        _ request: PairingFeatures, _ response: PairingFeatures, isSecureConnections: Bool
+        _ request: PairingFeatures, _ response: PairingFeatures, oneFlagSuffices: Bool, isSecureConnections: Bool
     ) throws(PairingRefusal) -> Association {
         let flags = (request.outOfBandFlag == 1, response.outOfBandFlag == 1)
-        if isSecureConnections ? flags.0 || flags.1 : flags.0 && flags.1 { return .outOfBand }
+        if oneFlagSuffices ? flags.0 || flags.1 : flags.0 && flags.1 { return .outOfBand }
         guard request.authReq.union(response.authReq).contains(.mitm) else { return .justWorks }
         guard
             let mapping = Association.mapping(

@@ -63,18 +63,18 @@ struct SecureConnectionsResponder: AuthenticationPhase {
         switch terms.association {
         case .justWorks, .numericComparison:
             state = .awaitRandom(values, confirm: nil, round: 0)
-            return [.send(key.pdu), .send(SMP.PairingConfirm(values.commitment(round: 0)).bytes)]
+            return [.send(values.publicKeyPDU), .send(SMP.PairingConfirm(values.commitment(round: 0)).bytes)]
         case .outOfBand:
             state = .awaitRandom(values, confirm: nil, round: 0)
-            return [.send(key.pdu)]
+            return [.send(values.publicKeyPDU)]
         case .passkeyEntry:
             guard terms.showsPasskey else {
                 state = .awaitPasskey(values, confirm: nil)
-                return [.send(key.pdu), .ask(.enterPasskey)]
+                return [.send(values.publicKeyPDU), .ask(.enterPasskey)]
             }
             values.use(passkey: values.shownPasskey)
             state = .awaitConfirm(values, round: 0)
-            return [.send(key.pdu), .ask(.showPasskey(values.shownPasskey))]
+            return [.send(values.publicKeyPDU), .ask(.showPasskey(values.shownPasskey))]
         }
     }
 

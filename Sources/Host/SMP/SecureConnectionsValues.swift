@@ -18,35 +18,36 @@ struct SecureConnectionsValues {
     private var peerSecret: UInt128 = 0
 
     /// - Throws: the reason for rejecting the peer's public key.
-    init(_ terms: PairingTerms, ownKey: P256KeyPair, _ received: SMP.PairingPublicKey) throws(PairingRefusal) {
+    init(_ key: SecureConnectionsKey, _ received: SMP.PairingPublicKey) throws(PairingRefusal) {
         guard let x = UInt256(littleEndianOctets: received.publicKeyX), let y = UInt256(littleEndianOctets: received.publicKeyY) else {
             throw PairingRefusal(.invalidParameters)
         }
-        self.terms = terms
-        self.ownKey = ownKey.publicKey
-        nonces = terms.setup.secrets.stream("nonces")
+        terms = key.terms
         peerKey = P256PublicKey(x: x, y: y)
-        dhKey = try Self.secret(ownKey, peerKey, terms)
-        ownNonce = nonces.key()
+        ownKey = key.sentKey(to: peerKey)
+        nonces = terms.setup.secrets.stream("nonces")
+        dhKey = try Self.secret(key.pair, peerKey, terms)
+        ownNonce = terms.setup.nonce(&nonces)
         shownPasskey = terms.drawPasskey()
         if terms.association == .outOfBand { try takeOutOfBandData() }
     }
 
     /// Computes the DHKey.
     ///
-    /// - Throws: Invalid Parameters for a point that is not on the curve and for the own public key.
+    /// - Throws: DHKey Check Failed for a point that is not on the curve and for the own public key. Core Vol 3, Part H, 3.5.5.
     private static func secret(
         _ own: P256KeyPair, _ peer: P256PublicKey, _ terms: PairingTerms
     ) throws(PairingRefusal) -> UInt256 {
+        let quirks = terms.setup.quirks
+        if quirks.computesWithZeroKey { return UInt256(high: 0, low: 0) }
         do {
             return try own.pairingSecret(with: peer, acceptsDebugKey: terms.settings.acceptsDebugKeys || terms.settings.usesDebugKeys)
         } catch .debugKey {
             throw PairingRefusal(.authenticationRequirements)
         } catch {
-            let quirks = terms.setup.quirks
             if error == .ownKey, quirks.acceptsReflectedKey, let secret = try? own.sharedSecret(with: peer) { return secret }
             if error == .pointNotOnCurve, quirks.skipsCurveCheck { return UInt256(high: 0, low: 0) }
-            throw PairingRefusal(.invalidParameters)
+            throw PairingRefusal(.dhKeyCheckFailed)
         }
     }
 
@@ -64,10 +65,13 @@ struct SecureConnectionsValues {
         }
     }
 
+    /// This device's public key as it is sent.
+    var publicKeyPDU: [UInt8] { SecureConnectionsKey.pdu(ownKey) }
+
     // MARK: Authentication stage 1
 
     mutating func use(passkey: UInt32) { (ownSecret, peerSecret) = (UInt128(passkey), UInt128(passkey)) }
-    mutating func drawNonce() { ownNonce = nonces.key() }
+    mutating func drawNonce() { ownNonce = terms.setup.nonce(&nonces) }
 
     /// Number of rounds of authentication stage 1: one for each bit of a passkey.
     var rounds: Int { if case .passkeyEntry = terms.association { 20 } else { 1 } }
@@ -127,7 +131,7 @@ struct SecureConnectionsValues {
 /// State before the peer's public key is known: the agreed features and the own key pair.
 struct SecureConnectionsKey {
     let terms: PairingTerms
-    private let pair: P256KeyPair
+    fileprivate let pair: P256KeyPair
 
     /// Uses the key pair of the out-of-band data if the peer may have it, the debug key pair if requested, otherwise a new one.
     init(_ terms: PairingTerms) {
@@ -142,14 +146,21 @@ struct SecureConnectionsKey {
         }
     }
 
-    var pdu: [UInt8] {
-        SMP.PairingPublicKey(publicKeyX: pair.publicKey.x.littleEndianOctets, publicKeyY: pair.publicKey.y.littleEndianOctets).bytes
+    /// The public key that is sent, to a peer whose own is known or not.
+    fileprivate func sentKey(to peer: P256PublicKey?) -> P256PublicKey {
+        terms.setup.quirks.publicKeyFault?.key(pair.publicKey, peer: terms.role == .responder ? peer : nil) ?? pair.publicKey
+    }
+
+    var pdu: [UInt8] { Self.pdu(sentKey(to: nil)) }
+
+    fileprivate static func pdu(_ key: P256PublicKey) -> [UInt8] {
+        SMP.PairingPublicKey(publicKeyX: key.x.littleEndianOctets, publicKeyY: key.y.littleEndianOctets).bytes
     }
 
     /// Returns the values of the pairing with the peer's public key.
     ///
     /// - Throws: the reason for rejecting the peer's public key.
     func values(with peerKey: SMP.PairingPublicKey) throws(PairingRefusal) -> SecureConnectionsValues {
-        try SecureConnectionsValues(terms, ownKey: pair, peerKey)
+        try SecureConnectionsValues(self, peerKey)
     }
 }

@@ -174,7 +174,7 @@ final class SecurityChannel {
 
     private func expired() {
         timer = nil
-        guard let connection else { return }
+        guard let connection, !connection.context.quirks.pairing.outlivesTimeOut else { return }
         perform(machine.expire(), connection)
     }
 

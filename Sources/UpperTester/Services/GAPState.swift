@@ -22,6 +22,8 @@ final class GAPState {
 
     func attach(to server: BTPServer) {
         if server.host.address.kind == .random { settings.insert(.staticAddress) }
+        pairing.localKeys.insert(.signKey)
+        pairing.peerKeys.insert(.signKey)
         pairing = server.quirks.apply(to: pairing)
         if server.quirks.lacksSecureConnections { settings.remove(.secureConnections) }
         server.host.pairingSettings = server.quirks.doesNotPair ? nil : pairing

@@ -118,6 +118,9 @@ extension BTPHandlers {
         does(BTPCommands.GATTWriteWithoutResponse.self) { server, command in
             try await server.client(command.addressType, command.address).writeCommand(command.handle, command.data)
         }
+        does(BTPCommands.GATTSignedWriteWithoutResponse.self) { server, command in
+            try await server.client(command.addressType, command.address).signedWrite(command.handle, command.data)
+        }
         on(BTPCommands.GATTWrite.self) { server, command in
             let client = try server.client(command.addressType, command.address)
             let (code, _) = try await ATTOutcome.of { try await client.write(command.handle, command.data) }
