@@ -31,7 +31,7 @@ private let simulated = [
     Simulated("update-instant-past", "gap-params/subject-updates", "instant-passed"),
     Simulated("phy-instant-past", "phy/reported-in-time", "instant-passed"),
     Simulated("map-instant-past", "gap-params/map-on-air", "instant-passed"),
-    Simulated("long-term-key-zero", "smp-legacy/keys-are-distributed", "zero-key"),
+    Simulated("long-term-key-zero", "smp-legacy/keys-are-distributed[key=encryption]", "zero-key"),
     Simulated("collision-ends-link", "collisions/central-map[other=phy]", "update-collision"),
     Simulated("collision-always-same", "collisions/central-phy-parameters", "update-collision"),
     Simulated("peripheral-rejects-parameters", "collisions/peripheral-phy-parameters", "update-collision"),
@@ -44,7 +44,7 @@ private let simulated = [
     Simulated(nil, "gatt/error[request=read-not-permitted]", "att-refused"),
     Simulated(nil, "gatt-security/read[level=authenticated]", "att-security"),
     Simulated(nil, "phy/central-asks-2m"), Simulated(nil, "gatt/read"), Simulated(nil, "gatt/mtu-exchange"),
-    Simulated(nil, "gap-conn/answers-version[side=peripheral]"), Simulated(nil, "smp-legacy/keys-are-distributed"),
+    Simulated(nil, "gap-conn/answers-version[side=peripheral]"), Simulated(nil, "smp-legacy/keys-are-distributed[key=encryption]"),
     Simulated(nil, "gap-params/subject-updates"),
     Simulated(nil, "gap-conn/data-both-ways"), Simulated(nil, "dle/legal-answer"),
 ]
