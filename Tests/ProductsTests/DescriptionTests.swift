@@ -53,14 +53,22 @@ struct DescriptionTests {
 
     @Test(
         arguments: [
-            ("02 01 06", "", ""), ("02 01 06 00 00", "", ""), ("02 01 06 05 09 41", "cut", "ends with 05 09 41"),
+            ("02 01 06", "", ""), ("02 01 06 00 00", "zeros", "ends with 00 00"), ("01 01", "", ""), ("02 01 00", "flags", "octet of 0"),
+            ("03 01 06 01", "flags", "reserved"), ("02 01 26", "flags", "reserved"), ("02 01 06 05 09 41", "cut", "ends with 05 09 41"),
             ("00 01", "cut", "ends with 00 01"), ("02 01 03", "flags", "limited and general"),
             ("03 0A 00 00", "sizes", "type 10 with 2 octets"),
             ("04 03 0F 18 01", "sizes", "type 3 with 3 octets"), ("02 09 41 02 08 41", "repeats", "2 local names"),
+            ("06 17 01 02 03 04 05", "sizes", "type 23 with 5 octets"),
+            ("07 18 01 02 03 04 05 46", "", ""), ("0D 18 01 02 03 04 05 C6 01 02 03 04 05 86", "targets", "reserved type"),
+            ("07 18 00 00 00 00 00 C0", "targets", "equal bits"),
         ] as [(String, String, String)])
     func advertisingIsHeldToItsRules(_ octets: String, _ rule: String, _ fault: String) {
         let rules = AdvertisingRules(data: Hexadecimal.octets(octets) ?? [], response: [])
-        for (name, text) in [("cut", rules.cut), ("sizes", rules.sizes), ("repeats", rules.repeats), ("flags", rules.flags)] {
+        let results = [
+            ("cut", rules.cut), ("zeros", rules.zeros), ("sizes", rules.sizes), ("repeats", rules.repeats), ("flags", rules.flags),
+            ("targets", rules.targets),
+        ]
+        for (name, text) in results {
             #expect(name == rule ? text.contains(fault) : text.isEmpty, "\(name): \(text)")
         }
         #expect(AdvertisingRules(data: [], response: [2, 1, 6]).flags == "the scan response has flags")

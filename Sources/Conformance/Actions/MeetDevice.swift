@@ -76,12 +76,11 @@ enum ListenToDevice: NamedAction {
     static let passive = TypedArgument.flag("passive", default: false, "scans without asking for scan responses")
     static let limit = TypedArgument.number("seconds", 0...60, default: 1, "seconds to listen after the first report")
     static var arguments: [ActionArgument] { [passive.declaration, limit.declaration] }
-    static let results = [
-        "address", "type", "connectable", "legacy", "data", "response", "answered", "name", "events",
-        "period", "after", "cut", "sizes",
-        "repeats", "flags", "addressFault", "directed", "secondary", "types", "allTypes", "services",
-        "responseServices",
-    ]
+    static let results =
+        [
+            "address", "type", "connectable", "legacy", "data", "response", "answered", "events", "period", "after", "addressFault",
+            "directed", "secondary", "services", "responseServices",
+        ] + DecodeAdvertising.rules
     static let needsHost = true
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {
@@ -105,22 +104,19 @@ enum ListenToDevice: NamedAction {
     private static func record(of sighting: Sighting, since began: Microseconds) -> CaseRecord {
         let response = sighting.response ?? []
         let rules = AdvertisingRules(data: sighting.advertising, response: response)
-        return CaseRecord([
-            ("address", .text(sighting.address?.digits ?? "")), ("type", .number(Int(sighting.address?.kind.rawValue ?? 0))),
-            ("connectable", .number(sighting.isConnectable ? 1 : 0)), ("legacy", .number(sighting.isLegacy ? 1 : 0)),
-            ("data", .octets(sighting.advertising)), ("response", .octets(response)),
-            ("answered", .number(sighting.response == nil ? 0 : 1)),
-            ("name", .octets(rules.name)), ("events", .number(sighting.times.count)),
-            ("period", .number(Int(sighting.period?.rawValue ?? 0))),
-            ("after", .number(Int((sighting.times.first.map { $0 - began } ?? .zero).rawValue))), ("cut", .text(rules.cut)),
-            ("sizes", .text(rules.sizes)), ("repeats", .text(rules.repeats)), ("flags", .text(rules.flags)),
-            ("addressFault", .text(AdvertisingRules.fault(in: sighting.address))),
-            ("directed", .number(sighting.isDirected ? 1 : 0)),
-            ("secondary", .number(Int(sighting.secondaryPHY?.rawValue ?? 0))),
-            ("types", .list(rules.types(0))),
-            ("allTypes", .list(rules.types(0) + rules.types(1))),
-            ("services", .list(services(in: sighting.advertising))),
-            ("responseServices", .list(services(in: response))),
-        ])
+        return CaseRecord(
+            [
+                ("address", .text(sighting.address?.digits ?? "")), ("type", .number(Int(sighting.address?.kind.rawValue ?? 0))),
+                ("connectable", .number(sighting.isConnectable ? 1 : 0)), ("legacy", .number(sighting.isLegacy ? 1 : 0)),
+                ("data", .octets(sighting.advertising)), ("response", .octets(response)),
+                ("answered", .number(sighting.response == nil ? 0 : 1)),
+                ("events", .number(sighting.times.count)), ("period", .number(Int(sighting.period?.rawValue ?? 0))),
+                ("after", .number(Int((sighting.times.first.map { $0 - began } ?? .zero).rawValue))),
+                ("addressFault", .text(AdvertisingRules.fault(in: sighting.address))),
+                ("directed", .number(sighting.isDirected ? 1 : 0)),
+                ("secondary", .number(Int(sighting.secondaryPHY?.rawValue ?? 0))),
+                ("services", .list(services(in: sighting.advertising))),
+                ("responseServices", .list(services(in: response))),
+            ] + rules.results)
     }
 }

@@ -40,9 +40,9 @@ struct ActionFinding: Error, CustomStringConvertible {
 /// The list of all actions.
 enum NamedActions {
     static let all: [any NamedAction.Type] = [
-        FindCharacteristic.self, FindService.self, ReceiveAdvertising.self, LosePackets.self, SetPathLoss.self, Connect.self,
-        ExchangeMTU.self, ReadCharacteristic.self, ReadHandle.self, WriteCharacteristic.self, SignedWrite.self, CheckSignature.self,
-        Disconnect.self, Pair.self,
+        FindCharacteristic.self, FindService.self, ReceiveAdvertising.self, DecodeAdvertising.self, LosePackets.self, SetPathLoss.self,
+        Connect.self, ExchangeMTU.self, ReadCharacteristic.self, ReadHandle.self, WriteCharacteristic.self, SignedWrite.self,
+        CheckSignature.self, Disconnect.self, Pair.self,
         PairWithDevice.self,
         PrepareForPairing.self, AnswerPairing.self, Meet.self, MeetDevice.self, ListenToDevice.self, DiscoverDevice.self, CheckValue.self,
         TimeAdvertising.self, WatchFastAdvertising.self, JudgeParameters.self, RefuseParameters.self,
@@ -52,7 +52,7 @@ enum NamedActions {
         OpenEcho.self,
         TellFeatures.self, SendLMP.self,
         ConnectClassic.self, SecureClassic.self, PairClassic.self, PowerCycle.self, LookAtKeys.self, ClaimKeys.self,
-        TakeNewIdentity.self, TakeFirstIdentity.self, RememberDatabase.self, JudgeServiceChange.self,
+        TakeNewIdentity.self, TakeFirstIdentity.self, TakePrivateAddress.self, RememberDatabase.self, JudgeServiceChange.self,
         ChangeServices.self, ChangeServicesBack.self,
         ReleaseChannels.self,
         LosePacket.self, OfferSerialEcho.self, OfferAttributes.self, OfferValue.self, AcceptBridging.self, BridgeOver.self,

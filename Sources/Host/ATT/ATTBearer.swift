@@ -63,6 +63,8 @@ final class ATTBearer {
     private(set) var isOpen = true
     /// The client's view of the server; an Enhanced ATT bearer shares that of the link's first bearer.
     let remote: RemoteServer
+    /// The server had a key of a bond when its first value came.
+    private lazy var wasBonded = client.link?.bond.map { $0.localLongTermKey != nil || $0.peerLongTermKey != nil } ?? false
     /// The channel of an Enhanced ATT bearer.
     var creditBased: CreditBasedChannel? { channel as? CreditBasedChannel }
     /// The channel is in enhanced credit-based flow control mode. Core Vol 3, Part F, 3.2.11.
@@ -153,12 +155,18 @@ final class ATTBearer {
         isEnhanced && context.quirks.bearers.servesOneBearer && client.link?.enhancedAttributeBearers.first !== self
     }
 
+    /// True if values of the server are discarded: it is bonded, and the link is not encrypted yet. Core Vol 3, Part C, 10.3.2.2.
+    private var discardsValues: Bool {
+        wasBonded && client.access.security == .none && !context.quirks.takesValuesInClear
+    }
+
     private func value(_ kind: AttributeValueKind, _ pdu: RawSpan) {
-        guard pdu.byteCount >= 3 else { return }
+        guard pdu.byteCount >= 3, !discardsValues else { return }
         remote.deliver(kind, pdu.u16(at: 1), pdu.extracting(3...))
     }
 
     private func receivedValues(_ pdu: RawSpan) {
+        guard !discardsValues else { return }
         var position = 1
         while position + 4 <= pdu.byteCount {
             let end = position + 4 + Int(pdu.u16(at: position + 2))
@@ -170,7 +178,7 @@ final class ATTBearer {
 
     private func indicated(_ pdu: RawSpan) {
         guard pdu.byteCount >= 3 else { return }
-        client.link?.indicated(pdu.u16(at: 1))
+        if !discardsValues { client.link?.indicated(pdu.u16(at: 1)) }
         value(.indication, pdu)
         if !context.quirks.neverConfirms { reply(ATT.HandleValueCfm().bytes) }
     }

@@ -59,5 +59,7 @@ public enum ConnectionEvent: Sendable, Equatable {
     /// A pairing requested by either device is complete.
     case paired(PairingResult)
     case pairingFailed(HostError)
+    /// The peer no longer has the key of the bond. Core Vol 3, Part C, 10.3.2.
+    case bondLost
     case disconnected(ErrorCode)
 }

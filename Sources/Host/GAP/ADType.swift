@@ -14,6 +14,8 @@ public enum ADType {
     public static let solicitation16: UInt8 = 0x14
     public static let solicitation128: UInt8 = 0x15
     public static let serviceData16: UInt8 = 0x16
+    public static let publicTargetAddress: UInt8 = 0x17
+    public static let randomTargetAddress: UInt8 = 0x18
     public static let appearance: UInt8 = 0x19
     public static let advertisingInterval: UInt8 = 0x1A
     public static let leRole: UInt8 = 0x1C

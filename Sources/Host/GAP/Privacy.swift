@@ -98,7 +98,7 @@ final class Privacy {
 
     /// Changes the private address. A controller rejects this while it advertises or scans with the old one. Core Vol 4, Part E, 7.8.4 and
     /// 7.8.52.
-    private func changeAddress() async throws {
+    func changeAddress() async throws {
         guard isOn else { return }
         let sets = try await host.advertising.pause()
         let scan = try await host.scanning.pause()
@@ -148,6 +148,11 @@ extension Host {
     /// - Throws: `HostError.misuse(.notStarted)`, `.misuse(.busy)` while it advertises, scans, connects or has privacy enabled,
     ///   `.peer(.rejected)`.
     public func enablePrivacy(_ settings: PrivacySettings = PrivacySettings()) async throws { try await privacy.enable(settings) }
+
+    /// Changes the private address before the end of its lifetime; nothing without privacy.
+    ///
+    /// - Throws: `.peer(.rejected)`.
+    public func changePrivateAddress() async throws { try await privacy.changeAddress() }
 
     /// Advertising settings for one bonded peer: directed to a private address if the peer's controller resolves it, otherwise to its
     /// identity address. Core Vol 3, Part C, 9.3.3, 10.7.1.2 and 12.4.

@@ -48,6 +48,9 @@ extension HostQuirks {
         .flag(
             "trusts-addresses", .gatt, \.trustsAddresses, violates: "Core Vol 3, Part G, 3.3.3.3",
             "uses data stored with a bond on unencrypted links, too"),
+        .flag(
+            "takes-values-in-clear", .gatt, \.takesValuesInClear, violates: "Core Vol 3, Part C, 10.3.2.2",
+            "passes values of a bonded server on before the link is encrypted"),
         .flag("hides-changes", .gatt, \.hidesChanges, violates: "Core Vol 3, Part G, 7.1", "does not indicate database changes"),
         Quirk(
             QuirkDeclaration(
@@ -115,6 +118,8 @@ extension HostQuirks {
         .flag(
             "computes-with-zero-key", .smp, \.pairing.computesWithZeroKey, violates: "Core Vol 3, Part H, 2.3.5.6.1",
             "computes with a DHKey of zeros"),
+            "pairs-again-unasked", .smp, \.pairing.pairsAgainUnasked, violates: "Core Vol 3, Part C, 10.3.2",
+            "pairs again with a bonded device without asking its user"),
         .flag(
             "misderives-keys", .smp, \.pairing.misderivesKeys, violates: "Core Vol 3, Part H, 2.4.2.4",
             "derives keys from a different input than the peer"),

@@ -23,6 +23,8 @@ public struct HostQuirks: Sendable {
     public var resolvesNoAddress = false
     /// Uses data stored with a bond on unencrypted links, too.
     public var trustsAddresses = false
+    /// Passes values of a bonded server on before the link is encrypted.
+    public var takesValuesInClear = false
     /// Does not indicate database changes.
     public var hidesChanges = false
     /// Answers ATT_READ_BLOB_REQ with the octets from offset + 1 on.
@@ -161,6 +163,8 @@ public struct PairingQuirks: Sendable, Hashable {
     public var publicKeyFault: PublicKeyFault?
     /// Computes with a DHKey of zeros.
     public var computesWithZeroKey = false
+    /// Pairs again with a bonded device without asking its user.
+    public var pairsAgainUnasked = false
     // Cross-transport key derivation. Core Vol 3, Part H, 2.4.2.4 and 2.4.2.5.
     /// Derives keys from a different input than the peer.
     public var misderivesKeys = false

@@ -60,6 +60,7 @@ struct Pairing {
     private mutating func ask(_ question: PairingQuestion) -> [SecurityAction] {
         if case .showPasskey = question { return [.ask(question)] }
         isAsking = true
+        if question == .consent, setup.quirks.pairsAgainUnasked, setup.bond != nil { return answered(.agrees(true)) }
         return [.ask(question)]
     }
 

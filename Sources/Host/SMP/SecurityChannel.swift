@@ -97,6 +97,7 @@ final class SecurityChannel {
         guard isInUse, let connection else { return }
         // The request of the peripheral is already being served.
         if encryption != nil, pdu.first == SMP.SecurityRequest.opcode { return }
+        if pdu.first == SMP.PairingRequest.opcode, machine.isLoss(of: connection.bond) { connection.tell(.bondLost) }
         perform(machine.received(pdu, currentSetup(connection, mayPair: connection.host.pairingSettings != nil), at: loop.now), connection)
     }
 
@@ -212,6 +213,8 @@ final class SecurityChannel {
     }
 
     private func encryptionFailed(_ error: HostError, _ connection: Connection) {
+        let usesBond = encryption != nil || machine.isEncrypting
+        if usesBond, case .peer(.rejected(_, .pinOrKeyMissing)) = error { connection.tell(.bondLost) }
         failEncryption(error)
         perform(machine.encryptionFailed(error, at: loop.now), connection)
     }

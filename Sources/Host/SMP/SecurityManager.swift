@@ -50,6 +50,13 @@ struct SecurityManager {
     var isEncrypting: Bool { if case .encrypting = state { true } else { false } }
     var isSilent: Bool { if case .timedOut = state { true } else { false } }
 
+    /// True if a Pairing Request now means that the central has lost the bond, whose key is as strong as this device asked for. Core Vol 3,
+    /// Part C, 10.3.2.
+    func isLoss(of bond: Bond?) -> Bool {
+        guard case .awaitCentral(let settings) = state, let bond, let key = bond.localLongTermKey else { return false }
+        return bond.level(with: key) >= LinkSecurity(asked: settings.authenticationRequirements)
+    }
+
     // MARK: Calls of the host
 
     /// Sends Pairing_Request as central, Security_Request as peripheral.
@@ -108,7 +115,8 @@ struct SecurityManager {
         case .awaitCentral(let settings):
             if case .pairingFailed(let failed) = message { return [.failed(.peer(.pairingFailed(failed.reason)))] }
             guard case .pairingRequest = message else { return [] }
-            return begin(Pairing(setup, settings, isWanted: true), message, opcode)
+            // The user has not asked for another bond.
+            return begin(Pairing(setup, settings, isWanted: !isLoss(of: setup.bond)), message, opcode)
         case .encrypting, .timedOut: return []
         case .pairing(let pairing):
             // A peripheral may ask again before it has received the request.

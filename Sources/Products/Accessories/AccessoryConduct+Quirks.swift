@@ -21,6 +21,9 @@ extension AccessoryConduct {
             "spare-declarations", .accessory, \.hasSpareDeclarations,
             allowedBy: "Core Vol 3, Part G, 3.3.1.1 and 3.3.3.1: the descriptor does not require the property",
             "has Characteristic Extended Properties without the property, and a characteristic without properties"),
+        .flag(
+            "generic-access-whole", .accessory, \.hasAllOfGenericAccess, allowedBy: "Core Vol 3, Part C, 12: optional for a peripheral",
+            "has the optional characteristics of the Generic Access service, which is its last service"),
         lacks("lacks-read-multiple", [ATT.ReadMultipleReq.opcode, ATT.ReadMultipleVariableReq.opcode], "reading of several values"),
         lacks("lacks-read-blob", [ATT.ReadBlobReq.opcode], "reading of long values"),
         lacks("lacks-writes", [ATT.WriteReq.opcode, ATT.PrepareWriteReq.opcode, ATT.ExecuteWriteReq.opcode], "acknowledged writing"),

@@ -35,6 +35,8 @@ package struct AccessoryConduct: Sendable {
     var leavesUnencrypted = false
     /// Has Characteristic Extended Properties without the property that announces it, and a characteristic without properties.
     var hasSpareDeclarations = false
+    /// Has the optional characteristics of the Generic Access service.
+    var hasAllOfGenericAccess = false
     /// The delay of the user's answer.
     var userTakes = Microseconds.zero
     /// True if it distributes no keys: LE legacy pairing then leaves no bond.

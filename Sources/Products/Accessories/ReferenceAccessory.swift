@@ -96,6 +96,7 @@ final class ReferenceAccessory: Accessory {
                 BluetoothUUID(0x180F),
                 characteristics: [CharacteristicDefinition(BluetoothUUID(0x2A19), properties: [.read, .notify], value: [0x64])]))
         if conduct.hasSpareDeclarations { database.add(spareService) }
+        if conduct.hasAllOfGenericAccess { publishGenericAccess() }
         let service = database.add(testService)
         protected.publish()
         addServices(conduct.servicesAfter, from: 0x0200)
@@ -103,6 +104,22 @@ final class ReferenceAccessory: Accessory {
         handles.short = service[Self.uuid(8)]?.value ?? 0
         handles.notifier = service[Self.uuid(4)]?.value ?? 0
         handles.indicator = service[Self.uuid(5)]?.value ?? 0
+    }
+
+    /// Replaces the Generic Access service by one with Peripheral Preferred Connection Parameters, Central Address Resolution, Resolvable
+    /// Private Address Only and LE GATT Security Levels, and whose name and appearance can be written. Core Vol 3, Part C, 12.
+    private func publishGenericAccess() {
+        let database = host.database
+        if let plain = database.services.first(where: { $0.uuid == .genericAccess }) { database.remove(plain) }
+        let values: [(BluetoothUUID, [UInt8])] = [
+            (.deviceName, Array(TestCase.referenceName.utf8)), (.appearance, [0, 0]), (0x2A04, [0x18, 0, 0x28, 0, 0, 0, 0x90, 0x01]),
+            (.centralAddressResolution, [1]), (0x2AC9, [0]), (0x2BF5, [1, 1, 1, 2]),
+        ]
+        // Only name and appearance may be writable.
+        let characteristics = values.enumerated().map {
+            CharacteristicDefinition($1.0, properties: $0 < 2 ? [.read, .write] : .read, value: $1.1)
+        }
+        database.add(ServiceDefinition(.genericAccess, characteristics: characteristics))
     }
 
     private var spareService: ServiceDefinition {

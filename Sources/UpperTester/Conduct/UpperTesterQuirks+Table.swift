@@ -35,9 +35,6 @@ extension UpperTesterQuirks {
             "withholds-unsubscribed", .upperTester, \.withholdsUnsubscribed,
             allowedBy: "Core Vol 3, Part G, 4.10 and 4.11: the client confirms; the rest is the application's",
             "reports no value on a connection on which the tester has not subscribed"),
-        .number(
-            "more-flags", .upperTester, 0...8, \.moreFlags, allowedBy: "Core Supplement, Part A, 1.3.1: the field may have more octets",
-            "advertises Flags with N octets behind the first"),
         .flag(
             "host-exchanges-mtu", .upperTester, \.exchangesMTU, allowedBy: "Core Vol 3, Part F, 3.4.2: a client may ask once",
             "asks for another ATT_MTU on each new connection"),

@@ -27,8 +27,6 @@ public struct UpperTesterQuirks: Sendable {
     public var offeredMTU: Int?
     /// Reports no value on a connection on which the tester has not subscribed.
     public var withholdsUnsubscribed = false
-    /// The octets of the Flags behind the first.
-    public var moreFlags = 0
     /// Services of the host before those of the tester.
     public var servicesBefore = 0
     /// Procedures that the host starts on each new connection.

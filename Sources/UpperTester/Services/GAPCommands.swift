@@ -88,16 +88,27 @@ extension BTPServer {
     fileprivate func advertise(_ command: BTPCommands.GAPStartAdvertising) async throws {
         guard gap.advertising == nil else { throw BTPError.fail }
         var settings = AdvertisingSettings()
-        settings.data = gap.flags(quirks.moreFlags) + (try AdvertisedFields.onAir(command.advertisingData))
+        settings.data = gap.flags + (try AdvertisedFields.onAir(command.advertisingData))
         settings.scanResponse = try AdvertisedFields.onAir(command.scanResponse)
         if !gap.settings.contains(.connectable) { settings.properties = settings.scanResponse.isEmpty ? [.legacy] : [.legacy, .scannable] }
         if quirks.broadcastsPrivately, !settings.properties.contains(.connectable) {
             (settings.ownAddressType, settings.randomAddress) = (.randomDevice, UpperTesterQuirks.broadcastAddress)
         }
         // A connection may come with the controller's answer, and ends the advertising again.
-        _ = try await host.advertise(settings) { [gap] set in
+        let set = try await host.advertise(settings) { [gap] set in
             gap.advertising = set
             gap.settings.insert(.advertising)
+        }
+        if gap.isLimited, gap.settings.contains(.discoverable) { limit(set) }
+    }
+
+    /// Ends limited discoverable mode in time. Core Vol 3, Part C, 9.2.3.2.
+    private func limit(_ set: AdvertisingSet) {
+        start { [unowned self] in
+            try await host.loop.sleep(for: GAPState.limitedTime)
+            guard gap.advertising === set, set.isRunning else { return }
+            try await stopAdvertising()
+            send(BTPEvents.GAPNewSettings(currentSettings: gap.settings))
         }
     }
 
@@ -115,7 +126,8 @@ extension BTPServer {
         settings.filtersDuplicates = true
         let discoverable: UInt8 = flags.contains(.limited) ? 0x01 : 0x03
         gap.scan = try await host.scan(settings) { [weak self] report in
-            guard let self, let address = report.address else { return }
+            // A bonded device is listed under its identity. Core Vol 3, Part C, 10.7.2.1.
+            guard let self, let address = report.identity?.address ?? report.address else { return }
             let mode = report.data.flags?.rawValue ?? 0
             guard flags.contains(.observation) || report.isScanResponse || mode & discoverable != 0 else { return }
             send(

@@ -1,6 +1,7 @@
 import BBBTP
 import BBHost
 import BBPackets
+import BBTiming
 
 /// The state of the GAP service.
 final class GAPState {
@@ -15,6 +16,9 @@ final class GAPState {
     var passkey: ((UInt32?) -> Void)?
     var comparison: ((Bool) -> Void)?
     var consent: ((Bool) -> Void)?
+
+    /// T_GAP(lim_adv_timeout). Core Vol 3, Part C, Appendix A.
+    static let limitedTime = Microseconds.seconds(180)
 
     static let supported: BTPSettings = [
         .powered, .connectable, .discoverable, .bondable, .le, .advertising, .secureConnections, .secureConnectionsOnly, .staticAddress,
@@ -39,15 +43,18 @@ final class GAPState {
                 self?.comparison = answer
                 server?.send(link) { BTPEvents.GAPPasskeyConfirmRequest(addressType: $0, address: $1, passkey: number) }
             },
-            consent: { _, answer in answer(true) })
+            consent: { [weak self, weak server] link, answer in
+                // The user confirms a device that is bonded already and has not proved it by encryption. Core Vol 3, Part C, 10.3.2.
+                guard link.bond != nil, (link as? Connection)?.security == LinkSecurity.none else { return answer(true) }
+                self?.consent = answer
+                server?.send(link) { BTPEvents.GAPPairingConsentRequest(addressType: $0, address: $1) }
+            })
     }
 
     /// Flags in advertising data. Supplement to the Core Specification, Part A, 1.3.
-    ///
-    /// - Parameter more: octets behind the first.
-    func flags(_ more: Int) -> [UInt8] {
+    var flags: [UInt8] {
         let mode: UInt8 = settings.contains(.discoverable) ? (isLimited ? 0x01 : 0x02) : 0
-        return [2 + UInt8(clamping: more), ADType.flags, mode | 0x04] + [UInt8](repeating: 0, count: more)
+        return [2, ADType.flags, mode | 0x04]
     }
 }
 
@@ -124,6 +131,7 @@ extension BTPServer {
             }
         case .pairingFailed(let error):
             send(link) { BTPEvents.GAPPairingFailed(addressType: $0, address: $1, reason: Self.reason(error)) }
+        case .bondLost: send(link) { BTPEvents.GAPBondLost(addressType: $0, address: $1) }
         case .phyUpdated, .dataLengthChanged, .mtuChanged: break
         }
     }

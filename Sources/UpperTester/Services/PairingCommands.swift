@@ -58,6 +58,11 @@ extension BTPHandlers {
             server.gap.comparison = nil
             answer(command.match != 0)
         }
+        does(BTPCommands.GAPPairingConsent.self) { server, command in
+            guard let answer = server.gap.consent else { throw BTPError.fail }
+            server.gap.consent = nil
+            answer(command.consent != 0)
+        }
     }
 
     private mutating func addOutOfBand() {
