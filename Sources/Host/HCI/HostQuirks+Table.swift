@@ -118,6 +118,7 @@ extension HostQuirks {
         .flag(
             "computes-with-zero-key", .smp, \.pairing.computesWithZeroKey, violates: "Core Vol 3, Part H, 2.3.5.6.1",
             "computes with a DHKey of zeros"),
+        .flag(
             "pairs-again-unasked", .smp, \.pairing.pairsAgainUnasked, violates: "Core Vol 3, Part C, 10.3.2",
             "pairs again with a bonded device without asking its user"),
         .flag(
