@@ -6,7 +6,7 @@ import re
 # Each PDU of these layers is a case of the layer's Message, and structures are fields of PDUs.
 WHOLE_LAYERS = {"LLControl", "LMP", "L2CAPSignaling", "ATT", "SMP", "SDP", "Structures"}
 # Names of PDUs as literals that are left: those of the rooms that follow links, and texts that only look like one.
-NAMES_LEFT = {"Capture": 3, "Conformance": 1, "L2CAP": 1, "Packets": 3}
+NAMES_LEFT = {"Capture": 1, "Conformance": 1, "L2CAP": 1, "Packets": 3}
 LITERAL = re.compile(r'"([^"\\]*)"')
 # Fields of other PDUs have the names of structures.
 WITHOUT_NAMES = {"Structures"}

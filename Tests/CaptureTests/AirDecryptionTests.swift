@@ -20,13 +20,17 @@ import Testing
             false, 0x0E, "F38881E7BD94C9C369B9A66846DD4786AA8C39CE540D0DAE3ADCDF89B96088",
             "170037363534333231304142434445464748494A4B4C4D4E4F5051"
         ),
+        // The first octet is CTEInfo, which is not encrypted.
+        (true, 0x2E, "0A 6C7E13318787ECC6454F", "0A 03000400100A"),
     ]
 
     private static func frame(_ channel: AirFrame.Channel, _ accessAddress: [UInt8], _ header: UInt8, _ payload: [UInt8]) -> AirFrame {
         AirFrame(
             rfChannel: 0, signalPower: -40, referenceAccessAddress: 0, flags: [.dewhitened], channel: channel, modulation: .le1M,
-            bytes: accessAddress + [header, UInt8(payload.count)] + payload + [0, 0, 0])
+            bytes: accessAddress + [header, UInt8(payload.count - (header & 0x20 != 0 ? 1 : 0))] + payload + [0, 0, 0])
     }
+
+    private static func octets(_ text: String) -> [UInt8] { Hex.parse(text.filter { $0 != " " }) ?? [] }
 
     /// A link that starts and is then encrypted.
     private static func link() -> [(frame: AirFrame, clear: [UInt8]?)] {
@@ -35,8 +39,8 @@ import Testing
         return [(frame(.advertising, [0xD6, 0xBE, 0x89, 0x8E], 0x05, parameters), nil)]
             + session.map { row in
                 (
-                    frame(row.isCentral ? .dataFromCentral : .dataFromPeripheral, address, row.header, Hex.parse(row.sealed) ?? []),
-                    row.clear.flatMap { Hex.parse($0) }
+                    frame(row.isCentral ? .dataFromCentral : .dataFromPeripheral, address, row.header, octets(row.sealed)),
+                    row.clear.map(octets)
                 )
             }
     }

@@ -18,25 +18,20 @@ public struct AirDecryption {
         switch pdu.kind {
         case .data where pdu.direction != .unknown: return open(frame, pdu)
         case .advertising, .auxiliary:
-            if pdu.accessAddress == AirFrame.advertisingAccessAddress {
-                begin(DecodedLayer(advertising: frame.bytes, pdu.range, secondary: pdu.kind == .auxiliary))
+            // A connection starts unencrypted, even with the access address of an earlier one.
+            if pdu.accessAddress == AirFrame.advertisingAccessAddress, let request = frame.connectRequest(pdu) {
+                links[request.llData.aa]?.begin()
             }
         case .data, .isochronous: break
         }
         return frame
     }
 
-    /// Begins a connection. It starts unencrypted, even with the access address of an earlier one.
-    private mutating func begin(_ layer: DecodedLayer) {
-        guard let accessAddress = layer.accessAddressOfLink else { return }
-        links[accessAddress]?.begin()
-    }
-
     private mutating func open(_ frame: AirFrame, _ pdu: AirFrame.PDU) -> AirFrame {
         let accessAddress = pdu.accessAddress
         if links[accessAddress] == nil, links.count >= Self.mostLinks { links.removeAll() }
         let keys = keys
-        let clear = links[accessAddress, default: LinkDecryption()].open(frame.bytes[pdu.range], fromCentral: pdu.direction == .forth) {
+        let clear = links[accessAddress, default: LinkDecryption()].open(pdu, frame.bytes[pdu.payload]) {
             keys.keys(accessAddress, session: $0, encryptedDiversifier: $1, randomNumber: $2)
         }
         return clear.map { frame.decrypted(pdu, to: $0) } ?? frame
@@ -75,20 +70,18 @@ private struct LinkDecryption {
         ciphers = []
     }
 
-    /// Decrypts a PDU of a link.
+    /// Decrypts a PDU of a link, which has a direction.
     ///
     /// - Returns: the payload of an encrypted PDU; nil if it cannot be decrypted.
-    mutating func open(_ pdu: ArraySlice<UInt8>, fromCentral: Bool, _ keys: Keys) -> [UInt8]? {
-        let header = pdu[pdu.startIndex]
-        let payload = pdu.dropFirst(2)
+    mutating func open(_ pdu: AirFrame.PDU, _ payload: ArraySlice<UInt8>, _ keys: Keys) -> [UInt8]? {
+        let fromCentral = pdu.direction == .forth
         var side = fromCentral ? central : peripheral
-        let sequenceNumber = header >> 3 & 1
-        guard side.sequenceNumber != sequenceNumber else { return payload.isEmpty ? nil : side.clear }
-        side.sequenceNumber = sequenceNumber
-        side.clear = side.isEncrypted && !payload.isEmpty ? decrypt(payload, header, fromCentral, &side.counter) : nil
+        guard side.sequenceNumber != pdu.sequenceNumber else { return payload.isEmpty ? nil : side.clear }
+        side.sequenceNumber = pdu.sequenceNumber
+        side.clear = side.isEncrypted && !payload.isEmpty ? decrypt(payload, pdu.header, fromCentral, &side.counter) : nil
         let clear = side.clear
         if fromCentral { central = side } else { peripheral = side }
-        if header & 3 == 3, !side.isEncrypted || clear != nil { note(clear ?? Array(payload), fromCentral, keys) }
+        if pdu.isControl, !side.isEncrypted || clear != nil { note(clear ?? Array(payload), fromCentral, keys) }
         return clear
     }
 

@@ -31,7 +31,7 @@ struct AirTraffic {
             let text = "isochronous \(pdu.range.count - 2) octets"
             packet.layers.append(DecodedLayer(named: text, of: .llIsochronous, frame.bytes, pdu.range, summary: text))
         }
-        if !frame.isBroken { note(packet.layers) }
+        if !frame.isBroken { note(packet.layers, pdu, in: frame) }
         return packet
     }
 
@@ -69,25 +69,15 @@ struct AirTraffic {
         return layer
     }
 
-    private mutating func note(_ layers: [DecodedLayer]) {
+    private mutating func note(_ layers: [DecodedLayer], _ pdu: AirFrame.PDU, in frame: AirFrame) {
         guard let layer = layers.last, layer.layer == .advertising else { return }
         isScanRequested = layer.name == "AUX_SCAN_REQ"
-        if let accessAddress = layer.accessAddressOfLink { open(accessAddress) }
+        if let request = frame.connectRequest(pdu) { open(request.llData.aa) }
     }
 
     private mutating func open(_ accessAddress: UInt32) {
         if links[accessAddress] == nil, links.count >= Self.mostLinks { links.removeAll() }
         links[accessAddress] = LinkTraffic(names: showsNames)
-    }
-}
-
-extension DecodedLayer {
-    /// Access address of the link created by CONNECT_IND or AUX_CONNECT_REQ. Core Vol 6, Part B, 2.3.3.
-    var accessAddressOfLink: UInt32? {
-        guard name == "CONNECT_IND" || name == "AUX_CONNECT_REQ",
-            let accessAddress = fields.named("LLData")?.children.named("AA")?.integer
-        else { return nil }
-        return UInt32(truncatingIfNeeded: accessAddress)
     }
 }
 

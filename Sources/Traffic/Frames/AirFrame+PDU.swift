@@ -84,7 +84,8 @@ extension AirFrame {
     public func decrypted(_ pdu: PDU, to clear: [UInt8]) -> AirFrame {
         var frame = self
         frame.bytes =
-            bytes[..<pdu.range.lowerBound] + [pdu.header, UInt8(truncatingIfNeeded: clear.count)] + clear + bytes.suffix(Self.crcOctets)
+            bytes[...pdu.range.lowerBound] + [UInt8(truncatingIfNeeded: clear.count)]
+            + bytes[pdu.range.lowerBound + Self.headerOctets..<pdu.payload.lowerBound] + clear + bytes.suffix(Self.crcOctets)
         frame.flags.formUnion([.decrypted, .micChecked, .micValid])
         return frame
     }

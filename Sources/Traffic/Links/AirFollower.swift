@@ -123,9 +123,11 @@ extension AirFrame.PDU {
 }
 
 extension AirFrame {
-    /// CONNECT_IND or AUX_CONNECT_REQ, which have the same content. Core Vol 6, Part B, 2.3.3.
-    fileprivate func connectRequest(_ pdu: PDU) -> Advertising.ConnectInd? {
-        pdu.type == Int(Advertising.ConnectInd.pduType) ? content(pdu) : nil
+    /// The content of an advertising PDU that asks for a connection: CONNECT_IND and AUX_CONNECT_REQ have the same. Core Vol 6, Part B,
+    /// 2.3.3.
+    public func connectRequest(_ pdu: PDU) -> Advertising.ConnectInd? {
+        guard pdu.kind == .advertising || pdu.kind == .auxiliary, pdu.type == Int(Advertising.ConnectInd.pduType) else { return nil }
+        return content(pdu)
     }
 
     /// The device that advertises, or that a scanner asks.
