@@ -66,7 +66,7 @@ struct LESignaling {
             isOne = actions != nil
             return actions ?? []
         }
-        guard !isOne, !SignalingCommand.isAnswer(command.code) else { return actions }
+        guard !isOne, SignalingCommand.isAnswered(command.code) else { return actions }
         return [.send(SignalingCommand.reject(command.identifier))]
     }
 

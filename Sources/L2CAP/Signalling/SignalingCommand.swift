@@ -62,23 +62,16 @@ public struct SignalingCommand: Sendable, Equatable {
         var rest = pdu[...]
         while rest.count >= headerOctets {
             let octets = [UInt8](rest.prefix(headerOctets))
-            if !isAnswer(octets[0]), octets[1] != 0 { return octets[1] }
+            if isAnswered(octets[0]), octets[1] != 0 { return octets[1] }
             rest = rest.dropFirst(headerOctets + Int(octets[2]) + Int(octets[3]) << 8)
         }
         return nil
     }
 
-    /// Returns true for responses and indications, which are never answered.
-    public static func isAnswer(_ code: UInt8) -> Bool {
-        switch code {
-        case L2CAPSignaling.CommandRejectRsp.opcode, L2CAPSignaling.ConnectionRsp.opcode, L2CAPSignaling.ConfigurationRsp.opcode,
-            L2CAPSignaling.DisconnectionRsp.opcode, L2CAPSignaling.EchoRsp.opcode, L2CAPSignaling.InformationRsp.opcode,
-            L2CAPSignaling.ConnectionParameterUpdateRsp.opcode, L2CAPSignaling.LECreditBasedConnectionRsp.opcode,
-            L2CAPSignaling.FlowControlCreditInd.opcode, L2CAPSignaling.CreditBasedConnectionRsp.opcode,
-            L2CAPSignaling.CreditBasedReconfigureRsp.opcode:
-            true
-        default: false
-        }
+    /// Returns true for requests, and for commands that are not known: those are rejected.
+    public static func isAnswered(_ code: UInt8) -> Bool {
+        let id = PDUID(.l2capSignaling, code: Int(code))
+        return id.isRequest || PDUCatalog.declaration(id) == nil
     }
 
     // MARK: Refusals

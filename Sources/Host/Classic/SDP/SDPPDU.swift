@@ -80,11 +80,10 @@ extension SDP.Message {
     }
 
     /// True for the PDU ID of a response. Core Vol 3, Part B, 4.2.
-    static func isResponse(_ code: UInt8) -> Bool { responses.contains(UInt16(code)) }
-
-    private static let responses = [
-        SDP.ErrorRsp.opcode, SDP.ServiceSearchRsp.opcode, SDP.ServiceAttributeRsp.opcode, SDP.ServiceSearchAttributeRsp.opcode,
-    ]
+    static func isResponse(_ code: UInt8) -> Bool {
+        let id = PDUID(.sdp, code: Int(code))
+        return id.isAnswer || id.refuses != nil
+    }
 
     /// True if the PDU is known and its counts are in their ranges.
     fileprivate var isWellFormed: Bool {

@@ -45,7 +45,7 @@ extension ClassicSignaling {
             [.send(L2CAPSignaling.EchoRsp(echoData: command.parameters).bytes(identifier: command.identifier))]
         case L2CAPSignaling.InformationReq.opcode: informationRequested(command)
         case L2CAPSignaling.InformationRsp.opcode: informationAnswered(command, at: now)
-        default: SignalingCommand.isAnswer(command.code) ? [] : [.send(SignalingCommand.reject(command.identifier))]
+        default: SignalingCommand.isAnswered(command.code) ? [.send(SignalingCommand.reject(command.identifier))] : []
         }
     }
 
