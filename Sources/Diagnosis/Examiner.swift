@@ -23,7 +23,10 @@ public struct Examiner {
     }
 
     /// Examines the next packet.
-    public mutating func examine(_ record: CaptureRecord) {
+    public mutating func examine(_ record: CaptureRecord) { examine(record, decoder.decode(record)) }
+
+    /// Examines the next packet of a capture that is decoded already.
+    public mutating func examine(_ record: CaptureRecord, _ decoded: DecodedPacket) {
         count += 1
         let begin = start ?? record.time
         start = begin
@@ -36,8 +39,8 @@ public struct Examiner {
         }
         switch record.content {
         case .hci(let packet, let direction):
-            examine(packet, direction ?? .hostToController, decoder.decode(record), interface: record.interface)
-        case .air(let frame): examine(frame, decoder.decode(record), interface: record.interface)
+            examine(packet, direction ?? .hostToController, decoded, interface: record.interface)
+        case .air(let frame): examine(frame, decoded, interface: record.interface)
         case .baseband, .note, .other: break
         }
         if time - lastCheck >= Self.checkInterval || time < lastCheck {

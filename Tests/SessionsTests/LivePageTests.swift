@@ -1,4 +1,5 @@
 import BBCapture
+import BBDiagnosis
 import BBHTTP
 import BBPackets
 import BBTiming
@@ -53,6 +54,27 @@ struct LivePageTests {
         while !view.isDone { view.scan(store) }
         #expect((0..<view.count).map { view[$0] % 6 } == Array(repeating: 3, count: repeated + 1))
         #expect((1..<view.count).allSatisfy { view[$0 - 1] < view[$0] } && view.row(of: 4) == 1)
+    }
+
+    /// The rules judge the packets as the page has decoded them.
+    @Test func theFindingsAreThoseOfTheRules() throws {
+        let rules = try RuleFiles.all([])
+        let interface = CaptureInterface(name: "dongle", linkType: .h4WithDirection)
+        let store = LiveStore([interface], names: true, rules: rules, notes: CaptureNotes())
+        var examiner = Examiner(rules: rules, showsSecrets: true)
+        let events = [
+            HCIPacket(event: HCIEvents.LEConnectionComplete(connectionHandle: 0x40, connectionInterval: 24, supervisionTimeout: 100)),
+            HCIPacket(event: HCIEvents.DisconnectionComplete(connectionHandle: 0x40, reason: .connectionTimeout)),
+        ]
+        for (index, event) in events.enumerated() {
+            let time = CaptureTime.virtualEpoch + Microseconds(Int64(index) * 2_000_000)
+            let record = CaptureRecord(time: time, content: .hci(event, .controllerToHost))
+            _ = store.add(record)
+            examiner.examine(record)
+        }
+        store.updateMarks()
+        #expect(!store.findings.isEmpty)
+        #expect(store.findings.map(\.message) == examiner.findings.map(\.message))
     }
 
     /// A packet is decoded from the copy of the state before its block as in order.

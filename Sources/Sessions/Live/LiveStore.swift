@@ -61,7 +61,7 @@ package final class LiveStore {
         ends.append(text.utf8.count)
         kinds.append(PacketKind(decoded))
         rates.add(record, at: elapsed(records.count - 1))
-        examiner.examine(record)
+        examiner.examine(record, decoded)
         return decoded
     }
 
