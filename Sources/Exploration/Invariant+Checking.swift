@@ -81,13 +81,12 @@ extension PathOutcome {
         var reason: ErrorCode
 
         init?(_ pdu: SentPDU) {
-            guard let control = pdu.control, let opcode = control.first else { return nil }
-            let isExtended = opcode == LLControl.RejectExtInd.opcode && control.count > 2
-            guard isExtended || opcode == LLControl.RejectInd.opcode && control.count > 1 else { return nil }
-            reason = ErrorCode(rawValue: control[isExtended ? 2 : 1])
-            guard [.lmpErrorTransactionCollision, .differentTransactionCollision].contains(reason) else { return nil }
-            role = pdu.role
-            self.opcode = isExtended ? control[1] : nil
+            let extended = pdu.content(as: LLControl.RejectExtInd.self)
+            guard let reason = extended?.errorCode ?? pdu.content(as: LLControl.RejectInd.self)?.errorCode,
+                [.lmpErrorTransactionCollision, .differentTransactionCollision].contains(reason)
+            else { return nil }
+            (role, self.reason) = (pdu.role, reason)
+            opcode = extended?.rejectOpcode.rawValue
         }
 
         /// The fields of LL_REJECT_EXT_IND.
@@ -103,9 +102,9 @@ extension PathOutcome {
 
     /// Both controllers know every PDU; for an update without a request the central lacks the Connection Parameters Request procedure.
     private func unknown(_ pdu: SentPDU, _ path: ExploredPath) -> Violation? {
-        guard let control = pdu.control, control.first == LLControl.UnknownRsp.opcode, control.count > 1,
-            let known = PDUCatalog.declaration(layer: .llControl, code: Int(control[1])),
-            control[1] != LLControl.ConnectionParamReq.opcode || !path.requests(of: .central).contains(.update)
+        guard let opcode = pdu.content(as: LLControl.UnknownRsp.self)?.unknownType.rawValue,
+            let known = PDUCatalog.declaration(layer: .llControl, code: Int(opcode)),
+            opcode != LLControl.ConnectionParamReq.opcode || !path.requests(of: .central).contains(.update)
         else { return nil }
         return Violation(
             .rejectionRight, "\(LLControl.UnknownRsp.name) from the \(pdu.role.rawValue) for \(known.name)", role: pdu.role,
@@ -199,18 +198,15 @@ extension SentPDU {
 
     /// The event at which the PDU takes effect; nil for PDUs without an instant, and where nothing changes.
     var instant: Int? {
-        guard let control, let opcode else { return nil }
-        let parameters = Array(control.dropFirst())
-        switch opcode {
-        case LLControl.ConnectionUpdateInd.opcode:
-            return (try? LLControl.ConnectionUpdateInd(prefixOf: parameters)).map { Int($0.instant) }
-        case LLControl.ChannelMapInd.opcode: return (try? LLControl.ChannelMapInd(prefixOf: parameters)).map { Int($0.instant) }
-        case LLControl.PHYUpdateInd.opcode:
-            guard let pdu = try? LLControl.PHYUpdateInd(prefixOf: parameters), !(pdu.phyCToP.isEmpty && pdu.phyPToC.isEmpty) else {
-                return nil
-            }
-            return Int(pdu.instant)
-        default: return nil
-        }
+        if let pdu = content(as: LLControl.ConnectionUpdateInd.self) { return Int(pdu.instant) }
+        if let pdu = content(as: LLControl.ChannelMapInd.self) { return Int(pdu.instant) }
+        guard let pdu = content(as: LLControl.PHYUpdateInd.self), !(pdu.phyCToP.isEmpty && pdu.phyPToC.isEmpty) else { return nil }
+        return Int(pdu.instant)
+    }
+
+    /// The control PDU as a value; nil for another.
+    fileprivate func content<Content: LLControlPDU>(as _: Content.Type) -> Content? {
+        guard let control, opcode == Content.opcode else { return nil }
+        return try? Content(prefixOf: Array(control.dropFirst()))
     }
 }
