@@ -13,7 +13,7 @@ OF_BUMBLE = {
     "accessory-pairing/key-size", "accessory-pairing/key-size-legacy", "smp-negative/key-size-out-of-range", "smp-negative/out-of-sequence[pdu=public-key-first]",
     "smp-negative/out-of-sequence[pdu=public-key-in-legacy]", "smp-negative/reflected-key", "smp-negative/repeated-attempts", "smp-negative/silence",
     "smp-negative/out-of-sequence[pdu=truncated-confirm]", "accessory-security/legacy-reconnects", "accessory-security/requests-refused-in-clear[request=read-multiple]",
-    "accessory-security/requests-refused-in-clear[request=read-multiple-variable]",
+    "accessory-security/requests-refused-in-clear[request=read-multiple-variable]", "smp-negative/invalid-key",
 }
 # The bond of LE legacy pairing has the keys of the two sides exchanged.
 OF_BUMBLE_LEGACY = {
