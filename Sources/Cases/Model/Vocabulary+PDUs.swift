@@ -21,6 +21,7 @@ extension Vocabulary {
             let layer = declaration.layer
             let isData = Set<Layer>.data.contains(layer)
             var fields = fields(declaration.fields, isCommand: layer == .hciCommands)
+            if declaration.name == HCIEvents.CommandComplete.name { fields = fields.map(\.withUnknownParts) }
             if Set<Layer>.onConnections.contains(layer) { fields.append(Field("Connection_Handle", .number(0...0x0EFF))) }
             if layer == .att || isData { fields.append(Field(L2CAPFrame.channel, .number(0...0xFFFF))) }
             if layer == .l2capSignaling || isData { fields.append(Field("Identifier", .number(0...0xFFFF))) }
@@ -77,6 +78,12 @@ extension Vocabulary.Field {
             self.init(name, .record, columns: Self.columns(PDUCatalog.declaration(layer: .structures, name: type)?.fields ?? []))
         case .bits, .block: self.init(name)
         }
+    }
+
+    /// The field without its kind if it is octets: the return parameters have the fields of a command that the event names.
+    fileprivate var withUnknownParts: Self {
+        guard case .octets = kind else { return self }
+        return Vocabulary.Field(name)
     }
 
     private static func columns(_ declarations: [FieldDeclaration]) -> [Vocabulary.Field] {

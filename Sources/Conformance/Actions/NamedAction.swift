@@ -57,7 +57,7 @@ enum NamedActions {
         ReleaseChannels.self,
         LosePacket.self, OfferSerialEcho.self, OfferAttributes.self, OfferValue.self, AcceptBridging.self, BridgeOver.self,
         LookAtStream.self,
-        MakeSDU.self, SendSDU.self, ReceiveSDU.self,
+        MakeSDU.self, SendSDU.self, ReceiveSDU.self, SendUnknownCommands.self, FillAdvertisingData.self,
     ]
 
     static func named(_ name: String) -> (any NamedAction.Type)? { all.first { $0.name == name } }

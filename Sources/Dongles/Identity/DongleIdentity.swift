@@ -32,7 +32,9 @@ public struct DongleIdentity: Sendable, Equatable {
     public var coreVersion: String { Self.coreVersion(hciVersion) }
 
     static func coreVersion(_ number: UInt8) -> String {
-        let names = ["1.0b", "1.1", "1.2", "2.0", "2.1", "3.0", "4.0", "4.1", "4.2", "5.0", "5.1", "5.2", "5.3", "5.4", "6.0", "6.1"]
+        let names = [
+            "1.0b", "1.1", "1.2", "2.0", "2.1", "3.0", "4.0", "4.1", "4.2", "5.0", "5.1", "5.2", "5.3", "5.4", "6.0", "6.1", "6.2",
+        ]
         return names.indices.contains(Int(number)) ? names[Int(number)] : "\(number)"
     }
 

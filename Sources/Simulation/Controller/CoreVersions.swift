@@ -5,8 +5,11 @@ enum CoreVersions {
     /// Versions as in the assigned numbers.
     private enum Version: UInt8 {
         case core40 = 6
-        case core41, core42, core50, core51, core52, core53, core54, core60, core61
+        case core41, core42, core50, core51, core52, core53, core54, core60, core61, core62
     }
+
+    /// Versions whose rules differ from those before, as in the assigned numbers.
+    static let (core60, core61, core62) = (Version.core60.rawValue, Version.core61.rawValue, Version.core62.rawValue)
 
     /// LE features of a version: the lowest bits, up to those it introduced. Core Vol 6, Part B, 4.6.
     static func features(of version: UInt8) -> LEFeatures {

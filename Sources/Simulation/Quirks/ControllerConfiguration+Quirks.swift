@@ -10,7 +10,7 @@ extension ControllerConfiguration {
     private static let abilityQuirks: [Quirk<ControllerConfiguration>] = [
         Quirk(
             QuirkDeclaration(
-                "core-version", .controller, .number(6...14),
+                "core-version", .controller, .number(6...16),
                 allowedBy: "Core Vol 4, Part E, 3.1: additions of later versions are absent",
                 "is a controller of this version, as in the assigned numbers, without the commands, events and features of later ones")
         ) { $0.limit(to: UInt8(clamping: $1.number)) },

@@ -94,7 +94,7 @@ extension LEController {
         -> AdvertisingParameters
     {
         var parameters = AdvertisingParameters()
-        parameters.properties = try Self.properties(command.advertisingEventProperties.rawValue)
+        parameters.properties = try properties(command.advertisingEventProperties.rawValue)
         let (low, high) = (command.primaryAdvertisingIntervalMin, command.primaryAdvertisingIntervalMax)
         try Check.that(low >= 0x20 && low <= high || parameters.properties.highDuty)
         let isLong = configuration.choices.usesLongestAdvertisingInterval
@@ -126,7 +126,10 @@ extension LEController {
     }
 
     /// Checks the combination of event properties. Core Vol 4, Part E, 7.8.53.
-    private static func properties(_ bits: UInt16) throws(CommandRefusal) -> AdvertisingParameters.Properties {
+    private func properties(_ bits: UInt16) throws(CommandRefusal) -> AdvertisingParameters.Properties {
+        // Since Core 6.0, bits 8 and 9 belong to bit 7, which does not go with directed advertising.
+        let isOfNoDecision = bits & 0x80 == 0 ? bits & 0x300 != 0 : bits & 0x04 != 0
+        try Check.that(configuration.version < CoreVersions.core60 || !isOfNoDecision)
         try Check.that(bits >> 7 == 0, else: .unsupportedValue)
         let properties = AdvertisingParameters.Properties(
             connectable: bits & 0x01 != 0, scannable: bits & 0x02 != 0, directed: bits & 0x04 != 0, highDuty: bits & 0x08 != 0,

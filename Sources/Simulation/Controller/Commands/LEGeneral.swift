@@ -9,6 +9,8 @@ extension LEController {
         rows.complete(HCICommands.LEReadLocalSupportedFeatures.self) { try $0.execute($1) }
         rows.complete(HCICommands.LEReadSupportedStates.self) { try $0.execute($1) }
         rows.perform(HCICommands.LESetRandomAddress.self) { try $0.execute($1) }
+        rows.perform(HCICommands.LESetHostFeature.self) { try $0.setHostFeature(Int($1.bitNumber), $1.bitValue) }
+        rows.perform(HCICommands.LESetHostFeatureV2.self) { try $0.setHostFeature(Int($1.bitNumber), $1.bitValue) }
         rows.complete(HCICommands.LEReadTransmitPower.self) { try $0.execute($1) }
         rows.complete(HCICommands.LEReadRFPathCompensation.self) { try $0.execute($1) }
         rows.perform(HCICommands.LEWriteRFPathCompensation.self) { try $0.execute($1) }
@@ -61,5 +63,14 @@ extension LEController {
 
     func execute(_ command: HCICommands.LEReadTransmitPower) throws(CommandRefusal) -> HCICommands.LEReadTransmitPower.Return {
         .init(status: .success, minTXPower: TransmitPower.minimum, maxTXPower: TransmitPower.maximum)
+    }
+
+    /// Features that the host controls: isochronous streams, subrating, coding selection, channel sounding and shorter intervals. This
+    /// controller has none of the features that they need, so they remain clear. Core Vol 6, Part B, 4.6.
+    private static let hostFeatures = [32, 38, 41, 47, 72]
+
+    private func setHostFeature(_ bit: Int, _ value: UInt8) throws(CommandRefusal) {
+        try Check.that(links.isEmpty, else: .disallowed)
+        try Check.that(value == 0 && Self.hostFeatures.contains(bit), else: .unsupportedValue)
     }
 }

@@ -39,6 +39,9 @@ extension LEController {
     }
 
     private func createConnection(_ command: HCICommands.LEExtendedCreateConnection) throws(CommandRefusal) {
+        // Since Core 6.0, policies 2 and 3 are about decision PDUs, which this controller has not.
+        let hasDecisions = configuration.version >= CoreVersions.core60
+        try Check.that(command.initiatorFilterPolicy <= 1, else: hasDecisions ? .unsupportedValue : .invalidParameters)
         let bits = command.initiatingPHYs.rawValue
         try Check.that(bits & ~configuration.allPHYs == 0, else: .unsupportedValue)
         // LE 2M cannot be the only scanning PHY.

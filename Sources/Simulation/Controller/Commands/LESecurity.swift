@@ -50,7 +50,7 @@ extension LEController {
     func execute(_ command: HCICommands.ReadAuthenticatedPayloadTimeout) throws(CommandRefusal)
         -> HCICommands.ReadAuthenticatedPayloadTimeout.Return
     {
-        let link = try link(command.connectionHandle)
+        let link = try payloadLink(command.connectionHandle)
         var answer = HCICommands.ReadAuthenticatedPayloadTimeout.Return(status: .success, connectionHandle: link.handle)
         answer.authenticatedPayloadTimeoutMicroseconds = link.connection.authenticatedPayloadTimeout
         return answer
@@ -60,7 +60,7 @@ extension LEController {
     func execute(_ command: HCICommands.WriteAuthenticatedPayloadTimeout) throws(CommandRefusal)
         -> HCICommands.WriteAuthenticatedPayloadTimeout.Return
     {
-        let link = try link(command.connectionHandle)
+        let link = try payloadLink(command.connectionHandle)
         let shortest = link.connection.state.timing.time(untilHeard: 1)
         try Check.that(command.authenticatedPayloadTimeoutMicroseconds >= shortest)
         link.connection.setAuthenticatedPayloadTimeout(command.authenticatedPayloadTimeoutMicroseconds)
@@ -84,6 +84,12 @@ extension LEController {
 }
 
 extension LEController {
+    /// The link of a command about the authenticated payload timeout, which this controller has for LE only. Core Vol 4, Part E, 3.2.
+    private func payloadLink(_ handle: ConnectionHandle) throws(CommandRefusal) -> LinkEnd {
+        try Check.that(try !controller.anyLink(handle).isBREDR, else: .unsupportedValue)
+        return try link(handle)
+    }
+
     /// Computes the DHKey. For a public key off the curve, the event has an error and a key of all ones. Core Vol 4, Part E, 7.7.65.9.
     private func generateDHKey(_ octets: [UInt8], _ pair: P256KeyPair?) throws(CommandRefusal) {
         guard let pair else { throw .disallowed }

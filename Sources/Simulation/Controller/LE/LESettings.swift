@@ -45,6 +45,8 @@ struct LESettings {
     init(_ configuration: ControllerConfiguration) {
         acceptList = FilterAcceptList(capacity: configuration.acceptListSize)
         resolving = ResolvingList(capacity: configuration.resolvingListSize)
+        // The default range of Core 6.1, with which LE_Set_Resolvable_Private_Address_Timeout [v2] came. Core Vol 4, Part E, 7.8.45.
+        if configuration.version >= CoreVersions.core61 { resolving.lifetime = .seconds(480) ... .seconds(900) }
         resolving.isBlind = configuration.quirks.resolvesNoAddress
         resolving.usesFirstLocalKey = configuration.quirks.usesFirstLocalKey
     }
