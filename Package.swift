@@ -122,18 +122,19 @@ let package = Package(
         room(
             "CoreBluetooth", ["BBBench", "BBHost", "BBSimulation", "BBTransportUSB", "BBTransport", "BBTiming", "BBPackets"],
             settings: asWritten),
-        room("BBCases", ["BBMisbehaviour", "BBPackets", yams], settings: asWritten),
+        room("BBCases", ["BBTiming", "BBMisbehaviour", "BBPackets", yams], settings: asWritten),
         room(
             "BBThroughput",
             ["BBHost", "BBSimulation", "BBCapture", "BBTraffic", "BBHCI", "BBTransport", "BBTiming", "BBPackets", histogram],
             settings: asWritten),
         room(
             "BBVirtualDongle",
-            ["BBSimulation", "BBCapture", "BBHCI", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets", deque, yams],
+            ["BBSimulation", "BBCapture", "BBTraffic", "BBHCI", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets", deque, yams],
             settings: asWritten, embedding: ["Chips/Chips.yaml"]),
         room("BBBench", ["BBHost", "BBDongles", "BBTransportUSB", "BBHCI", "BBTransport", "BBTiming", "BBPackets"], settings: asWritten),
         room(
-            "BBHost", ["BBBluetoothCrypto", "BBL2CAP", "BBHCI", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets", deque],
+            "BBHost",
+            ["BBBluetoothCrypto", "BBTraffic", "BBL2CAP", "BBHCI", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets", deque],
             settings: quick + asWritten),
         room(
             "BBSimulation",
@@ -141,10 +142,10 @@ let package = Package(
             settings: quick),
         room("BBCapture", ["BBBluetoothCrypto", "BBTraffic", "BBL2CAP", "BBHCI", "BBTransport", "BBTiming", "BBPackets"], settings: quick),
         room(
-            "BBDongles", ["BBTransportUSB", "BBHCI", "BBTransport", "BBTiming", "BBPackets", yams], settings: asWritten,
+            "BBDongles", ["BBTransportUSB", "BBTraffic", "BBHCI", "BBTransport", "BBTiming", "BBPackets", yams], settings: asWritten,
             embedding: ["KnownDongles.yaml"]),
-        room("BBTransportUSB", ["BBCLibUSB", "BBHCI", "BBTransport", "BBTiming", "BBPackets"], settings: asWritten),
-        room("BBTraffic", ["BBL2CAP", "BBHCI", "BBPackets"], settings: quick),
+        room("BBTransportUSB", ["BBCLibUSB", "BBTraffic", "BBHCI", "BBTransport", "BBTiming", "BBPackets"], settings: asWritten),
+        room("BBTraffic", ["BBL2CAP", "BBHCI", "BBTransport", "BBTiming", "BBPackets", deque], settings: quick),
         room("BBBTP", ["BBPackets"], settings: asWritten),
         room("BBL2CAP", ["BBPackets"], settings: quick),
         room("BBHTTP", ["BBTransport", "BBTiming", "BBPackets"], settings: asWritten),
@@ -173,13 +174,13 @@ let package = Package(
             "BBBench",
             ["BBVirtualDongle", "BBSimulation", "BBHost", "BBDongles", "BBTransportUSB", "BBTransport", "BBTiming", "BBPackets"]),
         tests("BBL2CAP", ["BBPackets"]),
-        tests("BBTraffic", ["BBL2CAP", "BBHCI", "BBPackets"]),
+        tests("BBTraffic", ["BBL2CAP", "BBHCI", "BBTransport", "BBTiming", "BBPackets"]),
         tests("BBMisbehaviour", ["BBPackets"]),
         tests(
             "BBHost",
             [
-                "BBBenchTesting", "BBBluetoothCrypto", "BBL2CAP", "BBHCI", "BBSimulation", "BBTransport", "BBTiming", "BBMisbehaviour",
-                "BBPackets",
+                "BBBenchTesting", "BBBluetoothCrypto", "BBTraffic", "BBL2CAP", "BBHCI", "BBSimulation", "BBTransport", "BBTiming",
+                "BBMisbehaviour", "BBPackets",
             ]),
         tests("BBHTTP", ["BBTransport", "BBTiming", "BBPackets"]),
         tests("BBHCI", ["BBTiming", "BBPackets"]),
@@ -214,8 +215,9 @@ let package = Package(
         tests(
             "BBConformance",
             [
-                "BBBenchTesting", "BBDiagnosis", "BBProducts", "BBCases", "BBUpperTester", "BBBTP", "BBVirtualDongle", "BBCapture", "BBHCI",
-                "BBHost", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets",
+                "BBBenchTesting", "BBDiagnosis", "BBProducts", "BBCases", "BBUpperTester", "BBBTP", "BBVirtualDongle", "BBCapture",
+                "BBTraffic",
+                "BBHCI", "BBHost", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets",
             ]),
         tests(
             "BBProducts",

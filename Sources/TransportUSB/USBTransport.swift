@@ -2,6 +2,7 @@ import BBCLibUSB
 import BBHCI
 import BBPackets
 import BBTiming
+import BBTraffic
 import BBTransport
 
 /// HCI over USB: a dongle accessed through libusb. Core Vol 4, Part B.

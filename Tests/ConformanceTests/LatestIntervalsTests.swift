@@ -1,5 +1,5 @@
-import BBHCI
 import BBPackets
+import BBTraffic
 import Testing
 
 @testable import BBConformance

@@ -2,6 +2,7 @@ import BBBenchTesting
 import BBHCI
 import BBPackets
 import BBTiming
+import BBTraffic
 import Testing
 
 @testable import BBHost

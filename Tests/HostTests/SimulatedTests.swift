@@ -1,7 +1,7 @@
-import BBHCI
 import BBPackets
 import BBSimulation
 import BBTiming
+import BBTraffic
 import BBTransport
 import Testing
 

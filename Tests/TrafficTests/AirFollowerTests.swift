@@ -30,27 +30,30 @@ private let courses = [
         "a PHY update",
         [
             (0, .connect), (20, .central("0303 160202")), (21, .peripheral("0303 170202")), (50, .central("0B05 180202 0500")),
-        ], "opened", "parameters 24 0 100", "asked LL_PHY_REQ", "answered LL_PHY_REQ", "phys le2M le2M", "silent"),
+        ], "opened", "parameters 24 0 100", "phys le2M le2M", "silent"),
     Course(
         "a refusal", [(0, .connect), (20, .peripheral("0303 160202")), (50, .central("0303 11 16 1A"))], "opened", "parameters 24 0 100",
-        "asked LL_PHY_REQ", "refused LL_PHY_REQ", "silent"),
+        "silent"),
     Course(
-        "a retransmission", [(0, .connect), (20, .central("0303 160202")), (50, .central("0303 160202"))], "opened",
-        "parameters 24 0 100", "asked LL_PHY_REQ", "left open LL_PHY_REQ", "silent"),
+        "a retransmission of an answer",
+        [
+            (0, .connect), (20, .central("0303 160202")), (21, .peripheral("0303 170202")), (50, .central("0B03 160202")),
+            (51, .peripheral("0303 170202")),
+        ], "opened", "parameters 24 0 100", "left open LL_PHY_REQ", "silent"),
     Course(
         "data length", [(0, .connect), (20, .central("0309 14 FB00 4808 FB00 4808")), (21, .peripheral("0309 15 1B00 4801 6400 4808"))],
-        "opened", "parameters 24 0 100", "asked LL_LENGTH_REQ", "answered LL_LENGTH_REQ", "length 27 100", "silent"),
+        "opened", "parameters 24 0 100", "length 27 100", "silent"),
     Course(
         "an end", [(0, .connect), (20, .central("0302 0213"))], "opened", "parameters 24 0 100", "terminated by central"),
     Course(
         "a request before encryption",
         [(0, .connect), (20, .central("0303 160202")), (50, .sealed("0F05 0102030405")), (90, .peripheral("0100"))],
-        "opened", "parameters 24 0 100", "asked LL_PHY_REQ", "silent"),
+        "opened", "parameters 24 0 100", "silent"),
     Course(
         "a link that was open before", [(0, .central("030C 00 01 0200 0600 0000 6400 0900"))], "opened", "parameters 6 0 100", "silent"),
     Course(
         "another link with the same address", [(0, .connect), (20, .central("0303 160202")), (50, .connect)], "opened",
-        "parameters 24 0 100", "asked LL_PHY_REQ", "left open LL_PHY_REQ", "silent", "opened", "parameters 24 0 100", "silent"),
+        "parameters 24 0 100", "left open LL_PHY_REQ", "silent", "opened", "parameters 24 0 100", "silent"),
     Course(
         "a reply that the receiver missed",
         [(0, .connect), (20, .central("0301 06")), (60, .peripheral("0600")), (70, .central("0100"))], "opened", "parameters 24 0 100",

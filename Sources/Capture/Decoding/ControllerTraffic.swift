@@ -62,7 +62,7 @@ struct ControllerTraffic {
         switch packet.kind {
         case .command: return LineNames()
         case .event:
-            guard let code = packet.eventCode, !Self.encryptionChanges.contains(code) else { return nil }
+            guard packet.id?.effect != .changes(.encryption) else { return nil }
             guard let peers else { return LineNames() }
             return LineNames(
                 peer: (packet.connectionHandle?.rawValue).flatMap(peerName), learned: PeerNames.areShown(by: packet) ? peers.learned : 0)
@@ -80,8 +80,6 @@ struct ControllerTraffic {
         guard event.id == HCIEvents.CommandComplete.id, let company = event.returns.named("Company_Identifier")?.int else { return }
         self.company = UInt16(truncatingIfNeeded: company)
     }
-
-    private static let encryptionChanges: Set<UInt8> = [HCIEvents.EncryptionChange.code, HCIEvents.EncryptionChangeV2.code]
 
     /// Names the algorithm of Encryption_Enabled 0x01: E0 on BR/EDR, AES-CCM on LE. Core Vol 4, Part E, 7.7.8.
     private func nameEncryption(_ event: inout DecodedLayer) {

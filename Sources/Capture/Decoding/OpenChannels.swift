@@ -1,43 +1,25 @@
 import BBL2CAP
 import BBPackets
+import BBTraffic
 
 /// L2CAP channels opened by signalling on a connection, with their protocols. Core Vol 3, Part A, 4.
 struct OpenChannels {
-    /// Direction of the PDUs, and the destination channel identifier in them.
-    private struct Key: Hashable {
-        var direction: LinkDirection
-        var identifier: UInt16
-    }
+    private var channels = LinkChannels()
 
-    private var tracker = ChannelTracker()
-    /// SDUs that have not come to their end.
-    private var reassemblies: [Key: KFrameReassembly] = [:]
-
-    private static let most = 256
-
-    mutating func note(_ command: SignalingCommand, _ direction: LinkDirection) { tracker.note(command, direction) }
+    mutating func note(_ command: SignalingCommand, _ direction: LinkDirection) { channels.note(command, direction) }
 
     /// A PDU of a channel whose identifier is no fixed one.
     mutating func decode(_ identifier: UInt16, _ bytes: [UInt8], _ payload: Range<Int>, _ direction: LinkDirection) -> DecodedLayer {
-        guard let channel = tracker.channel(identifier, direction) else { return Self.octets(identifier, "", bytes, payload) }
+        guard let channel = channels.channel(identifier, direction) else { return Self.octets(identifier, "", bytes, payload) }
         guard channel.isCreditBased else { return layer(identifier, channel, bytes, payload) }
-        return segment(Key(direction: direction, identifier: identifier), channel, bytes, payload)
-    }
-
-    private mutating func segment(_ key: Key, _ channel: ChannelTracker.Channel, _ bytes: [UInt8], _ payload: Range<Int>) -> DecodedLayer {
-        var reassembly = reassemblies.removeValue(forKey: key) ?? KFrameReassembly()
-        let isFirst = reassembly.isBetweenSDUs
+        let (outcome, isFirst) = channels.take(bytes.span.bytes.extracting(payload), on: identifier, direction)
         let start = isFirst ? min(payload.lowerBound + KFrameReassembly.lengthOctets, payload.upperBound) : payload.lowerBound
         let data = start..<payload.upperBound
-        switch reassembly.take(bytes.span.bytes.extracting(payload)) {
-        case .sdu where isFirst: return layer(key.identifier, channel, bytes, data)
-        case .sdu(let sdu): return layer(key.identifier, channel, sdu, 0..<sdu.count)
-        case .fault(.noLength): return Self.octets(key.identifier, " without an SDU length", bytes, payload)
-        case .fault(.tooLong), .fault(.lengthExceeded): return Self.octets(key.identifier, " part of an SDU", bytes, data)
-        case .part:
-            if reassemblies.count >= Self.most { reassemblies.removeAll() }
-            reassemblies[key] = reassembly
-            return Self.octets(key.identifier, " part of an SDU", bytes, data)
+        return switch outcome {
+        case .sdu where isFirst: layer(identifier, channel, bytes, data)
+        case .sdu(let sdu): layer(identifier, channel, sdu, 0..<sdu.count)
+        case .fault(.noLength): Self.octets(identifier, " without an SDU length", bytes, payload)
+        case .part, .fault(.tooLong), .fault(.lengthExceeded): Self.octets(identifier, " part of an SDU", bytes, data)
         }
     }
 

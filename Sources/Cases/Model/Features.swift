@@ -1,4 +1,5 @@
 import BBPackets
+import BBTiming
 
 /// The features of a controller by their names in case files: the declared LE features, BR/EDR, and the supported commands.
 package enum Features {

@@ -80,19 +80,6 @@ extension Step.Kind {
     }
 }
 
-extension [FieldDeclaration] {
-    /// The fields, including those inside words and blocks.
-    package var flat: [FieldDeclaration] {
-        flatMap { field -> [FieldDeclaration] in
-            switch field.shape {
-            case .bits(_, let members): members.flat
-            case .block(_, let inner): inner.flat
-            default: [field]
-            }
-        }
-    }
-}
-
 extension [FieldPredicate] {
     /// The conditions of a step on the fields of a PDU, in words.
     package func words(of pdu: String) -> [String] {

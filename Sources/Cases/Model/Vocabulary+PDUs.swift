@@ -1,4 +1,5 @@
 import BBPackets
+import BBTiming
 
 extension Vocabulary {
     /// The declared PDUs that cases, rules and conditions may name, with the names of alternative events. Fields are read when they are

@@ -5,6 +5,7 @@ import BBHost
 import BBL2CAP
 import BBPackets
 import BBTiming
+import BBTraffic
 import BBTransport
 
 /// One side of the bench: a controller as seen above its HCI. Steps send commands here, and the bench's host may use the same controller:

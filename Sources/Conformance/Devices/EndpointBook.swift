@@ -1,6 +1,7 @@
 import BBCases
 import BBHCI
 import BBPackets
+import BBTraffic
 
 /// The conclusions from the packets on one controller's HCI: its connections, what it has outstanding, violations of the rules that apply to
 /// every case, and reasons to doubt it. Each packet is given to it once.
@@ -12,15 +13,12 @@ struct EndpointBook {
     /// The reasons why this side is not reliable enough to judge the other.
     private(set) var reliability = TesterReliability()
     /// The controller's first violation of the rules that apply to every case.
-    var violation: ConductViolation? { conduct.violation }
-    private var conduct: HCIConduct
+    var violation: ConductViolation? { rules.violation.map { ConductViolation($0, of: side) } }
+    private var rules = HCIRules()
     private var outstanding = OutstandingPackets()
     private var classicHandle: ConnectionHandle?
 
-    init(of side: Side) {
-        self.side = side
-        conduct = HCIConduct(of: side)
-    }
+    init(of side: Side) { self.side = side }
 
     /// The change that an event makes.
     struct Change {
@@ -34,7 +32,7 @@ struct EndpointBook {
     mutating func sent(command packet: HCIPacket) {
         _ = tracker.sent(packet)
         intervals.sent(packet)
-        conduct.sent(packet)
+        rules.sent(packet)
     }
 
     mutating func sent(data packet: HCIPacket) { outstanding.sent(packet) }
@@ -46,19 +44,19 @@ struct EndpointBook {
         let change = event.isCredits ? completed(event) : changed(by: event)
         if let answer = event.answer { reliability.answered(answer, number: event.number, at: side) }
         if event.packet.eventCode == HCIEvents.HardwareError.code { reliability.crashed(event.number, at: side) }
-        if let answer = event.answer { conduct.answered(answer, to: command, event.packet, event.number) }
+        if let answer = event.answer { rules.answered(answer, to: command, event.packet, event.number) }
         return change
     }
 
     private mutating func completed(_ event: ReceivedEvent) -> Change? {
         _ = HCIEvents.NumberOfCompletedPackets.forEach(in: event.packet) { handle, count in
-            if let excess = outstanding.completed(handle, count) { conduct.completed(excess, event.packet, event.number) }
+            if let excess = outstanding.completed(handle, count) { rules.completed(excess, event.packet, event.number) }
         }
         return nil
     }
 
     private mutating func changed(by event: ReceivedEvent) -> Change? {
-        conduct.received(event.packet, event.number) { [tracker] in tracker[$0] != nil }
+        rules.received(event.packet, event.number) { [tracker] in tracker[$0] != nil }
         guard let connection = try? tracker.received(event.packet) else { return nil }
         intervals.changed(connection)
         var change = Change(connection: connection)
@@ -71,7 +69,7 @@ struct EndpointBook {
         case .reset:
             change.endsClassic = true
             outstanding.reset()
-            conduct.reset()
+            rules.reset()
         case .parametersChanged, .physChanged, .dataLengthChanged, .encryptionRequested, .encryptionChanged, .keyRefreshed: break
         }
         if change.endsClassic { classicHandle = nil }
@@ -81,7 +79,7 @@ struct EndpointBook {
     /// - Returns: the connection of a data packet; nil if there is none.
     mutating func received(data packet: HCIPacket, _ number: Int) -> ConnectionState? {
         guard let connection = packet.dataHandle.flatMap({ tracker[$0] }) else { return nil }
-        if connection.kind == .le { conduct.received(data: packet, number) }
+        if connection.kind == .le { rules.received(data: packet, number) }
         return connection
     }
 
@@ -91,8 +89,8 @@ struct EndpointBook {
     mutating func lapsed(_ lapse: EndpointCommands.Lapse) {
         switch lapse {
         case .unanswered(let command, let number, let isOverdue):
-            conduct.abandoned(command, number, isOverdue: isOverdue)
-        case .withheld(let command): conduct.withheld(command)
+            rules.abandoned(command, number, isOverdue: isOverdue)
+        case .withheld(let command): rules.withheld(command)
         }
     }
 

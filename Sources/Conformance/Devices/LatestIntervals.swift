@@ -1,5 +1,5 @@
-import BBHCI
 import BBPackets
+import BBTraffic
 
 /// The units in which the windows of a case's steps are counted: intervals that a controller uses.
 struct LatestIntervals {

@@ -55,7 +55,7 @@ extension CaseRun {
         if RetransmissionFrames.fields[command.name] != nil, command.raw == nil, end.channels.hasCheck(remote: channel, on: handle) {
             frame = RetransmissionFrames.checked(bytes, channel, fields)
         }
-        if layer == .att, end.channels.isEnhancedBearer(channel, .forth, on: handle) { frame = EnhancedBearerFrames.frame(bytes) }
+        if layer == .att, end.channels.isEnhancedBearer(channel, .forth, on: handle) { frame = DynamicChannels.bearerFrame(bytes) }
         end.sendFrame(frame, channel: channel, handle: handle)
     }
 

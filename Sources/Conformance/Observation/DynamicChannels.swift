@@ -1,12 +1,12 @@
 import BBCases
 import BBL2CAP
 import BBPackets
+import BBTraffic
 
 /// The dynamic channels of the links of one end, those of LE included.
 struct DynamicChannels {
     /// Channels of each link, by connection handle.
-    private var links: [UInt16: ChannelTracker] = [:]
-    private var frames = EnhancedBearerFrames()
+    private var links: [UInt16: LinkChannels] = [:]
 
     /// The signalling PDU of a BR/EDR link that a data packet holds whole.
     static func signalling(in packet: HCIPacket) -> [UInt8]? {
@@ -34,7 +34,9 @@ struct DynamicChannels {
         if isClassic, cid == CID.signaling {
             return SignalingCommand.ranges(payload, in: payload.indices).map { Part(.signalling, Array(payload[$0])) }
         }
-        if !isClassic, isEnhancedBearer(cid, .back, on: handle), let pdu = frames.take(payload, cid, on: handle) {
+        if !isClassic, isEnhancedBearer(cid, .back, on: handle),
+            case .sdu(let pdu) = links[handle]?.take(payload.span.bytes, on: cid, .back).outcome
+        {
             return [Part(ChannelContent(.att, on: cid), pdu)]
         }
         let content = isClassic && cid >= L2CAPFrame.usualChannel ? content(of: cid, on: handle) : ChannelContent(channel: cid)
@@ -68,18 +70,18 @@ struct DynamicChannels {
         links[handle]?.channel(channel, direction).map { $0.isCreditBased && $0.psm == PSM.eatt } ?? false
     }
 
+    /// An ATT PDU as one K-frame with the length of its SDU. Core Vol 3, Part A, 3.4.3; Part G, 5.3.2.
+    static func bearerFrame(_ pdu: [UInt8]) -> [UInt8] { [UInt8(pdu.count & 0xFF), UInt8(pdu.count >> 8 & 0xFF)] + pdu }
+
     /// True if frames to the channel end in a check sequence.
     func hasCheck(remote channel: UInt16, on handle: UInt16) -> Bool { links[handle]?.channel(channel, .forth)?.hasCheck ?? true }
 
     /// Follows the channels that the commands of a signalling PDU open, change and close.
     mutating func note(_ pdu: [UInt8], _ direction: LinkDirection, on handle: UInt16) {
-        for command in SignalingCommand.list(pdu).commands { links[handle, default: ChannelTracker()].note(command, direction) }
+        for command in SignalingCommand.list(pdu).commands { links[handle, default: LinkChannels()].note(command, direction) }
     }
 
-    mutating func forget(_ handle: UInt16) {
-        links[handle] = nil
-        frames.forget(handle)
-    }
+    mutating func forget(_ handle: UInt16) { links[handle] = nil }
 
     mutating func forgetAll() { self = DynamicChannels() }
 }

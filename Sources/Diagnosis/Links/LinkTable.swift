@@ -136,7 +136,7 @@ struct LinkTable {
         let number = event.link.number
         guard let entry = open[number] else { return }
         switch event.kind {
-        case .opened, .asked, .answered, .refused, .completed: break
+        case .opened: break
         case .parameters, .phys, .length, .mtu, .encryption: entry.report.note(event, at: now)
         case .unasked(let opcode):
             guard event.link.isComplete, let response = PDUCatalog.declaration(layer: .att, code: opcode) else { return }

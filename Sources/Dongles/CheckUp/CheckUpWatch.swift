@@ -1,5 +1,6 @@
 import BBHCI
 import BBPackets
+import BBTraffic
 
 /// Rules that hold for every packet, independent of the current check: a state machine that watches both directions and records violations.
 struct CheckUpWatch {

@@ -1,6 +1,6 @@
-import BBHCI
 import BBPackets
 import BBTiming
+import BBTraffic
 
 extension Connection {
     /// Changes the connection parameters with the link layer procedure and returns the resulting ones. Core Vol 4, Part E, 7.8.18.

@@ -1,6 +1,6 @@
-import BBHCI
 import BBPackets
 import BBTiming
+import BBTraffic
 
 /// One LE connection: state, channels, and the layers on them.
 public final class Connection: ACLLink {

@@ -1,5 +1,5 @@
-import BBHCI
 import BBPackets
+import BBTraffic
 
 /// Requested connection parameters. Core Vol 3, Part C, 9.3.9.
 public struct ConnectionParameterRequest: Sendable, Hashable {

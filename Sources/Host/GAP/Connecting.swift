@@ -1,6 +1,6 @@
-import BBHCI
 import BBPackets
 import BBTiming
+import BBTraffic
 import DequeModule
 
 /// Parameters for connecting. Core Vol 4, Part E, 7.8.12 and 7.8.66.

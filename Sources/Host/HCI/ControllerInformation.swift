@@ -1,5 +1,5 @@
-import BBHCI
 import BBPackets
+import BBTraffic
 
 /// Properties of a controller, read at the start.
 public struct ControllerInformation: Sendable, Equatable {

@@ -1,6 +1,7 @@
 import BBHCI
 import BBPackets
 import BBTiming
+import BBTraffic
 import BBTransport
 
 /// Initializes the controller from any state, and reads its properties.

@@ -1,6 +1,7 @@
 import BBHCI
 import BBPackets
 import BBTiming
+import BBTraffic
 import BBTransport
 
 /// The host's end of the pipe: processing of each packet, without suspension.

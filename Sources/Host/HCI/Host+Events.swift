@@ -1,5 +1,6 @@
 import BBHCI
 import BBPackets
+import BBTraffic
 
 extension Host {
     /// Handles an event. Unknown, malformed and unsolicited events are counted and ignored.

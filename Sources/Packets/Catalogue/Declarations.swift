@@ -191,6 +191,25 @@ extension FieldDeclaration {
         default: []
         }
     }
+
+    /// True if the field is reserved for future use: a sender sets it to 0. Core Vol 1, Part E, 2.7.
+    package var isReserved: Bool {
+        if case .reserved = shape { return true }
+        return name.hasPrefix("RFU")
+    }
+}
+
+extension [FieldDeclaration] {
+    /// The fields, including those inside words and blocks.
+    package var flat: [FieldDeclaration] {
+        flatMap { field -> [FieldDeclaration] in
+            switch field.shape {
+            case .bits(_, let members): members.flat
+            case .block(_, let inner): inner.flat
+            default: [field]
+            }
+        }
+    }
 }
 
 /// Names for the values or bits of an integer.

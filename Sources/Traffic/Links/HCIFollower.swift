@@ -42,9 +42,7 @@ public struct HCIFollower {
             commands[opcode] = Sent(request: request, link: followed.link)
         }
         if let link = followed.link, command.id?.isCompletedOnItsLink == true {
-            let request = LinkRequest(kind: .procedure, layer: .hciCommands, code: Int(opcode), sent: moment)
-            link.requests.procedures[opcode] = request
-            followed.after.append(LinkEvent(link: link, kind: .asked(request)))
+            link.requests.procedures[opcode] = LinkRequest(kind: .procedure, layer: .hciCommands, code: Int(opcode), sent: moment)
         }
         return followed
     }
@@ -71,14 +69,14 @@ public struct HCIFollower {
         var followed = Followed()
         followed.sender = .controller
         var answered: Link?
-        if let answer = (try? CommandAnswer(event: event)) ?? nil { answered = take(answer, &followed) }
+        if let answer = (try? CommandAnswer(event: event)) ?? nil { answered = take(answer) }
         let change = (try? tracker.received(event)) ?? nil
         open(change, at: moment, &followed)
         followed.link = event.connectionHandle.flatMap { links[$0] } ?? answered
         completed(event, at: moment.time)
         noteAdvertising(event, at: moment.time)
         guard let link = followed.link else { return followed }
-        settle(event, link, &followed)
+        settle(event, link)
         if case .closed(let handle, let reason) = change {
             links[handle] = nil
             followed.after += link.end(.disconnected(reason), at: moment.time)
@@ -90,15 +88,12 @@ public struct HCIFollower {
     }
 
     /// Follows an answer. Returns the link whose values it contains.
-    private mutating func take(_ answer: CommandAnswer, _ followed: inout Followed) -> Link? {
+    private mutating func take(_ answer: CommandAnswer) -> Link? {
         hasAnswers = true
         let command = commands.removeValue(forKey: answer.opcode)
         // A refused command starts no procedure.
-        if answer.status != .success, let link = command?.link,
-            let request = link.requests.procedures[answer.opcode], request.sent == command?.request.sent
-        {
+        if answer.status != .success, let link = command?.link, link.requests.procedures[answer.opcode]?.sent == command?.request.sent {
             link.requests.procedures[answer.opcode] = nil
-            followed.after.append(LinkEvent(link: link, kind: .refused(request)))
         }
         if let total = answer.totalBuffers, total > 0 { buffers = total }
         return answer.kind == .complete ? command?.link : nil
@@ -131,13 +126,10 @@ public struct HCIFollower {
         links[handle] = link
     }
 
-    /// Procedures that an event completes.
-    private func settle(_ event: HCIPacket, _ link: Link, _ followed: inout Followed) {
+    /// Ends the procedures that an event completes.
+    private func settle(_ event: HCIPacket, _ link: Link) {
         guard !link.requests.procedures.isEmpty else { return }
-        for command in event.id?.completes ?? [] {
-            guard let request = link.requests.procedures.removeValue(forKey: UInt16(truncatingIfNeeded: command.code)) else { continue }
-            followed.after.append(LinkEvent(link: link, kind: .completed(request)))
-        }
+        for command in event.id?.completes ?? [] { link.requests.procedures[UInt16(truncatingIfNeeded: command.code)] = nil }
     }
 
     private func apply(_ change: ConnectionChange?, to link: Link, _ followed: inout Followed) {

@@ -11,7 +11,7 @@ extension Link {
         for pdu in layers where pdu.declaration != nil {
             switch pdu.layer {
             case .att: if channel == CID.att, let sender { followAttributes(pdu, sender, moment, &events) }
-            case .smp: followPairing(pdu, moment, &events)
+            case .smp: followPairing(pdu, moment)
             case .llControl: followControl(pdu, sender, moment, &events)
             default: break
             }
@@ -32,19 +32,13 @@ extension Link {
     private func followAttributes(_ pdu: DecodedLayer, _ sender: PacketSender, _ moment: Moment, _ events: inout [LinkEvent]) {
         guard let id = pdu.id else { return }
         if id.isRequest {
-            let request = LinkRequest(kind: .attribute, layer: .att, code: pdu.code, sent: moment)
-            requests.attribute[sender] = request
-            note(.asked(request), &events)
+            requests.attribute[sender] = LinkRequest(kind: .attribute, layer: .att, code: pdu.code, sent: moment)
         } else if !id.answers.isEmpty || id.refuses != nil {
             let isConfirmation = pdu.code == Int(ATT.HandleValueCfm.opcode)
             let client = requests.attribute.keys.first {
                 $0 != sender && (requests.attribute[$0]?.code == Int(ATT.HandleValueInd.opcode)) == isConfirmation
             }
-            if let client, let request = requests.attribute.removeValue(forKey: client) {
-                note(id.refuses == nil ? .answered(request) : .refused(request), &events)
-            } else {
-                note(.unasked(opcode: pdu.code), &events)
-            }
+            if let client { requests.attribute[client] = nil } else { note(.unasked(opcode: pdu.code), &events) }
         }
         switch UInt8(truncatingIfNeeded: pdu.code) {
         case ATT.ExchangeMTUReq.opcode: clientMTU = pdu.content(as: ATT.ExchangeMTUReq.self).map { Int($0.clientRxMTU) }
@@ -58,17 +52,12 @@ extension Link {
 
     // MARK: SMP
 
-    private func followPairing(_ pdu: DecodedLayer, _ moment: Moment, _ events: inout [LinkEvent]) {
+    private func followPairing(_ pdu: DecodedLayer, _ moment: Moment) {
         switch UInt8(truncatingIfNeeded: pdu.code) {
         case SMP.PairingRequest.opcode, SMP.PairingResponse.opcode, SMP.PairingConfirm.opcode, SMP.PairingRandom.opcode,
             SMP.PairingPublicKey.opcode:
             requests.pairing = LinkRequest(kind: .pairing, layer: .smp, code: pdu.code, sent: moment)
-        case SMP.PairingDHKeyCheck.opcode:
-            if let pairing = requests.pairing { note(.completed(pairing), &events) }
-            requests.pairing = nil
-        case SMP.PairingFailed.opcode:
-            if let pairing = requests.pairing { note(.refused(pairing), &events) }
-            requests.pairing = nil
+        case SMP.PairingDHKeyCheck.opcode, SMP.PairingFailed.opcode: requests.pairing = nil
         default: break
         }
     }
@@ -78,16 +67,9 @@ extension Link {
     private func followControl(_ pdu: DecodedLayer, _ sender: PacketSender?, _ moment: Moment, _ events: inout [LinkEvent]) {
         guard let id = pdu.id else { return }
         if id.beginsProcedure {
-            if let sender {
-                let request = LinkRequest(kind: .control, layer: .llControl, code: pdu.code, sent: moment)
-                requests.control[sender] = request
-                note(.asked(request), &events)
-            }
+            if let sender { requests.control[sender] = LinkRequest(kind: .control, layer: .llControl, code: pdu.code, sent: moment) }
         } else if id != LLControl.VersionInd.id {
-            for (waiting, request) in requests.control where waiting != sender {
-                requests.control[waiting] = nil
-                note(id.refuses == nil ? .answered(request) : .refused(request), &events)
-            }
+            for waiting in requests.control.keys where waiting != sender { requests.control[waiting] = nil }
         }
         change(pdu, UInt8(truncatingIfNeeded: pdu.code), sender, &events)
     }

@@ -12,12 +12,6 @@ public struct LinkEvent {
         case mtu
         /// Encryption was switched on or off, or failed to change.
         case encryption(isOn: Bool, ErrorCode)
-        /// A request or a command was sent.
-        case asked(LinkRequest)
-        case answered(LinkRequest)
-        case refused(LinkRequest)
-        /// An event completed a command's procedure.
-        case completed(LinkRequest)
         /// An ATT response came without a request.
         case unasked(opcode: Int)
         /// A request was not answered in time, or before the link ended.

@@ -1,4 +1,4 @@
-import BBHCI
+import BBTraffic
 
 /// Detects a bulk IN pipe that delivers nothing although there are connections and data is sent.
 struct DataPipeWatch {

@@ -1,5 +1,5 @@
-import BBHCI
 import BBPackets
+import BBTraffic
 
 /// Connections and activities of a controller, tracked from its packets.
 struct ConductLinks {

@@ -1,9 +1,10 @@
+import BBHCI
 import BBPackets
 import BBTiming
 import BBTransport
 
-@testable import BBHCI
 @testable import BBHost
+@testable import BBTraffic
 
 extension FuzzTarget {
     private static let bearerLayer: LayerOfAction = { [.att, .l2capSignaling, nil, nil][$0.kind] }

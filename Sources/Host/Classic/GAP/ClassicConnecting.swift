@@ -1,6 +1,6 @@
-import BBHCI
 import BBPackets
 import BBTiming
+import BBTraffic
 
 /// BR/EDR connections initiated by this host and by others. Core Vol 3, Part C, 4 and 7.
 final class ClassicConnecting {

@@ -2,7 +2,7 @@ import BBHCI
 import BBPackets
 import Testing
 
-@testable import BBConformance
+@testable import BBTraffic
 
 /// Values that no version of the specification defines are faults; those of a later version are not.
 struct DefinedValuesTests {

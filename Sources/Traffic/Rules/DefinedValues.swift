@@ -1,6 +1,6 @@
-import BBCases
 import BBHCI
 import BBPackets
+import BBTiming
 
 /// The values that the specification defines for the fields of events and answers. Core Vol 4, Part E, 7.
 ///
@@ -129,12 +129,6 @@ enum DefinedValues {
 }
 
 extension FieldDeclaration {
-    /// True if the field is reserved for future use: a sender sets it to 0. Core Vol 1, Part E, 2.7.
-    var isReserved: Bool {
-        if case .reserved = shape { return true }
-        return name.hasPrefix("RFU")
-    }
-
     /// The values with a meaning; empty if any value has one, or if they are bits or error codes.
     fileprivate var definedValues: [Int] {
         if !labels.isEmpty { return labels.map(\.value) }

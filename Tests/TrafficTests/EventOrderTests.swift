@@ -1,5 +1,5 @@
-import BBHCI
 import BBPackets
+import BBTraffic
 import BBTransport
 import Testing
 

@@ -1,7 +1,6 @@
-import BBCases
 import BBPackets
 
-/// The control PDUs of one link, sent by a controller under test and its peer.
+/// The control PDUs of one link, sent by the controller that is judged and its peer.
 ///
 /// An answer needs a PDU of the peer that it answers, and a request is not sent again before the peer has sent anything. The peer's PDUs
 /// count when they are sent, whether they arrive or not, and retransmissions do not count.

@@ -23,21 +23,21 @@ struct KnownDevices: Sendable {
 
     /// Returns true for an event about a device that the host does not know.
     mutating func isAboutStranger(_ event: HCIPacket) -> Bool {
-        guard let code = event.eventCode, !hasStrangers else { return false }
-        let introduces = Self.introductions.contains(code)
-        guard introduces || Self.events.contains(code), let address = DynamicPDU(hci: event)[Self.address]?.integer else { return false }
+        guard let id = event.id, !hasStrangers else { return false }
+        let introduces = Self.introductions.contains(id)
+        guard introduces || Self.events.contains(id), let address = DynamicPDU(hci: event)[Self.address]?.integer else { return false }
         if introduces { known.insert(address) }
         return !known.contains(address)
     }
 
     static let address = "BD_ADDR"
 
-    private static let introductions: Set<UInt8> = [HCIEvents.ConnectionRequest.code, HCIEvents.ConnectionComplete.code]
-    private static let events: Set<UInt8> = [
-        HCIEvents.PINCodeRequest.code, HCIEvents.LinkKeyRequest.code, HCIEvents.LinkKeyNotification.code,
-        HCIEvents.IOCapabilityRequest.code, HCIEvents.IOCapabilityResponse.code, HCIEvents.UserConfirmationRequest.code,
-        HCIEvents.UserPasskeyRequest.code, HCIEvents.RemoteOOBDataRequest.code, HCIEvents.SimplePairingComplete.code,
-        HCIEvents.UserPasskeyNotification.code, HCIEvents.KeypressNotification.code, HCIEvents.RoleChange.code,
-        HCIEvents.RemoteHostSupportedFeaturesNotification.code,
+    private static let introductions: Set<PDUID> = [HCIEvents.ConnectionRequest.id, HCIEvents.ConnectionComplete.id]
+    private static let events: Set<PDUID> = [
+        HCIEvents.PINCodeRequest.id, HCIEvents.LinkKeyRequest.id, HCIEvents.LinkKeyNotification.id,
+        HCIEvents.IOCapabilityRequest.id, HCIEvents.IOCapabilityResponse.id, HCIEvents.UserConfirmationRequest.id,
+        HCIEvents.UserPasskeyRequest.id, HCIEvents.RemoteOOBDataRequest.id, HCIEvents.SimplePairingComplete.id,
+        HCIEvents.UserPasskeyNotification.id, HCIEvents.KeypressNotification.id, HCIEvents.RoleChange.id,
+        HCIEvents.RemoteHostSupportedFeaturesNotification.id,
     ]
 }

@@ -1,3 +1,4 @@
+import BBHCI
 import BBPackets
 
 /// Tracks the connections of a controller from the packets between it and its host, applying the specification's precedence rules.

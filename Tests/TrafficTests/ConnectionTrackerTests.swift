@@ -1,6 +1,6 @@
-import BBHCI
 import BBPackets
 import BBTiming
+import BBTraffic
 import Testing
 
 @Suite struct ConnectionTrackerTests {

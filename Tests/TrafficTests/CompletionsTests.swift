@@ -2,7 +2,7 @@ import BBHCI
 import BBPackets
 import Testing
 
-@testable import BBConformance
+@testable import BBTraffic
 
 /// An event that completes a command comes once for it, whichever version of command and event.
 struct CompletionsTests {
