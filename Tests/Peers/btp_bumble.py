@@ -385,6 +385,12 @@ class UpperTester:
 
     async def read_from(self, data):
         handle, offset = struct.unpack("<HH", data[7:11])
+        if not offset:
+            try:
+                value = await self.client(data).read_value(handle)
+            except att.ATT_Error as error:
+                return error_of(error) + bytes(2)
+            return struct.pack("<BH", 0, len(value)) + value
         response = await self.client(data).send_request(att.ATT_Read_Blob_Request(attribute_handle=handle, value_offset=offset))
         if response.op_code == att.Opcode.ATT_ERROR_RESPONSE:
             return bytes([int(response.error_code), 0, 0])

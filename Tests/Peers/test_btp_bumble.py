@@ -12,11 +12,12 @@ FAULTS = {
     "host-gatt/refused[request=read,reason=lacks-permission]": "a value without permission to read is given",
     "host-gatt/refused[request=read-by-uuid,reason=lacks-permission]": "the same, read by its UUID",
     "host-gatt/refused[request=read-blob,reason=lacks-permission]": "the same, read from an offset",
-    "host-gatt/refused[request=read-multiple,": "permissions are not checked, or the request stays unanswered",
+    "host-gatt/refused[request=read-multiple": "permissions are not checked, or the request stays unanswered",
     "host-gatt/refused[request=write,reason=lacks-permission]": "a value without permission to write is written",
     "host-gatt/refused[request=prepare,": "permissions are not checked before a part is queued",
     "host-gatt/unknown-handles[request=read-multiple]": "Read Multiple answers Attribute Not Found instead of Invalid Handle",
     "host-gatt/unsupported-request": "an unknown request stays unanswered",
+    "host-gatt/includes": "an include has two octets of a UUID of 128 bits",
     "host-sm/initiator-key-too-short": "an initiator takes a key of 6 octets",
     "host-sm/key-too-short": "a responder takes a key of 6 octets",
     "host-sm/short-key-reconnects": "keys are not shortened",
@@ -33,7 +34,8 @@ FAULTS = {
 }
 SAMPLE = [
     "host-gap/discovers[peer=general]", "host-gap/limited-discovery", "host-gap/is-connected", "host-gap/leaves", "host-gap/connects", "host-gatt/mtu",
-    "host-gatt/refused", "host-gatt/unknown-handles", "host-gatt/unsupported-request", "host-gatt/client-read",
+    "host-gatt/refused[request=read,reason=lacks-permission]", "host-gatt/refused[request=write,reason=lacks-permission]",
+    "host-gatt/unknown-handles[request=read-multiple]", "host-gatt/unsupported-request[opcode=0x24]", "host-gatt/client-read",
     "host-gatt/client-services", "host-gatt/client-notification", "host-gatt/client-read-multiple", "host-gatt/client-write-long",
     "host-gatt/includes", "host-gatt/descriptors-served", "host-gatt/write-long", "host-l2cap/accepts", "host-l2cap/sends",
     "host-gap/general-discovery-hidden", "host-gap/limited-discovery-hidden", "host-sm/asks-for-pairing", "host-sm/io-numeric-comparison",
@@ -63,7 +65,7 @@ def check(results):
     failed = {case for case, result in results.items() if result["verdict"] == "FAIL"}
     assert not {case: results[case]["message"] for case in failed if not is_known(case)}
     assert {case for case in results if is_known(case) and results[case]["verdict"] == "PASS"} <= {
-        case for case in results if case.startswith("host-gatt/read-multiple-refused[")}
+        case for case in results if case.startswith("host-gatt/refused[request=read-multiple")}
     return failed
 
 
