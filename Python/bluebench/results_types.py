@@ -48,6 +48,7 @@ class Case(CaseMethods):
     file: str | None = None
     first_packet: int | None = None
     flaky: bool = False
+    lacks: list[str] = dataclasses.field(default_factory=list)
     last_packet: int | None = None
     log: list[LogLine] = dataclasses.field(default_factory=list)
     log_omitted: int = 0
@@ -139,6 +140,16 @@ class Evidence:
     side: str
     text: str
     at_ms: float | None = None
+    other: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ExpectedFailure:
+    """A failure that does not fail the run: the id of a case or of a public test case, and all its cases."""
+
+    cases: list[str]
+    id: str
+    reason: str
     other: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
@@ -236,6 +247,7 @@ class RunFacts:
     date: str | None = None
     devices: list[Device] = dataclasses.field(default_factory=list)
     ending: str | None = None
+    expected_failures: list[ExpectedFailure] = dataclasses.field(default_factory=list)
     fail_on_flaky: bool = False
     host: str | None = None
     labels: dict[str, str] = dataclasses.field(default_factory=dict)

@@ -10,14 +10,17 @@ public struct HTMLPage {
     public var run: RunFacts
     /// Earlier runs for comparison.
     public var earlier: EarlierRuns
+    /// The results by public test case.
+    public var publicReport: PublicReport
 
     /// Maximum number of ladder rows for all passed cases together.
     static let mostRowsOfPassed = 4_000
 
     public init(
         _ result: RunResult, throughput: [ThroughputBar] = [], about run: RunFacts = RunFacts(),
-        comparedWith earlier: EarlierRuns = EarlierRuns()
+        comparedWith earlier: EarlierRuns = EarlierRuns(), publicReport: PublicReport? = nil
     ) {
+        self.publicReport = publicReport ?? PublicReport(result)
         self.result = result
         self.throughput = throughput
         self.run = run
@@ -48,7 +51,7 @@ public struct HTMLPage {
             page["commandsCount"] = commands.scorecard.rows.count
             page["commands"] = commands.html()
         }
-        let coverage = Coverage(result)
+        let coverage = Coverage(result, publicReport)
         page["hasCoverage"] = coverage.count > 0
         page["coverageCount"] = coverage.count
         page["coverageLine"] = coverage.line
@@ -58,11 +61,13 @@ public struct HTMLPage {
 
     private var parts: [[String: Any]] {
         var parts: [(String, String)] = []
-        if result.cases.contains(where: \.needsAttention) { parts.append(("attention", "What needs attention")) }
+        if result.cases.contains(where: { $0.needsAttention && !result.isExpected($0) }) {
+            parts.append(("attention", "What needs attention"))
+        }
         parts.append(("cases", "Cases"))
         if !throughput.isEmpty { parts.append(("throughput", "Throughput")) }
         if result.scorecard != nil { parts.append(("commands", "Commands")) }
-        if result.cases.contains(where: { !$0.covers.isEmpty || !$0.partialCovers.isEmpty }) { parts.append(("coverage", "Coverage")) }
+        if publicReport.rows.contains(where: \.isShown) { parts.append(("coverage", "Coverage")) }
         return parts.map { ["id": $0.0, "name": $0.1] }
     }
 

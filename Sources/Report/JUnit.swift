@@ -8,13 +8,14 @@ public enum JUnit {
         return document.text
     }
 
-    static func element(_ result: CaseResult) -> [String] {
+    /// - Parameter expected: the reason why the user expects the case to fail; nil if not.
+    static func element(_ result: CaseResult, expected: String? = nil) -> [String] {
         let name = result.id.split(separator: "/").dropFirst().joined(separator: "/")
         let suite = String(result.id.prefix { $0 != "/" })
         let head =
             #"    <testcase classname="\#(escape(suite))" name="\#(escape(name))" time="\#(decimal(result.durationMilliseconds / 1_000))""#
             + source(of: result)
-        let inside = properties(of: result) + outcome(of: result)
+        let inside = properties(of: result) + (expected.map { expectedFailure(of: result, $0) } ?? outcome(of: result))
         return inside.isEmpty ? [head + "/>"] : [head + ">"] + inside + ["    </testcase>"]
     }
 
@@ -29,6 +30,10 @@ public enum JUnit {
         guard !rows.isEmpty else { return [] }
         let elements = rows.map { #"        <property name="\#($0.0)" value="\#(escape($0.1))"/>"# }
         return ["      <properties>"] + elements + ["      </properties>"]
+    }
+
+    private static func expectedFailure(of result: CaseResult, _ reason: String) -> [String] {
+        [#"      <skipped message="\#(escape("expected failure: \(reason); \(result.message)"))"/>"#]
     }
 
     private static func outcome(of result: CaseResult) -> [String] {

@@ -20,6 +20,7 @@ public struct JUnitDocument {
     }
 
     private let properties: [String]
+    private let run: RunResult
     private let facts: RunFacts
     private let hide: (String) -> String
     private var suites: [Suite] = []
@@ -30,14 +31,16 @@ public struct JUnitDocument {
     public init(_ run: RunResult, about facts: RunFacts = RunFacts(), hiding hide: @escaping (String) -> String = { $0 }) {
         self.facts = facts
         self.hide = hide
+        self.run = run
         properties = Self.properties(run, facts).map { hide(#"      <property name="\#($0.0)" value="\#(JUnit.escape($0.1))"/>"#) }
     }
 
     /// Adds a case, or replaces the one with the same id.
     public mutating func add(_ result: CaseResult) {
+        let expected = run.isExpected(result) ? run.expectation(of: result)?.reason : nil
         let entry = Entry(
-            id: result.id, element: hide(JUnit.element(result).joined(separator: "\n")), milliseconds: result.durationMilliseconds,
-            kind: Self.kind(result))
+            id: result.id, element: hide(JUnit.element(result, expected: expected).joined(separator: "\n")),
+            milliseconds: result.durationMilliseconds, kind: expected == nil ? Self.kind(result) : .skipped)
         let name = String(result.id.prefix { $0 != "/" })
         let (place, isThere) = Self.place(of: name, count: suites.count) { suites[$0].name }
         if !isThere { suites.insert(Suite(name: name), at: place) }

@@ -17,6 +17,12 @@ public struct MarkdownSummary {
         var lines = ["## \(headline)", "", counts.isEmpty ? "No case ran." : counts.joined(separator: ", ") + ".", ""]
         lines += table("Cases that need attention", result.cases.filter(needsAttention)) { Self.cell($0.message) }
         lines += logs
+        lines += table("Expected failures", result.cases.filter(result.isExpected)) { testCase in
+            Self.cell(result.expectation(of: testCase)?.reason ?? "")
+        }
+        lines += result.unexpectedPasses.flatMap { expected in
+            ["`\(Self.plain(expected.id))` passes, although a failure is expected: \(Self.cell(expected.reason)).", ""]
+        }
         lines += table("Flaky: passed only when run again", result.cases.filter(\.isFlaky)) { testCase in
             Self.cell(testCase.flakyAttempt.map { "\($0.verdict.rawValue) first: \($0.message)" } ?? "")
         }
@@ -49,7 +55,7 @@ public struct MarkdownSummary {
     }
 
     private func needsAttention(_ testCase: CaseResult) -> Bool {
-        !testCase.isNotRun && testCase.verdict != .pass && testCase.verdict != .notApplicable
+        !testCase.isNotRun && !result.isExpected(testCase) && testCase.verdict != .pass && testCase.verdict != .notApplicable
     }
 
     private func table(_ title: String, _ cases: [CaseResult], _ remark: (CaseResult) -> String) -> [String] {

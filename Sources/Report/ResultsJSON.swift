@@ -44,6 +44,7 @@ public enum ResultsJSON {
             var selection: RunSelection?
             var missingShards: [Int]?
             var failsOnFlaky: Bool?
+            var expectedFailures: [ExpectedFailure]?
             var slackMilliseconds: Double?
             var devices: [DeviceReport]?
             var usb: USBTally?
@@ -61,6 +62,7 @@ public enum ResultsJSON {
                 case slackMilliseconds = "slack_ms"
                 case missingShards = "missing_shards"
                 case failsOnFlaky = "fail_on_flaky"
+                case expectedFailures = "expected_failures"
             }
 
             init(_ result: RunResult, _ facts: RunFacts) {
@@ -70,6 +72,7 @@ public enum ResultsJSON {
                 selection = result.selection
                 missingShards = result.missingShards.isEmpty ? nil : result.missingShards
                 failsOnFlaky = result.failsOnFlaky ? true : nil
+                expectedFailures = result.expectedFailures.isEmpty ? nil : result.expectedFailures
                 (devices, usb) = (result.devices.isEmpty ? nil : result.devices, result.usb)
                 func some(_ text: String) -> String? { text.isEmpty ? nil : text }
                 (date, host, build) = (some(facts.date), some(facts.host), some(facts.version))
@@ -116,6 +119,7 @@ public enum ResultsJSON {
         result.selection = run.selection
         (result.missingShards, result.failsOnFlaky) = (run.missingShards ?? [], run.failsOnFlaky ?? false)
         (result.devices, result.usb) = (run.devices ?? [], run.usb)
+        result.expectedFailures = run.expectedFailures ?? []
         (result.product, result.labels) = (run.product, run.labels ?? [:])
         var facts = RunFacts()
         (facts.date, facts.host, facts.version) = (run.date ?? "", run.host ?? "", run.build ?? "")

@@ -30,6 +30,9 @@ public enum ResultsSchema {
             "Product": object(
                 "The device under test over the air.", ["address": line],
                 optional: ["name": line, "firmware": line, "description": line, "change": line, "notRun": line]),
+            "ExpectedFailure": object(
+                "A failure that does not fail the run: the id of a case or of a public test case, and all its cases.",
+                ["id": line, "reason": line, "cases": lines]),
             "Selection": object(
                 "The cases that were divided into shards.", ["filters": lines, "count": whole, "digest": line]),
             "GivenOption": object(
@@ -58,7 +61,7 @@ public enum ResultsSchema {
                 "fail_on_flaky": mark, "selection": reference("Selection"), "slack_ms": number, "date": line, "host": line, "build": line,
                 "arguments": lines, "options": rows("GivenOption"), "labels": ["type": "object", "additionalProperties": line] as Schema,
                 "product": reference("Product"),
-                "devices": rows("Device"), "usb": reference("USB"),
+                "expected_failures": rows("ExpectedFailure"), "devices": rows("Device"), "usb": reference("USB"),
             ])
     }
 
@@ -103,7 +106,7 @@ public enum ResultsSchema {
             ],
             optional: [
                 "covers_partly": lines, "worst_scheduling_delay_ms": number, "capture": line, "step": reference("FailedStep"),
-                "notes": lines,
+                "notes": lines, "lacks": lines,
                 "swap": reference("Swap"), "first_packet": whole, "last_packet": whole, "steps": rows("StepRecord"), "started": line,
                 "attempts": rows("Attempt"), "commands": rows("Command"), "log": rows("LogLine"), "log_omitted": count,
                 "log_omitted_at": count, "flaky": mark, "not_run": mark, "file": line, "purpose": line, "reference": line, "tags": lines,

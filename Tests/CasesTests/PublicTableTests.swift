@@ -8,7 +8,7 @@ struct PublicTableTests {
 
     /// A table and its first mistake.
     static let mistakes: [(String, String)] = [
-        ("", "gatt.tsv:1:1: the table is empty: its first line names the columns, such as id"),
+        ("", "gatt.tsv:1:1: the table is empty: its first line names the columns"),
         ("id\tcass\n", "gatt.tsv:1:4: unknown column 'cass'; did you mean cases?"),
         ("id\trole\trole\n", "gatt.tsv:1:9: the column 'role' is there twice"),
         ("id\tshown\n", "gatt.tsv:1:1: without the columns role, bench, cases, missing"),

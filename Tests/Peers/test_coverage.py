@@ -32,6 +32,6 @@ def test_a_statement_chooses_its_cases(tmp_path):
     cases = json.loads(report.read_text())["cases"]
     assert {case["id"] for case in cases} == {"host-gap/is-left", "host-gap/leaves", "host-gap/discovers[peer=general]"}
     statement.write_text("# nothing\n")
-    assert "names no public test-case id" in run_bench("run", "--ics", statement, expected=2).stderr
+    assert "no item of a conformance statement" in run_bench("run", "--ics", statement, expected=2).stderr
     statement.write_text("SM/PER/JW/BV-99-C\n")
     assert "no case that would run covers" in run_bench("run", "--ics", statement, expected=2).stderr

@@ -91,6 +91,11 @@ public struct PublicTests: Sendable, ExpressibleByArrayLiteral {
         return tests
     }
 
+    /// Adds the rows of other tables whose ids are not known yet.
+    public mutating func add(_ others: PublicTests) {
+        for row in others.rows { _ = add(row) }
+    }
+
     /// Adds a row.
     ///
     /// - Returns: the row with the same id if there is one; then nothing is added.

@@ -115,9 +115,9 @@ public struct Catalogue: Sendable {
         }
     }
 
-    static func stem(_ file: String) -> String {
+    static func stem(_ file: String, ending: String = ".yaml") -> String {
         let name = file.split(separator: "/").last.map(String.init) ?? file
-        return name.hasSuffix(".yaml") ? String(name.dropLast(5)) : name
+        return name.hasSuffix(ending) ? String(name.dropLast(ending.count)) : name
     }
 
     /// Returns the YAML files of a folder by relative path, in order.

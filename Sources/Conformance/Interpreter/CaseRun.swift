@@ -83,8 +83,8 @@ final class CaseRun {
             try await bench.prepare()
             features = bench.features.union(bench.product.facts?.features ?? [])
             if let needs = testCase.needs, !needs.holds(in: features) {
-                result.verdict = .notApplicable
-                result.message = "needs " + needs.unmet(in: features).joined(separator: ", ")
+                (result.verdict, result.lacks) = (.notApplicable, needs.unmet(in: features))
+                result.message = "needs " + result.lacks.joined(separator: ", ")
             } else {
                 try await runAll(parameters)
             }

@@ -15,6 +15,8 @@ public struct RunPlan: Sendable {
     public var retries = 0
     /// True if a flaky case fails the run.
     public var failsOnFlaky = false
+    /// The failures that do not fail the run.
+    public internal(set) var expectedFailures: [ExpectedFailure] = []
     /// The number of cases with FAIL or ERROR after which the run ends; nil for no limit.
     public var mostFailures: Int?
     /// The selected shard, as given.

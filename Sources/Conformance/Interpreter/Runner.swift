@@ -85,7 +85,7 @@ public final class Runner {
             subject: factory.subjectName)
         (result.shard, result.selection, result.failsOnFlaky) = (plan.shard, plan.selection, plan.failsOnFlaky)
         if let devices { result.devices = devices.reports }
-        result.labels = plan.labels
+        (result.labels, result.expectedFailures) = (plan.labels, plan.expectedFailures)
         result.product = namedProduct
         if !factory.isVirtual { result.slackMilliseconds = plan.setup.slack.milliseconds }
         return result
@@ -119,7 +119,7 @@ public final class Runner {
         for (index, testCase) in plan.cases.enumerated() {
             if let known = plan.known[testCase.id] {
                 result.cases.append(known)
-                if known.isFailure { failures += 1 }
+                if known.isFailure, !result.isExpected(known) { failures += 1 }
                 continue
             }
             if let reason = reasonNotToRun {
@@ -136,7 +136,7 @@ public final class Runner {
             result.cases.append(outcome)
             observer?.ended(outcome)
             noteMissing(outcome)
-            if outcome.isFailure { failures += 1 }
+            if outcome.isFailure, !result.isExpected(outcome) { failures += 1 }
             if let most = plan.mostFailures, failures >= most { ending = "the run ended after \(most) failure\(most == 1 ? "" : "s")" }
         }
         result.isInterrupted = stopping.isRaised

@@ -4,7 +4,7 @@ import Foundation
 /// The format of a case in `results.json`, documented in docs/guide/results.md.
 extension CaseResult: Codable {
     private enum Key: String, CodingKey {
-        case id, title, verdict, covers, seed, capture, evidence, message, step, notes, swap, started, attempts, flaky, commands, log
+        case id, title, verdict, covers, seed, capture, evidence, message, step, notes, swap, started, attempts, flaky, commands, log, lacks
         case notRun = "not_run"
         case partialCovers = "covers_partly"
         case duration = "duration_ms"
@@ -36,6 +36,7 @@ extension CaseResult: Codable {
         evidence = try values.decodeIfPresent([Evidence].self, forKey: .evidence) ?? []
         message = try values.decodeIfPresent(String.self, forKey: .message) ?? ""
         failedStep = try values.decodeIfPresent(FailedStep.self, forKey: .step)
+        lacks = try values.decodeIfPresent([String].self, forKey: .lacks) ?? []
         notes = try values.decodeIfPresent([String].self, forKey: .notes) ?? []
         swap = try values.decodeIfPresent(SwapOutcome.self, forKey: .swap)
         trace = try Self.trace(values)
@@ -74,6 +75,7 @@ extension CaseResult: Codable {
         try values.encode(evidence, forKey: .evidence)
         try values.encode(message, forKey: .message)
         try values.encodeIfPresent(failedStep, forKey: .step)
+        if !lacks.isEmpty { try values.encode(lacks, forKey: .lacks) }
         if !notes.isEmpty { try values.encode(notes, forKey: .notes) }
         try values.encodeIfPresent(swap, forKey: .swap)
         if let trace { try encode(trace, &values) }

@@ -104,6 +104,8 @@ public struct CaseResult: Sendable, Hashable {
     public var failedStep: FailedStep?
     /// A packet that is an answer of another kind, although the message says that none came.
     public var overlooked: Evidence?
+    /// The features that the case needs and tester or subject lacks: `subject.LE_2M_PHY`.
+    public var lacks: [String] = []
     /// Remarks, such as failures of the teardown and skipped steps.
     public var notes: [String]
     /// The result with exchanged dongles; nil if that was not tried.
@@ -170,6 +172,8 @@ public struct RunResult: Sendable {
     public var missingShards: [Int] = []
     /// True if a flaky case fails the run.
     public var failsOnFlaky = false
+    /// The failures that do not fail the run.
+    public var expectedFailures: [ExpectedFailure] = []
     /// The tolerance added to the ends of windows; nil in virtual time.
     public var slackMilliseconds: Double?
     /// The real devices of the run.
@@ -201,10 +205,12 @@ public struct RunResult: Sendable {
 
     public var flakyCount: Int { cases.count(where: \.isFlaky) }
 
-    /// 0 if all cases passed, 1 for a FAIL or a flaky case that fails the run, 3 for any other verdict, an incomplete run or no case at all.
+    /// 0 if all cases passed, 1 for a FAIL that is not expected, an expected one that is missing, or a flaky case that fails the run, 3 for
+    /// any other verdict, an incomplete run or no case at all.
     public var exitCode: Int32 {
-        if count(.fail) > 0 { return 1 }
-        if count(.inconclusive) + count(.error) > 0 || count(.pass) == 0 || isInterrupted { return 3 }
+        let expected = expectedFailureCount
+        if count(.fail) > expected || !unexpectedPasses.isEmpty { return 1 }
+        if count(.inconclusive) + count(.error) > 0 || count(.pass) + expected == 0 || isInterrupted { return 3 }
         return failsOnFlaky && flakyCount > 0 ? 1 : 0
     }
 }

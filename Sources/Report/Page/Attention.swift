@@ -13,7 +13,7 @@ struct Attention {
         var places: [String: Int] = [:]
         let order: [Verdict] = [.fail, .error, .inconclusive]
         for verdict in order {
-            for testCase in result.cases.filter({ $0.verdict == verdict }).sorted(by: { $0.id < $1.id }) {
+            for testCase in result.cases.filter({ $0.verdict == verdict && !result.isExpected($0) }).sorted(by: { $0.id < $1.id }) {
                 let key = verdict.rawValue + Self.cause(of: testCase)
                 if let place = places[key] {
                     causes[place].cases.append(testCase)

@@ -50,6 +50,9 @@ struct CasePart {
             }
             parts.append(#"<p class="soft">\#(Markup.text("\(step.position) · \(step.step)"))</p>"#)
         }
+        if run.isExpected(result), let expected = run.expectation(of: result) {
+            parts.append(#"<p class="soft note">\#(Markup.text("an expected failure: \(expected.reason)"))</p>"#)
+        }
         if result.isFlaky, let attempt = result.flakyAttempt {
             parts.append(#"<p class="soft note">\#(Markup.text("\(attempt.verdict.rawValue) at first: \(attempt.message)"))</p>"#)
         }

@@ -1,53 +1,50 @@
 import BBConformance
 
-/// Public test case ids, with the verdicts of the corresponding cases.
+/// Public test cases with the verdicts of the cases that cover them.
 struct Coverage {
-    private struct Row {
-        var id: String
-        var cases: [CaseResult] = []
-        /// True if no case covers the test completely.
-        var isPartial = true
-    }
+    private let rows: [PublicReport.Row]
+    private let report: PublicReport
+    /// For each case file, the result with its most significant verdict, to which its name leads.
+    private var links: [String: String] = [:]
 
-    private var rows: [Row] = []
-
-    init(_ result: RunResult) {
-        var places: [String: Int] = [:]
-        for testCase in result.cases {
-            for (ids, isPartial) in [(testCase.covers, false), (testCase.partialCovers, true)] {
-                for id in ids {
-                    let place = places[id] ?? rows.count
-                    if place == rows.count {
-                        places[id] = place
-                        rows.append(Row(id: id))
-                    }
-                    rows[place].cases.append(testCase)
-                    if !isPartial { rows[place].isPartial = false }
-                }
-            }
+    init(_ result: RunResult, _ report: PublicReport) {
+        self.report = report
+        rows = report.rows.filter(\.isShown)
+        for (file, rounds) in Dictionary(grouping: result.cases, by: { String($0.id.prefix { $0 != "[" }) }) {
+            let worst = PublicReport.worst(of: rounds)
+            links[file] = rounds.first { $0.verdict == worst }?.id
         }
-        rows.sort { $0.id < $1.id }
     }
 
     var count: Int { rows.count }
 
     var line: String {
-        let passed = rows.count { Self.worst(of: $0.cases) == .pass }
-        let partial = rows.count(where: \.isPartial)
-        return "\(rows.count) ids, \(passed) of them with nothing but PASS; of \(partial) only a part is checked."
+        let passed = rows.count { $0.verdict == Verdict.pass.rawValue }
+        let partial = rows.count { $0.extent == "part" }
+        var line = "\(rows.count) ids, \(passed) of them with nothing but PASS; of \(partial) only a part is checked."
+        if let statement = report.statement {
+            let ruledOut = report.rows.count { $0.applies == "no" }
+            let findings = rows.count { !$0.finding.isEmpty }
+            line += " The conformance statement \(statement) rules out \(ruledOut); it differs from the device in \(findings)."
+        }
+        return line
     }
 
     func html() -> String {
         rows.map { row in
-            let links = row.cases.map { ##"<a href="#\##(Markup.link($0.id))">\##(Markup.text($0.id))</a>"## }
-            let part = row.isPartial ? #" <span class="soft">part</span>"# : ""
-            return
-                "<tr><td>\(Markup.text(row.id))\(part)</td><td>\(Markup.badge(Self.worst(of: row.cases)))</td><td>\(links.joined(separator: ", "))</td></tr>\n"
+            let cases = row.cases.map { link in
+                let target = links[link.id] ?? link.id
+                return ##"<a href="#\##(Markup.link(target))">\##(Markup.text(link.id))</a>"##
+            }
+            let part = row.extent == "part" ? #" <span class="soft">part</span>"# : ""
+            let verdict = Verdict(rawValue: row.verdict).map(Markup.badge) ?? #"<span class="soft">\#(row.verdict)</span>"#
+            let role = [row.role, row.revision].filter { !$0.isEmpty }.joined(separator: ", ")
+            let remarks = [row.finding, row.applies == "open" ? "open: \(row.items)" : row.items, row.missing].filter { !$0.isEmpty }
+            let cells = [
+                Markup.text(row.id) + part, verdict, cases.joined(separator: ", "), Markup.text(remarks.joined(separator: "; ")),
+                #"<span class="soft">\#(Markup.text(role))</span>"#,
+            ]
+            return "<tr>" + cells.map { "<td>\($0)</td>" }.joined() + "</tr>\n"
         }.joined()
-    }
-
-    /// The most significant verdict: FAIL before all others, PASS before N/A.
-    private static func worst(of cases: [CaseResult]) -> Verdict {
-        [.fail, .error, .inconclusive, .pass].first { verdict in cases.contains { $0.verdict == verdict } } ?? .notApplicable
     }
 }

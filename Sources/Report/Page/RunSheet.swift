@@ -10,13 +10,16 @@ struct Headline {
     let namesFlaky: Bool
 
     init(_ result: RunResult) {
-        let failed = result.count(.fail)
+        let failed = result.count(.fail) - result.expectedFailureCount
+        let passes = result.unexpectedPasses.count
         let open = result.count(.error) + result.count(.inconclusive)
-        namesFlaky = result.exitCode == 1 && failed == 0
+        namesFlaky = result.exitCode == 1 && failed == 0 && passes == 0
         switch result.exitCode {
         case 0: (text, style) = ("Passed", "pass")
         case 1 where namesFlaky:
             (text, style) = (result.flakyCount == 1 ? "1 case is flaky" : "\(result.flakyCount) cases are flaky", "fail")
+        case 1 where failed == 0:
+            (text, style) = (passes == 1 ? "1 expected failure is missing" : "\(passes) expected failures are missing", "fail")
         case 1:
             let words = failed == 1 ? "1 case failed" : "\(failed) cases failed"
             (text, style) = (open == 0 ? words : words + ", \(open) without a verdict", "fail")
@@ -56,6 +59,10 @@ struct RunSheet {
             facts.append(("ended", "stopped before its end"))
         }
         if result.flakyCount > 0 { facts.append(("flaky", "\(result.flakyCount) passed only when run again")) }
+        if result.expectedFailureCount > 0 { facts.append(("expected", "\(result.expectedFailureCount) cases fail as expected")) }
+        for missing in result.unexpectedPasses {
+            facts.append(("not failed", "\(missing.id), a failure of which is expected: \(missing.reason)"))
+        }
         if let slack = result.slackMilliseconds { facts.append(("slack", "\(JUnit.decimal(slack, places: 0)) ms at the ends of windows")) }
         if let shuffle = result.shuffle { facts.append(("order", "shuffled, seed \(shuffle)")) }
         if let usb = result.usb, !usb.isClean {

@@ -65,6 +65,19 @@ package enum CaseFolder {
         throw CommandFailure(.usage, "\(path)/\(PublicTests.folder) is missing: the tables of public test cases")
     }
 
+    /// The tables of a folder and the built-in ones, with the items of conformance statements for them.
+    package static func knownPublicTests(_ path: String) throws -> (PublicTests, PublicTestItems) {
+        do {
+            var tests = try PublicTests.load(path) ?? []
+            guard let builtIn = path == standard ? tests : try PublicTests.load(standard) else { return (tests, PublicTestItems()) }
+            let items = try PublicTestItems.load(standard, for: builtIn)
+            tests.add(builtIn)
+            return (tests, items)
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
     /// The names for cases of a folder, with its own tables of public test cases and the built-in ones.
     private static func vocabulary(of folder: String) throws(Problems) -> Vocabulary {
         var vocabulary = Vocabulary.declared(covers: try PublicTests.load(folder))

@@ -39,6 +39,7 @@ struct CheckCommand: ParsableCommand {
             }
             let catalogue = try CaseFolder.load(path)
             try tell(catalogue.warnings)
+            _ = try CaseFolder.knownPublicTests(path)
             let mutants = try CaseFolder.mutants(path, catalogue)
             let variants = try CaseFolder.variants(path)
             let suites = Set(catalogue.cases.map(\.suite)).count

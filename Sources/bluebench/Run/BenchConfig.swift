@@ -24,7 +24,7 @@ enum BenchConfig {
         "before-case": .text, "after-case": .text, "power-cycle": .text, "command-timeout": .number, "dut-log": .text, "boot-line": .text,
         // The run.
         "retry": .number, "fail-on-flaky": .truth, "max-failures": .number, "timeout": .number, "swap": .truth, "durations": .path,
-        "ics": .path, "label": .list,
+        "ics": .path, "expected-failures": .path, "label": .list,
         // Simulated controllers and channels of `throughput`.
         "event-filling": .text, "exchanges": .number, "buffers": .number, "mps": .text, "credits": .number, "at-least": .text,
     ]

@@ -15,11 +15,6 @@ struct CaseOptions: ParsableArguments {
     var tag: [String] = []
     @Option(help: ArgumentHelp("Only cases that cover this public test-case id: SM/PER/JW/BV-02-C. Repeatable.", valueName: "id"))
     var covers: [String] = []
-    @Option(
-        help: ArgumentHelp(
-            "Only cases that cover an id of this list, with one public test-case id in each line; names the ids without a case.",
-            valueName: "file", visibility: .hidden), completion: .file())
-    var ics: String?
     @Flag(help: "List the selected cases and exit.") var list = false
     @Option(help: ArgumentHelp("Set a parameter: NAME=VALUE or SUITE/CASE.NAME=VALUE. Repeatable.", valueName: "name=value"))
     var set: [String] = []
@@ -66,14 +61,10 @@ struct CaseOptions: ParsableArguments {
     /// Removes the cases from the plan that are not to be run.
     ///
     /// - Returns: false if no cases remain because all have passed.
-    func narrow(_ plan: inout RunPlan, _ filters: [String], report: String?) throws -> Bool {
+    func narrow(_ plan: inout RunPlan, _ filters: [String], _ tests: PublicSelection?, report: String?) throws -> Bool {
         plan.shard = shard?.description
         try chooseCovering(&plan)
-        if let ics {
-            let declared = try DeclaredIDs(ics)
-            try declared.choose(&plan)
-            for line in declared.coverage(of: plan) { Console.line(line) }
-        }
+        try tests?.choose(&plan)
         if let lastFailed {
             let file = try ResultsFile.read(lastFailed.isEmpty ? report ?? "" : lastFailed)
             let (path, before) = file.named

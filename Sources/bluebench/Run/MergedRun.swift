@@ -72,6 +72,9 @@ struct MergedRun {
         }
         all.product = all.product ?? run.product
         all.failsOnFlaky = all.failsOnFlaky || run.failsOnFlaky
+        for expected in run.expectedFailures where !all.expectedFailures.contains(where: { $0.id == expected.id }) {
+            all.expectedFailures.append(expected)
+        }
         all.labels.merge(run.labels) { $1 }
         if all.shuffle != run.shuffle { all.shuffle = nil }
         all.slackMilliseconds = all.slackMilliseconds ?? run.slackMilliseconds

@@ -16,6 +16,8 @@ final class ProgressLine: RunObserver {
     /// The expected duration of a run against a device over the air.
     var forecast: RunForecast?
     private let isTerminal = isatty(STDOUT_FILENO) == 1
+    /// Returns the reason why the user expects the failure of a case; nil if not.
+    var expectation: (CaseResult) -> String? = { _ in nil }
     private let known: Int
     private let began = MonotonicClock.now()
     private var shownAt = MonotonicClock.now()
@@ -50,7 +52,9 @@ final class ProgressLine: RunObserver {
         done += 1
         if isTerminal { Console.write("\r\u{1B}[K") }
         let isFine = result.verdict == .pass || isQuiet && result.verdict == .notApplicable
-        if !isFine || result.isFlaky || !(isTerminal || isQuiet) { Console.write(Self.line(result, isColoured: isColoured) + "\n") }
+        if !isFine || result.isFlaky || !(isTerminal || isQuiet) {
+            Console.write(Self.line(result, isColoured: isColoured, expected: expectation(result)) + "\n")
+        }
         if let text = forecast?.add(result.id, took: .seconds(result.durationMilliseconds / 1_000)), !isQuiet {
             Console.line("length   \(text)")
         }
@@ -92,14 +96,15 @@ final class ProgressLine: RunObserver {
     }
 
     /// Returns the line of a case for a terminal.
-    static func line(_ result: CaseResult, isColoured: Bool = false) -> String {
-        ColourOption.text(result.verdict, isColoured: isColoured) + "  " + PlainText.escaped(rest(result))
+    static func line(_ result: CaseResult, isColoured: Bool = false, expected: String? = nil) -> String {
+        ColourOption.text(result.verdict, isColoured: isColoured) + "  " + PlainText.escaped(rest(result, expected))
     }
 
     /// Returns the text after the verdict.
-    private static func rest(_ result: CaseResult) -> String {
+    private static func rest(_ result: CaseResult, _ expected: String?) -> String {
         var line = result.id
         if result.isFlaky { line += " (flaky: \(result.attempts.map(\.verdict.rawValue).joined(separator: ", ")))" }
+        if let expected { line += " (expected: \(expected))" }
         if !result.message.isEmpty { line += ": \(result.message)" }
         if let step = result.failedStep { line += " [\(step.position)]" }
         let numbers = result.evidence.map(\.packet).filter { $0 > 0 && !line.names(packet: $0) }
@@ -118,7 +123,8 @@ final class ProgressLine: RunObserver {
     /// Returns the number of cases for each verdict.
     static func counts(_ result: RunResult) -> String {
         let parts = Verdict.allCases.filter { result.count($0) > 0 }.map { "\(result.count($0)) \($0.rawValue)" }
-        let remark = result.flakyCount == 0 ? "" : " (\(result.flakyCount) flaky)"
+        let remarks = [(result.flakyCount, "flaky"), (result.expectedFailureCount, "expected")].filter { $0.0 > 0 }
+        let remark = remarks.isEmpty ? "" : " (" + remarks.map { "\($0.0) \($0.1)" }.joined(separator: ", ") + ")"
         return parts.isEmpty ? "no case ran" : parts.joined(separator: ", ") + remark
     }
 }

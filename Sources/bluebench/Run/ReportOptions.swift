@@ -16,9 +16,16 @@ struct DocumentOptions: ParsableArguments {
     var markdown: String?
     @Option(
         help: ArgumentHelp(
+            "Write the results by public test case: JSON if the name ends in .json, else CSV.", valueName: "file"), completion: .file())
+    var publicTests: String?
+    @Option(
+        help: ArgumentHelp(
             "Earlier results or report folder: the page shows what changed in a case since it last passed. Repeatable.",
             valueName: "results"), completion: .file())
     var baseline: [String] = []
+
+    /// True if a document has the results by public test case.
+    var showsPublicTests: Bool { report != nil || html != nil || publicTests != nil }
 }
 
 /// The labels of a run.
@@ -62,6 +69,11 @@ struct ReportOptions: ParsableArguments {
         var html: [OutputFile] = []
         var scorecard: [OutputFile] = []
         var markdown: [OutputFile] = []
+        /// The results by public test case, as JSON and as CSV.
+        var publicJSON: [OutputFile] = []
+        var publicCSV: [OutputFile] = []
+        /// The tables of public test cases; nil if no document needs them.
+        var publicTests: PublicSelection?
         var capture: String?
         /// The report's folder.
         var folder: String?
@@ -82,10 +94,17 @@ struct ReportOptions: ParsableArguments {
         /// - Parameter secrets: removes the keys.
         /// - Returns: the files that could not be written, with the reasons.
         func write(_ result: RunResult, about run: RunFacts, hiding secrets: Secrets?) throws -> [String] {
+            let publicReport = publicTests?.report(of: result) ?? PublicReport(result)
             let documents: [([OutputFile], () throws -> String)] = [
+                (publicJSON, publicReport.json), (publicCSV, { publicReport.csv }),
                 (json, { try ResultsJSON.text(result, about: run) }), (scorecard, { ReportOptions.scorecard(of: result) }),
                 (markdown, { MarkdownSummary(result, about: run).text }), (junit, { JUnit.text(result, about: run) }),
-                (html, { [throughput, earlier] in try HTMLPage(result, throughput: throughput, about: run, comparedWith: earlier).text() }),
+                (
+                    html,
+                    { [throughput, earlier] in
+                        try HTMLPage(result, throughput: throughput, about: run, comparedWith: earlier, publicReport: publicReport).text()
+                    }
+                ),
             ]
             var failed: [(reason: String, paths: [String])] = []
             for (files, makeText) in documents where !files.isEmpty {
@@ -124,7 +143,10 @@ struct ReportOptions: ParsableArguments {
 
 extension DocumentOptions {
     /// The files of a report folder besides captures.
-    fileprivate static let names = ["results.json", "junit.xml", "index.html", "scorecard.md", "results.jsonl", "throughput.json"]
+    fileprivate static let names = [
+        "results.json", "junit.xml", "index.html", "scorecard.md", "results.jsonl", "throughput.json", "public-tests.json",
+        "public-tests.csv",
+    ]
 
     func prepare() throws -> ReportOptions.Files {
         var files = ReportOptions.Files()
@@ -145,6 +167,9 @@ extension DocumentOptions {
         files.junit = try Self.outputs(junit, report, "junit.xml")
         files.html = try Self.outputs(html, report, "index.html")
         files.markdown = try Self.outputs(markdown, nil, "")
+        let isJSON = publicTests?.hasSuffix(".json") == true
+        files.publicJSON = try Self.outputs(isJSON ? publicTests : nil, report, "public-tests.json")
+        files.publicCSV = try Self.outputs(isJSON ? nil : publicTests, report, "public-tests.csv")
         return files
     }
 

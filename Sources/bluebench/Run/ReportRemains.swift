@@ -29,6 +29,7 @@ extension ReportOptions.Files {
         let isElsewhere = { (file: OutputFile) in !file.path.hasPrefix(folder + "/") }
         (json, junit) = (json.filter(isElsewhere), junit.filter(isElsewhere))
         (html, scorecard) = (html.filter(isElsewhere), scorecard.filter(isElsewhere))
+        (publicJSON, publicCSV) = (publicJSON.filter(isElsewhere), publicCSV.filter(isElsewhere))
         (self.folder, throughputJSON) = (nil, nil)
     }
 
@@ -47,9 +48,11 @@ extension ReportOptions.Files {
     }
 
     private func isRemains(_ name: String, isContinued: Bool) -> Bool {
-        if name.wholeMatch(of: /\.(results\.json|junit\.xml|index\.html|capture)\.[0-9]+/) != nil { return true }
+        if name.wholeMatch(of: /\.(results\.json|junit\.xml|index\.html|public-tests\.json|public-tests\.csv|capture)\.[0-9]+/) != nil {
+            return true
+        }
         guard let formerCaptures, !isContinued else { return false }
-        return ["results.json", "index.html", "junit.xml"].contains(name)
+        return ["results.json", "index.html", "junit.xml", "public-tests.json", "public-tests.csv"].contains(name)
             || formerCaptures.contains(name) && name.wholeMatch(of: /capture(-[0-9]+)?\.(btsnoop|pcapng)/) != nil
     }
 

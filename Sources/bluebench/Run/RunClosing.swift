@@ -27,8 +27,16 @@ struct RunClosing {
         }
         for testCase in result.cases { if let swap = testCase.swap { Console.line("swap  \(testCase.id): \(swap.line)") } }
         for testCase in result.cases where testCase.isFlaky { Console.line("flaky  \(testCase.id): \(Self.history(testCase))") }
+        Self.tellPasses(of: result)
         for device in result.devices { for learned in device.learned { Console.line("\(device.side) \(device.device): \(learned.line)") } }
         for device in result.devices { if let race = device.race { Console.line("\(device.side) \(device.device): \(race)") } }
+    }
+
+    /// Names the expected failures that did not come.
+    static func tellPasses(of result: RunResult) {
+        for expected in result.unexpectedPasses {
+            Console.line("not failed  \(expected.id): remove it from the expected failures (\(expected.reason))")
+        }
     }
 
     /// Displays the report's path and the next commands. Called after the report was written.

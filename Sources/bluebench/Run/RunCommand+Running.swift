@@ -12,12 +12,13 @@ import Foundation
 
 extension RunCommand {
     /// Runs the cases and writes the report as far as possible.
-    func execute(_ plan: inout RunPlan, _ ends: BenchEnds, _ signals: SignalHandler) throws {
+    func execute(_ plan: inout RunPlan, _ ends: BenchEnds, _ signals: SignalHandler, _ tests: PublicSelection?) throws {
         let began = MonotonicClock.now()
         // To open a pipe or a device may take for ever.
         signals.endKeeping()
         var files = try outputs.prepare(captures)
         var store = try openStore(files, ends, plan.selection)
+        files.publicTests = tests
         if !controls.resume { files.setCaptureAside() }
         let secrets = captures.keys ? nil : Secrets()
         store?.secrets = secrets
@@ -33,6 +34,7 @@ extension RunCommand {
             total: plan.cases.count, done: plan.cases.count { plan.known[$0.id] != nil }, isQuiet: terminal.quiet,
             isColoured: terminal.colour.isOn)
         let runner = Runner(plan, recorder: recorder, observer: progress, port: port, devices: held, surroundings: try devices.world())
+        progress.expectation = { [run = runner.plannedRun] in run.isExpected($0) ? run.expectation(of: $0)?.reason : nil }
         signals.onStop { [stopping = runner.stopping] in stopping.raise() }
         controls.limit(runner)
         let reports = runner.open()
@@ -95,6 +97,7 @@ extension RunCommand {
         defer { runner.productLog?.close() }
         let result = runner.run { result in
             result.started = progress.caseBegan
+            files.publicTests?.judge(&result)
             troubles.attempt { try journal.store?.add(result) }
             troubles.attempt { try live?.add(result) }
         }

@@ -30,6 +30,7 @@ struct RunCommand: ParsableCommand {
     var filters: [String] = []
     @OptionGroup(title: "Bench") var config: ConfigOption
     @OptionGroup(title: "Cases") var selection: CaseOptions
+    @OptionGroup(title: "Public test cases") var publicOptions: PublicOptions
     @OptionGroup var devices: BenchOptions
     @OptionGroup(title: "Course of the run") var controls: RunControls
     @OptionGroup(title: "Commands around a case", visibility: .hidden) var commands: CommandOptions
@@ -56,7 +57,9 @@ struct RunCommand: ParsableCommand {
         plan.swapsFailures = controls.swap && hasTwoDongles
         plan.keepsTraces = outputs.showPackets
         controls.apply(to: &plan)
-        guard try selection.narrow(&plan, filters, report: outputs.report) else { return }
+        let tests = try publicSelection()
+        if let tests { try publicOptions.expect(in: &plan, tests, cases: selection.cases) }
+        guard try selection.narrow(&plan, filters, tests, report: outputs.report) else { return }
         plan.parameters = try RunParameters.read(selection.set, plan.cases)
         if let description = devices.product.device {
             do { plan.device = try DeviceDescription.load(description) } catch { throw CommandFailure(.usage, "\(error)") }
@@ -69,7 +72,13 @@ struct RunCommand: ParsableCommand {
             return
         }
         guard !plan.cases.isEmpty else { throw CommandFailure(.bench, "no case ran: \(selection.cases) has none") }
-        try execute(&plan, ends, signals)
+        try execute(&plan, ends, signals, tests)
+    }
+
+    /// The tables of public test cases, if an option or a document needs them.
+    private func publicSelection() throws -> PublicSelection? {
+        guard publicOptions.ics != nil || publicOptions.expectedFailures != nil || outputs.documents.showsPublicTests else { return nil }
+        return try PublicSelection(folder: selection.cases, ics: publicOptions.ics)
     }
 
     /// Lists the cases; of a device that is described, those that concern it.
