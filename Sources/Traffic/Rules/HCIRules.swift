@@ -16,6 +16,12 @@ public struct HCIRules {
     private var denied: Answer?
     /// The commands and data outstanding before the first reset are unknown.
     private var wasReset = false
+    /// True if the host has masked all events of new LE connections since the last reset, so that it does not know every connection.
+    private var hidesConnections = false
+
+    private static let connectionEvents: LEEventMask = [
+        .leConnectionComplete, .leEnhancedConnectionComplete, .leEnhancedConnectionCompleteV2,
+    ]
 
     private struct Answer {
         var answer: CommandAnswer
@@ -27,6 +33,7 @@ public struct HCIRules {
 
     public mutating func reset() {
         wasReset = true
+        hidesConnections = false
         completions.reset()
         repetitions.reset()
         knownDevices.reset()
@@ -34,6 +41,9 @@ public struct HCIRules {
 
     public mutating func sent(_ command: HCIPacket) {
         completions.sent(command)
+        if let mask = try? command.command(as: HCICommands.LESetEventMask.self).leEventMask {
+            hidesConnections = hidesConnections || mask.isDisjoint(with: Self.connectionEvents)
+        }
         repetitions.sent()
         knownDevices.sent(command)
     }
@@ -46,7 +56,7 @@ public struct HCIRules {
         guard wasReset, violation == nil else { return }
         let event = NumberedPacket(event, number)
         violation =
-            RuleViolation(event, isOpen: isOpen) ?? RuleViolation(valuesOf: event)
+            (hidesConnections ? nil : RuleViolation(event, isOpen: isOpen)) ?? RuleViolation(valuesOf: event)
             ?? excess.map { RuleViolation(event, without: $0) }
             ?? (isStrange ? RuleViolation(aboutStranger: event) : nil)
             ?? (isRepeated ? RuleViolation(repeated: event) : nil)

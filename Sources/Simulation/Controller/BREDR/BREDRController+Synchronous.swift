@@ -62,8 +62,29 @@ extension BREDRController {
                 rxPacketLength: timing?.receiveLength ?? 0, txPacketLength: timing?.transmitLength ?? 0, airMode: parameters?.airMode ?? 0))
     }
 
-    /// Asks the host to accept a synchronous connection. If the host masks the event, the request is rejected.
+    /// Accepts or rejects a synchronous connection, or asks the host, as the event filters define.
     private func considerSynchronous(_ isExtended: Bool, _ end: ACLLinkEnd) {
+        switch settings.filters.verdict(on: end.peer, end.classOfDevice) {
+        case .accept: acceptSynchronous(end)
+        case .refuse: refuseSynchronous(end, .connectionRejectedDueToUnacceptableBDADDR)
+        case .ask: askAboutSynchronous(isExtended, end)
+        }
+    }
+
+    /// Accepts for the host, with any bandwidth, latency, effort and packets, and its voice setting. Core Vol 4, Part E, 7.3.3.
+    private func acceptSynchronous(_ end: ACLLinkEnd) {
+        let setting = VoiceSetting(rawValue: settings.voiceSetting)
+        (end.voice.stage, end.voice.setting) = (.negotiating, setting)
+        end.connection.reply(
+            .acceptsSynchronous(
+                SynchronousRequest(
+                    transmitBandwidth: SynchronousRequest.anyBandwidth, receiveBandwidth: SynchronousRequest.anyBandwidth,
+                    maxLatency: SynchronousRequest.anyLatency, airMode: setting.airMode, effort: .any,
+                    types: SynchronousPacketTypes(rawValue: 0x003F).types, isAcceptance: true)))
+    }
+
+    /// Asks the host to accept a synchronous connection. If the host masks the event, the request is rejected.
+    private func askAboutSynchronous(_ isExtended: Bool, _ end: ACLLinkEnd) {
         end.voice.stage = .requested
         guard controller.sends(HCIEvents.ConnectionRequest.self) else {
             return refuseSynchronous(end, .connectionRejectedDueToLimitedResources)

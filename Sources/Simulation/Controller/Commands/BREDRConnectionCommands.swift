@@ -83,6 +83,9 @@ extension BREDRController {
 
     func execute(_ command: HCICommands.ChangeConnectionPacketType) throws(CommandRefusal) {
         let end = try link(command.connectionHandle)
+        let wanted = command.packetType & ACLPacketTypes.basicRate
+        let missing = ACLPacketTypes.missing(from: LMPFeatures(rawValue: controller.lmpFeatures(page: 0) ?? 0))
+        try Check.that(wanted == 0 || wanted & ~missing != 0, else: .unsupportedValue)
         end.link.apply(.packetTypes(ACLPacketTypes(rawValue: command.packetType).types))
         let table: PacketTypeTable = end.link.wantsEnhancedRates ? .enhanced : .basic
         if table != end.connection.state.packetTypeTable { end.connection.request(LocalPacketTypeTable(table)) }
@@ -129,6 +132,14 @@ struct ACLPacketTypes {
     private static let forbidding: [(bit: UInt16, type: BREDRPacketType)] = [
         (0x0002, .twoDH1), (0x0004, .threeDH1), (0x0100, .twoDH3), (0x0200, .threeDH3), (0x1000, .twoDH5), (0x2000, .threeDH5),
     ]
+
+    /// The bits of packets at the basic rate.
+    static let basicRate = allowing.reduce(0) { $0 | $1.bit }
+
+    /// The bits of basic rate packets of three and five slots that a controller lacks.
+    static func missing(from features: LMPFeatures) -> UInt16 {
+        (features.contains(.threeSlotPackets) ? 0 : 0x0C00) | (features.contains(.fiveSlotPackets) ? 0 : 0xC000)
+    }
 
     var types: Set<BREDRPacketType> {
         Set(Self.allowing.filter { rawValue & $0.bit != 0 }.map(\.type) + Self.forbidding.filter { rawValue & $0.bit == 0 }.map(\.type))

@@ -82,6 +82,8 @@ extension BREDRController {
     }
 
     func execute(_ command: HCICommands.SetMinEncryptionKeySize) throws(CommandRefusal) {
+        let isTooShort = controller.configuration.version >= CoreVersions.core62 && command.minEncryptionKeySize < 7
+        try Check.that(!isTooShort, else: .unsupportedValue)
         settings.security.minimumKeySize = command.minEncryptionKeySize
     }
 
@@ -173,7 +175,7 @@ extension BREDRController {
     }
 
     func execute(_ command: HCICommands.ReadLocalOOBExtendedData) throws(CommandRefusal) -> HCICommands.ReadLocalOOBExtendedData.Return {
-        guard settings.security.usesSimplePairing else { throw .disallowed }
+        guard settings.security.usesSimplePairing || settings.security.usesSecureConnections else { throw .disallowed }
         let data = renewOutOfBandData()
         return .init(
             status: .success, c192: data.commitment192.littleEndianOctets, r192: data.random192.littleEndianOctets,

@@ -103,7 +103,9 @@ extension BREDRController {
 
     private func accept(_ terms: some SynchronousTerms, of peer: BDADDR) throws(CommandRefusal) {
         let end = try requestedSynchronous(by: peer)
-        let (wanted, setting) = (try terms.wanted(), try terms.setting())
+        let setting = try terms.setting()
+        var wanted = try terms.wanted()
+        wanted.isAcceptance = true
         end.voice.acceptTimer?.cancel()
         (end.voice.stage, end.voice.setting) = (.negotiating, setting)
         end.connection.reply(.acceptsSynchronous(wanted))

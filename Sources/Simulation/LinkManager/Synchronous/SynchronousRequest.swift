@@ -15,6 +15,8 @@ struct SynchronousRequest: Equatable {
     var airMode: UInt8
     var effort: Effort
     var types: Set<BREDRPacketType>
+    /// True if the host accepts a request: its bandwidths and its effort concern eSCO only. Core Vol 4, Part E, 7.1.27.
+    var isAcceptance = false
 
     /// Retransmission_Effort.
     enum Effort: Equatable {
@@ -51,10 +53,10 @@ struct SynchronousRequest: Equatable {
         return isBarred ? .connectionRejectedDueToSecurityReasons : .connectionRejectedDueToLimitedResources
     }
 
-    /// SCO offer; HV3 leaves the most slots to others. No SCO on a link encrypted with AES-CCM.
+    /// SCO offer; HV3 leaves the most slots to others. No SCO on a link encrypted with AES-CCM, or with retransmissions.
     private func basicOffer(_ link: ACLLinkState) -> SynchronousOffer? {
         let isVoice = [transmitBandwidth, receiveBandwidth].allSatisfy { octets($0) == Self.voice }
-        guard link.security.mode != .aesCCM, isVoice else { return nil }
+        guard link.security.mode != .aesCCM, isAcceptance || isVoice && effort != .some else { return nil }
         let usable = SynchronousOffer.basicTypes.reversed().filter { types.contains($0) && link.bothHave($0) }
         return usable.lazy.compactMap { type in
             let length = UInt16(type.capacity)
@@ -103,6 +105,7 @@ struct SynchronousRequest: Equatable {
             guard let type else { continue }
             guard types.contains(type), link.supports(type) else { return .unsupportedLMPParameterValue }
         }
+        if isAcceptance, !offer.isExtended { return nil }
         guard carries(own.transmitLength, offer, transmitBandwidth), carries(own.receiveLength, offer, receiveBandwidth) else {
             return .scoIntervalRejected
         }
