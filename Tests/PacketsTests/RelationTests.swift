@@ -71,7 +71,10 @@ import Testing
     @Test(arguments: [Layer.llControl, .att, .l2capSignaling, .sdp, .lmp])
     func requestsAreAnswered(_ layer: Layer) {
         let power = [LMP.IncrPowerReq.name, LMP.DecrPowerReq.name]
-        let others = [LMP.AuRand.name, LMP.InRand.name, LMP.ClkAdj.name, ATT.HandleValueInd.name]
+        let others = [
+            LMP.AuRand.name, LMP.InRand.name, LMP.ClkAdj.name, LMP.EncapsulatedHeader.name, LMP.EncapsulatedPayload.name,
+            LMP.SimplePairingNumber.name, LMP.DHKeyCheck.name, ATT.HandleValueInd.name,
+        ]
         for pdu in Self.all(layer) {
             let isRequest = pdu.name.hasSuffix("_REQ") || pdu.name.hasSuffix("_REQ_EXT")
             #expect(pdu.id.isRequest == (isRequest && !power.contains(pdu.name) || others.contains(pdu.name)), "\(pdu.name)")

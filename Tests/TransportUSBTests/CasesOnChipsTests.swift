@@ -25,7 +25,7 @@
                 "privacy/timeout-range",
             ],
             // Number_Of_Completed_Packets is not sent if a reserved bit of the event mask is clear (7.3.1).
-            "nrf52-zephyr": ["hci/completed-packets"],
+            "nrf52-zephyr": ["hci/completed-packets[size=few]", "hci/completed-packets[size=all]"],
         ]
 
         /// Chips that run without firmware, because none is loaded here: no case has a verdict.

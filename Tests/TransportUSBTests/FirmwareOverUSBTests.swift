@@ -21,7 +21,7 @@
             return root
         }
 
-        private static let cases = ["hci/random-numbers", "hci/reset-while-connected"]
+        private static let cases = ["hci/random-numbers", "hci/reset-while-connected[role=central]"]
 
         private func runArguments(_ firmware: String) -> [String] {
             ["run"] + Self.cases + ["--tester", "usb:1-1", "--subject", "usb:1-2", "--firmware", firmware]

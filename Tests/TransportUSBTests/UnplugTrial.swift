@@ -26,7 +26,7 @@
         var delay: Microseconds
 
         static let quick = [
-            "gap-conn/central", "hci/encrypt", "gap-conn/answers-version[side=peripheral]", "hci/completed-packets",
+            "gap-conn/central", "hci/encrypt", "gap-conn/answers-version[side=peripheral]", "hci/completed-packets[size=few]",
             "gap-conn/data-both-ways", "hci/unsupported-command",
         ]
         static let resting = ["hci/reset-while-advertising"]
