@@ -53,6 +53,17 @@ import Testing
         #expect(channel?.isRetransmitting == isRetransmitting && channel?.hasCheck == hasCheck)
     }
 
+    @Test(arguments: [
+        ("04 09 03 08 03 0000 0000 F203", ConfigurationResult.success, false),
+        ("04 09 03 3F 03 0000 0000 F203 07 02 0001", .success, true),
+        ("04 09 03 3F 03 0000 0000 F203 07 02 0001", .unacceptableParameters, false),
+    ])
+    func theExtendedWindowExtendsTheControlField(_ options: String, _ result: ConfigurationResult, _ isExtended: Bool) {
+        // One side's window is enough. Core Vol 3, Part A, 5.7.
+        let channel = Self.tracker(Self.opened + Self.configured(options, result).prefix(2)).channel(0x0041, .back)
+        #expect(channel?.isExtended == isExtended)
+    }
+
     @Test func aRefusedOrClosedChannelIsForgotten() {
         let refused = Self.tracker([
             (.forth, L2CAPSignaling.ConnectionReq(psm: PSM.sdp, sourceCID: 0x0041)),

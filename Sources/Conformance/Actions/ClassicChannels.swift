@@ -1,6 +1,7 @@
 import BBCases
 import BBHost
 import BBPackets
+import BBTiming
 
 /// Enables page scan and inquiry scan. Core Vol 3, Part C, 4.1 and 4.2.
 enum BeConnectable: NamedAction {
@@ -22,10 +23,10 @@ enum EchoArguments {
     static let mode = TypedArgument.number("mode", 0...4, default: 0, "0 basic, 3 enhanced retransmission, 4 streaming")
     static let mandatory = TypedArgument.number("mandatory", 0...1, default: 0, "1 to refuse another mode")
     static let mtu = TypedArgument.number("mtu", 48...0xFFFF, default: 672, "longest accepted SDU, octets")
-    static let window = TypedArgument.number("window", 1...63, default: 63, "TxWindow")
+    static let window = TypedArgument.number("window", 1...0x3FFF, default: 63, "TxWindow; more than 63 needs the extended window")
     static let maxTransmit = TypedArgument.number("maxTransmit", 0...255, default: 20, "MaxTransmit")
     static let mps = TypedArgument.number("mps", 1...0xFFFF, default: 1_010, "longest accepted I-frame payload, octets")
-    static let check = TypedArgument.number("check", 0...1, default: 1, "1 for a frame check sequence")
+    static let check = TypedArgument.number("check", 0...2, default: 1, "0 to propose no frame check sequence, 2 to name it")
 
     static var all: [ActionArgument] { [psm, mode, mandatory, mtu, window, maxTransmit, mps, check].map(\.declaration) }
 
@@ -37,7 +38,8 @@ enum EchoArguments {
         service.window = UInt16(clamping: try context(window))
         service.maxTransmit = UInt8(clamping: try context(maxTransmit))
         service.mps = UInt16(clamping: try context(mps))
-        service.usesFrameCheckSequence = try context(check) == 1
+        service.usesFrameCheckSequence = try context(check) > 0
+        service.namesFrameCheckSequence = try context(check) == 2
         return service
     }
 }
@@ -66,26 +68,70 @@ enum OpenEcho: NamedAction {
     }
 }
 
-/// Serves channels in enhanced credit-based flow control mode over BR/EDR. Core Vol 3, Part A, 4.25.
-enum OfferEnhancedEcho: NamedAction {
-    static let name = "offer enhanced echo"
-    static let about = "the host serves enhanced credit-based channels over BR/EDR that return each SDU"
+/// The arguments of credit-based echo channels.
+enum EnhancedEchoArguments {
     static let spsm = TypedArgument.number("spsm", 1...0xFF, default: 0x80, "of the service")
     static let mtu = TypedArgument.number("mtu", 64...0xFFFF, default: 200, "longest accepted SDU, octets")
     static let mps = TypedArgument.number("mps", 64...0xFFFD, default: 64, "longest accepted K-frame payload, octets")
     static let credits = TypedArgument.number("credits", 1...0xFFFF, default: 5, "K-frames that the peer may send at first")
-    static var arguments: [ActionArgument] { [spsm, mtu, mps, credits].map(\.declaration) }
+    static var all: [ActionArgument] { [spsm, mtu, mps, credits].map(\.declaration) }
+
+    static func settings(_ context: ActionContext) throws -> CreditBasedChannelSettings {
+        CreditBasedChannelSettings(
+            mtu: UInt16(clamping: try context(mtu)), mps: UInt16(clamping: try context(mps)),
+            initialCredits: UInt16(clamping: try context(credits)))
+    }
+
+    /// Lets a channel return each SDU.
+    static func echo(_ channel: CreditBasedChannel, on loop: RunLoop) {
+        channel.onReceive = { [unowned channel] sdu in _ = loop.start { [channel] in try? await channel.send(sdu) } }
+    }
+}
+
+/// Serves credit-based channels: over BR/EDR in enhanced credit-based flow control mode, over LE in both modes. Core Vol 3, Part A, 4.22
+/// and 4.25.
+enum OfferEnhancedEcho: NamedAction {
+    static let name = "offer enhanced echo"
+    static let about = "the host serves credit-based channels that return each SDU"
+    static let transport = TypedArgument.named("transport", ["bredr": 0, "le": 1], default: 0, "of the channels")
+    static var arguments: [ActionArgument] { EnhancedEchoArguments.all + [transport.declaration] }
     static let needsHost = true
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {
-        let settings = CreditBasedChannelSettings(
-            mtu: UInt16(clamping: try context(mtu)), mps: UInt16(clamping: try context(mps)),
-            initialCredits: UInt16(clamping: try context(credits)))
-        try context.driver().host.listen(UInt16(clamping: try context(spsm)), settings, over: .brEDR) { channel, link in
-            let loop = link.secured.host.loop
-            channel.onReceive = { [unowned channel] sdu in _ = loop.start { [channel] in try? await channel.send(sdu) } }
+        let (host, spsm) = (try context.driver().host, UInt16(clamping: try context(EnhancedEchoArguments.spsm)))
+        host.listen(spsm, try EnhancedEchoArguments.settings(context), over: try context(transport) == 0 ? .brEDR : .le) { channel, _ in
+            EnhancedEchoArguments.echo(channel, on: host.loop)
         }
         return CaseRecord()
+    }
+}
+
+/// Opens credit-based channels on a connection of either transport. Core Vol 3, Part A, 4.22 and 4.25.
+enum OpenEnhancedEcho: NamedAction {
+    static let name = "open enhanced echo"
+    static let about = "the host opens credit-based channels to a service and returns each SDU"
+    static let count = TypedArgument.number("count", 1...5, default: 1, "channels in the request")
+    static let enhanced = TypedArgument.flag("enhanced", default: true, "0 for LE credit-based flow control mode")
+    static var arguments: [ActionArgument] {
+        [TypedArgument.connection.declaration] + EnhancedEchoArguments.all + [count.declaration, enhanced.declaration]
+    }
+    /// The number of channels that the peer has accepted.
+    static let results = ["channels"]
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        let (loop, settings) = (context.bench.loop, try EnhancedEchoArguments.settings(context))
+        let (spsm, count) = (UInt16(clamping: try context(EnhancedEchoArguments.spsm)), try context(count))
+        let opened = { (channel: CreditBasedChannel) in EnhancedEchoArguments.echo(channel, on: loop) }
+        guard let link = try context.driver().links[try context(.connection).rawValue] else {
+            let channels = try await context.classicLink().openChannels(spsm, count: count, settings, opened: opened)
+            return CaseRecord([("channels", .number(channels.count))])
+        }
+        if try context(enhanced) {
+            return CaseRecord([("channels", .number(try await link.openChannels(spsm, count: count, settings, opened: opened).count))])
+        }
+        _ = try await link.openChannel(spsm, settings, opened: opened)
+        return CaseRecord([("channels", .number(1))])
     }
 }
 

@@ -49,7 +49,7 @@ enum NamedActions {
         Advertise.self, SpoilMIC.self, Encrypt.self, LookAtSecurity.self, ForgetBonds.self,
         SendInstead.self, ComputeDatabaseHash.self, PowerCycleDevice.self, MakeOutOfBandData.self, DrawRandomNumbers.self,
         BeConnectable.self, OfferEcho.self, OfferEnhancedEcho.self,
-        OpenEcho.self,
+        OpenEcho.self, OpenEnhancedEcho.self, CloseChannels.self, BeBusy.self, ReconfigureChannels.self, AskOverSignalling.self,
         TellFeatures.self, SendLMP.self,
         ConnectClassic.self, SecureClassic.self, PairClassic.self, PowerCycle.self, LookAtKeys.self, ClaimKeys.self,
         TakeNewIdentity.self, TakeFirstIdentity.self, TakePrivateAddress.self, RememberDatabase.self, JudgeServiceChange.self,
@@ -57,7 +57,7 @@ enum NamedActions {
         ReleaseChannels.self,
         LosePacket.self, OfferSerialEcho.self, OfferAttributes.self, OfferValue.self, AcceptBridging.self, BridgeOver.self,
         LookAtStream.self,
-        MakeSDU.self, SendSDU.self, ReceiveSDU.self, SendUnknownCommands.self, FillAdvertisingData.self,
+        MakeSDU.self, SendSDU.self, ReceiveSDU.self, SendFrame.self, NoteNumber.self, SendUnknownCommands.self, FillAdvertisingData.self,
     ]
 
     static func named(_ name: String) -> (any NamedAction.Type)? { all.first { $0.name == name } }

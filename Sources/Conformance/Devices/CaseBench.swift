@@ -31,6 +31,8 @@ final class CaseBench {
     private var identities: CaseIdentities
     private var upper: UpperTesterEnds
     var memory = ProductMemory()
+    /// The number of times that the case has noted each number.
+    var notedNumbers: [Int: Int] = [:]
 
     init(loop: RunLoop, log: ObservationLog, ends: [Endpoint], world: SimulatedWorld?, plan: BenchPlan = BenchPlan()) {
         self.loop = loop

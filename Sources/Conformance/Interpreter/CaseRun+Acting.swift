@@ -52,8 +52,9 @@ extension CaseRun {
         let given = fields[L2CAPFrame.channel]?.asNumber.flatMap { UInt16(exactly: $0) }
         let channel = given ?? layer.fixedChannel(isClassic: end.isClassic(handle)) ?? L2CAPFrame.usualChannel
         var frame = bytes
-        if RetransmissionFrames.fields[command.name] != nil, command.raw == nil, end.channels.hasCheck(remote: channel, on: handle) {
-            frame = RetransmissionFrames.checked(bytes, channel, fields)
+        if RetransmissionFrames.fields[command.name] != nil, command.raw == nil {
+            frame = RetransmissionFrames.encode(command.name, fields, isExtended: end.channels.isExtended(remote: channel, on: handle))
+            if end.channels.hasCheck(remote: channel, on: handle) { frame = RetransmissionFrames.checked(frame, channel, fields) }
         }
         if layer == .att, end.channels.isEnhancedBearer(channel, .forth, on: handle) { frame = DynamicChannels.bearerFrame(bytes) }
         end.sendFrame(frame, channel: channel, handle: handle)

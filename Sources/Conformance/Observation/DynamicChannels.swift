@@ -61,7 +61,9 @@ struct DynamicChannels {
     /// The content of frames that arrive on a channel.
     private func content(of channel: UInt16, on handle: UInt16) -> ChannelContent {
         guard let known = links[handle]?.channel(channel, .back) else { return ChannelContent(channel: channel) }
-        if known.isRetransmitting { return ChannelContent(.l2cap, on: channel, hasCheck: known.hasCheck) }
+        if known.isRetransmitting {
+            return ChannelContent(.l2cap, on: channel, hasCheck: known.hasCheck, isExtended: known.isExtended)
+        }
         return ChannelContent(Layer(psm: known.psm) ?? .l2cap, on: channel)
     }
 
@@ -75,6 +77,9 @@ struct DynamicChannels {
 
     /// True if frames to the channel end in a check sequence.
     func hasCheck(remote channel: UInt16, on handle: UInt16) -> Bool { links[handle]?.channel(channel, .forth)?.hasCheck ?? true }
+
+    /// True if I-frames and S-frames to the channel have the extended control field.
+    func isExtended(remote channel: UInt16, on handle: UInt16) -> Bool { links[handle]?.channel(channel, .forth)?.isExtended ?? false }
 
     /// Follows the channels that the commands of a signalling PDU open, change and close.
     mutating func note(_ pdu: [UInt8], _ direction: LinkDirection, on handle: UInt16) {

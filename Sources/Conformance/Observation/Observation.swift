@@ -85,13 +85,15 @@ struct ChannelContent: Sendable, Hashable {
     var channel: UInt16
     /// True if I- and S-frames end in a check sequence; nil on a channel without retransmission. Core Vol 3, Part A, 3.3.
     var hasCheck: Bool?
+    /// True if they have the extended control field.
+    var isExtended = false
 
     static let att = ChannelContent(channel: CID.att)
     static let signalling = ChannelContent(channel: CID.leSignaling)
     static let smp = ChannelContent(channel: CID.smp)
 
-    init(_ layer: Layer, on channel: UInt16, hasCheck: Bool? = nil) {
-        (self.layer, self.channel, self.hasCheck) = (layer, channel, hasCheck)
+    init(_ layer: Layer, on channel: UInt16, hasCheck: Bool? = nil, isExtended: Bool = false) {
+        (self.layer, self.channel, self.hasCheck, self.isExtended) = (layer, channel, hasCheck, isExtended)
     }
 
     /// Layer of a fixed channel; frames of an unknown layer on another one.

@@ -65,7 +65,7 @@ enum PDUCodec {
         case .upper(let content, let bytes, let handle) where observation.name == L2CAPFrame.name:
             return L2CAPFrame.record(of: bytes, content.channel, handle)
         case .upper(let content, let bytes, let handle) where content.layer == .l2cap:
-            return RetransmissionFrames.record(of: bytes, content.channel, handle, hasCheck: content.hasCheck == true)
+            return RetransmissionFrames.record(of: bytes, content, handle)
         case .upper(let content, let bytes, let handle) where content.layer == .rfcommFrames:
             return RFCOMMFrames.record(of: bytes, content.channel, handle)
         case .air(let frame) where observation.name == LinkLayerData.name: return LinkLayerData.record(of: frame)

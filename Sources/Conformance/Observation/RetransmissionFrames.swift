@@ -2,13 +2,15 @@ import BBCases
 import BBL2CAP
 import BBPackets
 
-/// I-frames and S-frames with the enhanced control field, for cases. Core Vol 3, Part A, 3.3.
+/// I-frames and S-frames with the enhanced or the extended control field, for cases. Core Vol 3, Part A, 3.3.
 enum RetransmissionFrames {
     static let information = "L2CAP_I_Frame"
     static let supervisory = "L2CAP_S_Frame"
 
     private static let functions = ["RR": 0, "REJ": 1, "RNR": 2, "SREJ": 3]
     private static let segments = ["Unsegmented": 0, "Start": 1, "End": 2, "Continuation": 3]
+    /// 0 to 63 with the enhanced control field.
+    private static let sequence = Vocabulary.Field.Kind.number(0...0x3FFF)
     private static let address: [Vocabulary.Field] = [
         .init(L2CAPFrame.channel, .number(0...0xFFFF), initial: Int(L2CAPFrame.usualChannel)),
         .init("Connection_Handle", .number(0...0x0EFF)),
@@ -18,29 +20,31 @@ enum RetransmissionFrames {
 
     static let fields: [String: [Vocabulary.Field]] = [
         information: [
-            .init("TxSeq", .number(0...63)), .init("F", .number(0...1)), .init("ReqSeq", .number(0...63)),
+            .init("TxSeq", sequence), .init("F", .number(0...1)), .init("ReqSeq", sequence),
             .init("SAR", .number(0...3), labels: segments), .init("Information_Payload", .octets(atMost: 65_535)),
         ] + address,
         supervisory: [
             .init("S", .number(0...3), labels: functions), .init("P", .number(0...1)), .init("F", .number(0...1)),
-            .init("ReqSeq", .number(0...63)),
+            .init("ReqSeq", sequence),
         ] + address,
     ]
 
     static func name(of payload: [UInt8]) -> String { payload.first.map { $0 & 1 == 1 } == true ? supervisory : information }
 
-    /// - Parameter hasCheck: true if the frame ends with an FCS.
-    static func record(of payload: [UInt8], _ channel: UInt16, _ handle: UInt16, hasCheck: Bool) -> CaseRecord {
+    static func record(of payload: [UInt8], _ content: ChannelContent, _ handle: UInt16) -> CaseRecord {
+        let (channel, hasCheck) = (content.channel, content.hasCheck == true)
         var record = CaseRecord([(L2CAPFrame.channel, .number(Int(channel))), ("Connection_Handle", .number(Int(handle)))])
         let check = hasCheck ? L2CAPFrameCheckSequence.octets : 0
-        guard payload.count >= 2 + check else { return record }
-        switch FrameControl(standard: UInt16(payload[0]) | UInt16(payload[1]) << 8) {
+        let head = content.isExtended ? 4 : 2
+        guard payload.count >= head + check else { return record }
+        let field = payload.prefix(head).reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        switch content.isExtended ? FrameControl(extended: field) : FrameControl(standard: UInt16(truncatingIfNeeded: field)) {
         case .information(let kind, let txSeq, let reqSeq, let isFinal):
             record["ReqSeq"] = .number(Int(reqSeq))
             record["F"] = .number(isFinal ? 1 : 0)
             record["TxSeq"] = .number(Int(txSeq))
             record["SAR"] = .number(Int(kind.rawValue))
-            record["Information_Payload"] = .octets(Array(payload[2...].dropLast(check)))
+            record["Information_Payload"] = .octets(Array(payload[head...].dropLast(check)))
         case .supervisory(let function, let reqSeq, let isPoll, let isFinal):
             record["ReqSeq"] = .number(Int(reqSeq))
             record["F"] = .number(isFinal ? 1 : 0)
@@ -53,7 +57,7 @@ enum RetransmissionFrames {
     }
 
     /// Encodes a frame without its FCS.
-    static func encode(_ name: String, _ fields: CaseRecord) -> [UInt8] {
+    static func encode(_ name: String, _ fields: CaseRecord, isExtended: Bool = false) -> [UInt8] {
         func number(_ name: String) -> Int { fields[name]?.asNumber ?? 0 }
         let reqSeq = UInt16(truncatingIfNeeded: number("ReqSeq"))
         let isFinal = number("F") != 0
@@ -65,7 +69,10 @@ enum RetransmissionFrames {
             : .information(
                 SegmentKind(rawValue: UInt8(truncatingIfNeeded: number("SAR") & 3)) ?? .unsegmented,
                 txSeq: UInt16(truncatingIfNeeded: number("TxSeq")), reqSeq: reqSeq, isFinal: isFinal)
-        return octets(control.standard) + (fields["Information_Payload"]?.asOctets ?? [])
+        let head =
+            isExtended
+            ? octets(UInt16(truncatingIfNeeded: control.extended)) + octets(UInt16(control.extended >> 16)) : octets(control.standard)
+        return head + (fields["Information_Payload"]?.asOctets ?? [])
     }
 
     /// Returns the frame with its FCS, which is incorrect if the case requests that.

@@ -176,6 +176,9 @@ extension HostQuirks {
         .number(
             "channel-credits", .l2cap, 1...65_535, \.channels.offeredCredits, allowedBy: "Core Vol 3, Part A, 4.22",
             "offers this number of credits on credit-based channels at first"),
+        .number(
+            "channel-limit", .l2cap, 1...64, \.channels.mostChannels, allowedBy: "Core Vol 3, Part A, 4.23 and 4.26",
+            "has resources for this number of credit-based channels on an LE link"),
         .flag("ignores-rfcomm-credits", .profiles, \.channels.ignoresCredits, violates: "RFCOMM 1.2, 6.5", "sends without credits"),
         .flag(
             "ignores-rfcomm-frame-size", .profiles, \.channels.ignoresFrameSize, violates: "TS 07.10, 5.4.6.3.1",

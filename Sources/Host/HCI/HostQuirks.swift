@@ -86,6 +86,8 @@ public struct ChannelQuirks: Sendable, Hashable {
     /// The largest MPS and the initial credits that this side offers.
     public var offeredMPS: UInt16?
     public var offeredCredits: UInt16?
+    /// The number of channels for which this side has resources, on an LE link.
+    public var mostChannels: Int?
     // Security
     /// Accepts all channels on an unencrypted link.
     public var admitsInClear = false

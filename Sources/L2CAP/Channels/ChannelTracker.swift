@@ -20,16 +20,18 @@ public enum LinkDirection: Sendable, Hashable {
 
 /// The dynamic channels of one link, of LE or of BR/EDR, as signalling opens, configures and closes them. Core Vol 3, Part A, 4 and 7.1.
 public struct ChannelTracker: Sendable {
-    /// The mode and check sequence of one direction: proposed by a request, agreed by its response.
+    /// The mode, check sequence and control field of one direction: proposed by a request, agreed by its response.
     fileprivate struct Terms {
         var mode = ChannelMode.basic.rawValue
         var hasCheck = true
+        var isExtended = false
 
         /// These terms with the options of a configuration request; an option that it omits keeps its value. Core Vol 3, Part A, 7.1.
         func changed(by octets: [UInt8]) -> Terms {
             guard let options = try? ConfigurationOptions(octets) else { return self }
             return Terms(
-                mode: options.retransmission?.mode ?? mode, hasCheck: options.frameCheckSequence.map { $0 != 0 } ?? hasCheck)
+                mode: options.retransmission?.mode ?? mode, hasCheck: options.frameCheckSequence.map { $0 != 0 } ?? hasCheck,
+                isExtended: isExtended || options.extendedWindowSize != nil)
         }
     }
 
@@ -46,6 +48,8 @@ public struct ChannelTracker: Sendable {
         }
         /// I-frames and S-frames end in a check sequence.
         public var hasCheck: Bool { agreed.isEmpty || agreed.values.contains { $0.hasCheck } }
+        /// I-frames and S-frames have the extended control field: one side has the extended window. Core Vol 3, Part A, 5.7.
+        public var isExtended: Bool { agreed.values.contains { $0.isExtended } }
     }
 
     /// A channel identifier, and the direction of the PDUs that carry it.

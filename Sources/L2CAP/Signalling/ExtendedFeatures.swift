@@ -12,7 +12,7 @@ public struct ExtendedFeatures: OptionSet, Sendable, Hashable {
     public static let extendedFlowSpecification = ExtendedFeatures(rawValue: 1 << 6)
     public static let fixedChannels = ExtendedFeatures(rawValue: 1 << 7)
     public static let extendedWindowSize = ExtendedFeatures(rawValue: 1 << 8)
-    public static let enhancedCreditBased = ExtendedFeatures(rawValue: 1 << 11)
+    public static let enhancedCreditBased = ExtendedFeatures(rawValue: 1 << 10)
 }
 
 /// The InfoType of L2CAP_INFORMATION_REQ. Core Vol 3, Part A, 4.10.

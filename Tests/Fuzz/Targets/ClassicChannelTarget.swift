@@ -112,6 +112,7 @@ private struct ClassicTable {
             case .opened(let terms):
                 try promise(alive[end].contains(terms.localCID), "a channel opens that is not there")
                 try promise(terms.sendMTU >= 48 && terms.remoteCID >= 0x40, "terms that no channel has: \(terms)")
+            case .features, .echoed: try promise(false, "an answer to a question that was not asked")
             case .fixedChannels: try promise(ends[end].fixedChannelsRequest == nil, "fixed channels are told while they are asked for")
             case .creditBased(.requested(let identifier, _, _)):
                 try perform(ends[end].withCreditBased { $0.decide(identifier, .accept(Self.enhanced)) }, end)

@@ -64,6 +64,33 @@ import Testing
         }
     }
 
+    @Test func aBusyReceiverStopsItsPeer() throws {
+        var wanted = ClassicChannelSettings()
+        wanted.mode = .enhancedRetransmission
+        try Self.run(wanted) { loop, near, far in
+            far.setBusy(true)
+            try await loop.sleep(for: .seconds(1))
+            try await near.send([1])
+            try await loop.sleep(for: .seconds(1))
+            await #expect(throws: HostError.environment(.timedOut(.sdu))) { _ = try await far.receive(until: loop.now) }
+            far.setBusy(false)
+            #expect(try await far.receive(until: loop.now + .seconds(5)) == [1])
+        }
+    }
+
+    @Test func theHostAsksOverSignalling() throws {
+        let loop = RunLoop()
+        try loop.run {
+            let link = ClassicLink(on: loop)
+            let channels = link.ends[0].channels
+            let (isAnswered, features) = (try await channels.ping([1, 2]), try await channels.extendedFeatures())
+            #expect(isAnswered && features == ClassicSignaling.Settings().features)
+            link.close()
+            await #expect(throws: HostError.peer(.disconnected(.connectionTimeout))) { _ = try await channels.ping([]) }
+            await #expect(throws: HostError.peer(.disconnected(.connectionTimeout))) { _ = try await channels.extendedFeatures() }
+        }
+    }
+
     @Test func aRefusalIsTold() throws {
         let loop = RunLoop()
         try loop.run {

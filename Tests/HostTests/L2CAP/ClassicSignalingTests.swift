@@ -17,7 +17,7 @@ import Testing
         ("a PSM that is even", "02 04 0400 0200 4000", ["03 04 0800 0000 4000 0200 0000"]),
         ("a PSM with bit 8", "02 04 0400 0101 4000", ["03 04 0800 0000 4000 0200 0000"]),
         ("a source CID below 0x0040", "02 05 0400 0100 3f00", ["03 05 0800 0000 3f00 0600 0000"]),
-        ("extended features", "0a 05 0200 0200", ["0b 05 0800 0200 0000 b8090000"]),
+        ("extended features", "0a 05 0200 0200", ["0b 05 0800 0200 0000 b8050000"]),
         ("fixed channels", "0a 05 0200 0300", ["0b 05 0c00 0300 0000 8200000000000000"]),
         ("connectionless MTU", "0a 06 0200 0100", ["0b 06 0400 0100 0100"]),
         ("an unknown information type", "0a 06 0200 7700", ["0b 06 0400 7700 0100"]),
@@ -281,15 +281,29 @@ import Testing
         ("an extended flow specification", .basic, [(0, "0610" + String(repeating: "01", count: 16))], [(0, 3, "06")]),
     ]
 
+    /// A side that needs a mode gives up at the first request for another one, others at the second. Core Vol 3, Part A, 5.4.
+    @Test(arguments: [
+        (ChannelMode.enhancedRetransmission, true, [true]), (.streaming, true, [true]), (.basic, false, [false, true]),
+        (.basic, true, [false, true]),
+    ])
+    func anotherModeEndsTheConfiguration(mode: ChannelMode, mandatory: Bool, ends: [Bool]) {
+        var configuration = ChannelConfiguration(Self.settings(mode, mandatory: mandatory), features: Self.all)
+        let options = octets(mode == .basic ? "0409033f14 00000000 f203" : "")
+        for isLast in ends {
+            let answer = configuration.requested(
+                L2CAPSignaling.ConfigurationReq(destinationCID: 0x40, flags: 0, configurationOptions: options), isRunning: false)
+            #expect(answer.result == .unacceptableParameters && answer.isLast == isLast)
+        }
+    }
+
     @Test(arguments: proposals) func proposal(
         name: String, mode: ChannelMode, requests: [(UInt16, String)], answers: [(UInt16, UInt16, String)]
     ) {
         var configuration = ChannelConfiguration(Self.settings(mode, mandatory: true), features: Self.all)
         for (request, answer) in zip(requests, answers) {
             let command = L2CAPSignaling.ConfigurationReq(destinationCID: 0x40, flags: request.0, configurationOptions: octets(request.1))
-            #expect(
-                configuration.requested(command, isRunning: false)
-                    == .init(flags: answer.0, result: ConfigurationResult(answer.1), options: octets(answer.2)))
+            let got = configuration.requested(command, isRunning: false)
+            #expect((got.flags, got.result, got.options) == (answer.0, ConfigurationResult(answer.1), octets(answer.2)))
         }
     }
 
@@ -304,6 +318,40 @@ import Testing
         pair.perform(actions, 0)
         if answers { pair.settle() } else { _ = pair.proceed() }
         #expect(pair.told[0] == [.fixedChannels(mask)] && pair.ends[0].deadline == nil)
+    }
+
+    /// The features are asked for once, and a peer that does not report them is told from one that has none. Core Vol 3, Part A, 4.11.
+    @Test(
+        arguments: [
+            ("0b 01 0800 0200 0000 38000000", ExtendedFeatures(rawValue: 0x38)), ("0b 01 0800 0200 0000 00000000", []),
+            ("0b 01 0400 0200 0100", nil), ("01 01 0200 0000", nil), (nil, nil),
+        ] as [(String?, ExtendedFeatures?)])
+    func theFeaturesOfAPeer(answer: String?, features: ExtendedFeatures?) {
+        var signaling = ClassicSignaling()
+        #expect(signaling.reportFeatures(at: .zero) == [.send(octets("0a 01 0200 0200"))])
+        #expect(signaling.reportFeatures(at: .zero).isEmpty)
+        let actions = answer.map { signaling.received(octets($0), at: .zero) } ?? signaling.expire(at: .seconds(20))
+        #expect(actions == [.features(features)] && signaling.deadline == nil)
+    }
+
+    @Test(arguments: [("09 01 0100 41", true), ("09 01 0000", true), ("01 01 0200 0000", false), (nil, false)] as [(String?, Bool)])
+    func anEchoOfAPeer(answer: String?, isAnswered: Bool) {
+        var signaling = ClassicSignaling()
+        #expect(signaling.askEcho([0x41], at: .zero) == [.send(octets("08 01 0100 41"))])
+        #expect(signaling.askEcho([0x41], at: .zero).isEmpty)
+        #expect(signaling.received(octets("09 02 0000"), at: .zero).isEmpty)
+        let actions = answer.map { signaling.received(octets($0), at: .zero) } ?? signaling.expire(at: .seconds(20))
+        #expect(actions == [.echoed(isAnswered)] && signaling.deadline == nil)
+    }
+
+    /// Core Vol 3, Part A, 5.5: the option is left out, names the default, or proposes to omit the check.
+    @Test(arguments: [(true, false, ""), (true, true, "050101"), (false, false, "050100")])
+    func theCheckSequenceThatIsProposed(isUsed: Bool, isNamed: Bool, option: String) {
+        let wanted = Self.settings(.enhancedRetransmission) { ($0.usesFrameCheckSequence, $0.namesFrameCheckSequence) = (isUsed, isNamed) }
+        var configuration = ChannelConfiguration(wanted, features: Self.all)
+        configuration.peerFeatures = Self.all
+        let expected = octets("0102a002 0409033f14 00000000 f203" + option)
+        #expect(configuration.propose() == .request(flags: 0, options: expected))
     }
 
     @Test func noCommandTraps() {

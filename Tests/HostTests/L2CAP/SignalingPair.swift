@@ -32,7 +32,7 @@ struct SignalingPair {
             case .requested(let cid, _):
                 told[end].append(action)
                 perform(ends[end].decide(cid, decisions[end], at: now), end)
-            case .opened, .closed, .fixedChannels, .creditBased: told[end].append(action)
+            case .opened, .closed, .fixedChannels, .features, .echoed, .creditBased: told[end].append(action)
             }
         }
     }

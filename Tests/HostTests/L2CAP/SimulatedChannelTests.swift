@@ -45,6 +45,18 @@ import Testing
         }
     }
 
+    /// A host with resources for two channels accepts what fits. Core Vol 3, Part A, 4.23 and 4.26.
+    @Test func aHostWithALimitRefusesTheRest() throws {
+        try SimulatedHosts.run { hosts in
+            hosts.peripheral.quirks.channels.mostChannels = 2
+            let (link, near, far) = try await Self.open(hosts, .init(), .init(), enhanced: 3)
+            #expect(near.count == 2 && far.count == 2)
+            await #expect(throws: HostError.peer(.channel(.creditBasedRefused(.refusedNoResources)))) {
+                _ = try await link.openChannel(0x80, .init())
+            }
+        }
+    }
+
     @Test func aSenderWaitsForCredits() throws {
         try SimulatedHosts.run { hosts in
             var miser = CreditBasedChannelSettings(mtu: 100, mps: 23, initialCredits: 0)

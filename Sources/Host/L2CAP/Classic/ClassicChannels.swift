@@ -23,6 +23,8 @@ final class ClassicChannels: CreditBasedLink {
     private var opening: [UInt16: Promise<ClassicDataChannel>] = [:]
     private var failure: HostError?
     private var fixed: Promise<UInt64>?
+    private var features: Promise<ExtendedFeatures?>?
+    private var echo: Promise<Bool>?
 
     init(on multiplexer: L2CAPMultiplexer, loop: RunLoop, settings: ClassicSignaling.Settings = .init()) {
         self.multiplexer = multiplexer
@@ -62,6 +64,31 @@ final class ClassicChannels: CreditBasedLink {
         return try await promise.value()
     }
 
+    /// Requests the peer's extended features; nil if the peer does not report them. Core Vol 3, Part A, 4.12.
+    func extendedFeatures() async throws -> ExtendedFeatures? {
+        if let failure { throw failure }
+        if let features { return try await features.value() }
+        let promise = Promise<ExtendedFeatures?>(on: loop)
+        features = promise
+        perform(machine.reportFeatures(at: loop.now))
+        return try await promise.value()
+    }
+
+    /// Sends an echo request; returns true if the peer answers. Core Vol 3, Part A, 4.8.
+    func ping(_ octets: [UInt8]) async throws -> Bool {
+        if let failure { throw failure }
+        if let echo { return try await echo.value() }
+        let promise = Promise<Bool>(on: loop)
+        echo = promise
+        perform(machine.askEcho(octets, at: loop.now))
+        return try await promise.value()
+    }
+
+    /// The open channels to or of a service.
+    func open(of psm: UInt16) -> [ClassicDataChannel] {
+        dataChannels.values.filter { $0.terms.psm == psm }.sorted { $0.terms.localCID < $1.terms.localCID }
+    }
+
     /// Completes a pending decision.
     func decide(_ cid: UInt16, _ decision: ClassicSignaling.Decision) { perform(machine.decide(cid, decision, at: loop.now)) }
 
@@ -86,6 +113,8 @@ final class ClassicChannels: CreditBasedLink {
         timer = nil
         _ = machine.linkEnded()
         fixed?.fail(error)
+        features?.fail(error)
+        echo?.fail(error)
         for (_, promise) in opening.sorted(by: { $0.key < $1.key }) { promise.fail(error) }
         for (_, channel) in dataChannels.sorted(by: { $0.key < $1.key }) { channel.ended(error) }
         opening.removeAll()
@@ -102,6 +131,12 @@ final class ClassicChannels: CreditBasedLink {
                 if let decision = admits(cid, psm) { perform(machine.decide(cid, decision, at: loop.now)) }
             case .opened(let terms): opened(terms)
             case .fixedChannels(let mask): fixed?.fulfil(mask)
+            case .features(let mask):
+                features?.fulfil(mask)
+                features = nil
+            case .echoed(let isAnswered):
+                echo?.fulfil(isAnswered)
+                echo = nil
             case .creditBased(.requested(let identifier, let spsm, let count)):
                 if let decision = admitsCreditBased(identifier, spsm, count) { decideCreditBased(identifier, decision) }
             case .creditBased(let event): channels?.happened(event)

@@ -104,6 +104,14 @@ final class ClassicDataChannel {
         }
     }
 
+    /// Sets or clears the busy condition of this side in enhanced retransmission mode. Core Vol 3, Part A, 8.6.4.
+    func setBusy(_ isBusy: Bool) {
+        guard case .enhanced(var core) = mode, failure == nil else { return }
+        let actions = core.setBusy(isBusy, at: loop.now)
+        mode = .enhanced(core)
+        perform(actions)
+    }
+
     // MARK: Receiving
 
     /// Returns the next SDU; the SDUs received before the channel ended are delivered first.

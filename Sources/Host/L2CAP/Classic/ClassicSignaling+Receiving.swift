@@ -43,6 +43,7 @@ extension ClassicSignaling {
         case L2CAPSignaling.DisconnectionRsp.opcode: disconnectionAnswered(command)
         case L2CAPSignaling.EchoReq.opcode:
             [.send(L2CAPSignaling.EchoRsp(echoData: command.parameters).bytes(identifier: command.identifier))]
+        case L2CAPSignaling.EchoRsp.opcode: echoRequest?.identifier == command.identifier ? echoed(true) : []
         case L2CAPSignaling.InformationReq.opcode: informationRequested(command)
         case L2CAPSignaling.InformationRsp.opcode: informationAnswered(command, at: now)
         default: SignalingCommand.isAnswered(command.code) ? [.send(SignalingCommand.reject(command.identifier))] : []
@@ -183,7 +184,7 @@ extension ClassicSignaling {
         case InformationType.extendedFeatures:
             guard case .awaitResponse(command.identifier, _) = peerFeatures else { return [] }
             let mask = response.result == 0 ? try? reader.u32("Extended_Feature_Mask") : nil
-            return learned(ExtendedFeatures(rawValue: mask ?? 0), at: now)
+            return learned(mask.map { ExtendedFeatures(rawValue: $0) }, at: now)
         case InformationType.fixedChannels:
             guard fixedChannelsRequest?.identifier == command.identifier else { return [] }
             let mask = response.result == 0 ? try? reader.u64("Fixed_Channels") : nil
@@ -197,8 +198,9 @@ extension ClassicSignaling {
     /// Processes the rejection of a request that was not understood or has an unknown CID. Core Vol 3, Part A, 4.1.
     private mutating func rejected(_ command: SignalingCommand, at now: Microseconds) -> [Action] {
         guard let rejection = command.read(L2CAPSignaling.CommandRejectRsp.self) else { return [] }
-        if case .awaitResponse(command.identifier, _) = peerFeatures { return learned([], at: now) }
+        if case .awaitResponse(command.identifier, _) = peerFeatures { return learned(nil, at: now) }
         if fixedChannelsRequest?.identifier == command.identifier { return learnedFixedChannels(0) }
+        if echoRequest?.identifier == command.identifier { return echoed(false) }
         guard let index = channelAwaiting(command) else { return [] }
         switch channels[index].state {
         case .awaitDisconnectionResponse:

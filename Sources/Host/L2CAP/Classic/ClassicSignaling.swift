@@ -14,6 +14,10 @@ struct ClassicSignaling {
         case closed(cid: UInt16, ChannelEnd)
         /// The peer's fixed channels, one bit each; 0 if the peer does not report them.
         case fixedChannels(UInt64)
+        /// The peer's features, which the host has asked for; nil if the peer does not report them.
+        case features(ExtendedFeatures?)
+        /// True if the peer has answered the host's echo request.
+        case echoed(Bool)
         case creditBased(CreditBasedSignaling.Action)
     }
 
@@ -57,6 +61,10 @@ struct ClassicSignaling {
     var peerFeatures = PeerFeatures.unknown
     /// The outstanding request for the peer's fixed channels.
     var fixedChannelsRequest: (identifier: UInt8, deadline: Microseconds)?
+    /// The outstanding echo request.
+    var echoRequest: (identifier: UInt8, deadline: Microseconds)?
+    /// True if the host waits for the peer's features.
+    private var reportsFeatures = false
     var identifiers = SignalingIdentifiers()
 
     init(_ settings: Settings = Settings()) { self.settings = settings }
@@ -65,7 +73,7 @@ struct ClassicSignaling {
     var deadline: Microseconds? {
         var deadlines = channels.compactMap(\.deadline)
         if case .awaitResponse(_, let deadline) = peerFeatures { deadlines.append(deadline) }
-        if let fixedChannelsRequest { deadlines.append(fixedChannelsRequest.deadline) }
+        deadlines += [fixedChannelsRequest, echoRequest].compactMap { $0?.deadline }
         if let deadline = creditBased.deadline { deadlines.append(deadline) }
         return deadlines.min()
     }
@@ -123,7 +131,7 @@ struct ClassicSignaling {
         let ended = channels.filter { $0.state != .awaitDisconnectionResponse }
         channels.removeAll()
         peerFeatures = .unknown
-        fixedChannelsRequest = nil
+        (fixedChannelsRequest, echoRequest, reportsFeatures) = (nil, nil, false)
         creditBased = CreditBasedSignaling(cids: CID.dynamic)
         return ended.map { .closed(cid: $0.localCID, end) }
     }
@@ -132,8 +140,9 @@ struct ClassicSignaling {
 
     mutating func expire(at now: Microseconds) -> [Action] {
         var actions: [Action] = []
-        if case .awaitResponse(_, let deadline) = peerFeatures, deadline <= now { actions += learned([], at: now) }
+        if case .awaitResponse(_, let deadline) = peerFeatures, deadline <= now { actions += learned(nil, at: now) }
         if let request = fixedChannelsRequest, request.deadline <= now { actions += learnedFixedChannels(0) }
+        if let request = echoRequest, request.deadline <= now { actions += echoed(false) }
         actions += withCreditBased { $0.expire(at: now) }
         for cid in channels.filter({ $0.deadline.map { $0 <= now } ?? false }).map(\.localCID) {
             guard let index = index(of: cid) else { continue }
@@ -254,6 +263,17 @@ struct ClassicSignaling {
     /// Requests the peer's features, which modes other than basic depend on. Core Vol 3, Part A, 4.10.
     private mutating func askFeatures(for wanted: ClassicChannelSettings, at now: Microseconds) -> [Action] {
         guard wanted.mode != .basic, peerFeatures == .unknown else { return [] }
+        return askFeatures(at: now)
+    }
+
+    /// Requests the peer's features for the host.
+    mutating func reportFeatures(at now: Microseconds) -> [Action] {
+        reportsFeatures = true
+        if case .awaitResponse = peerFeatures { return [] }
+        return askFeatures(at: now)
+    }
+
+    private mutating func askFeatures(at now: Microseconds) -> [Action] {
         let identifier = identifiers.next()
         peerFeatures = .awaitResponse(identifier: identifier, deadline: now + settings.responseTimeOut)
         let command = L2CAPSignaling.InformationReq(infoType: InformationType.extendedFeatures)
@@ -273,9 +293,24 @@ struct ClassicSignaling {
         return [.fixedChannels(mask)]
     }
 
-    /// Records the peer's features; a peer that does not answer has none.
-    mutating func learned(_ features: ExtendedFeatures, at now: Microseconds) -> [Action] {
-        peerFeatures = .known(features)
-        return channels.map(\.localCID).flatMap { cid in index(of: cid).map { propose($0, at: now) } ?? [] }
+    /// Sends an echo request. Core Vol 3, Part A, 4.8.
+    mutating func askEcho(_ octets: [UInt8], at now: Microseconds) -> [Action] {
+        guard echoRequest == nil else { return [] }
+        let identifier = identifiers.next()
+        echoRequest = (identifier, now + settings.responseTimeOut)
+        return [.send(L2CAPSignaling.EchoReq(echoData: octets).bytes(identifier: identifier))]
+    }
+
+    mutating func echoed(_ isAnswered: Bool) -> [Action] {
+        echoRequest = nil
+        return [.echoed(isAnswered)]
+    }
+
+    /// Records the peer's features; a peer that does not report them has none.
+    mutating func learned(_ features: ExtendedFeatures?, at now: Microseconds) -> [Action] {
+        peerFeatures = .known(features ?? [])
+        let reports: [Action] = reportsFeatures ? [.features(features)] : []
+        reportsFeatures = false
+        return reports + channels.map(\.localCID).flatMap { cid in index(of: cid).map { propose($0, at: now) } ?? [] }
     }
 }

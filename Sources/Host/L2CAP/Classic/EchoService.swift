@@ -15,6 +15,8 @@ public struct EchoService: Sendable {
     public var maxTransmit: UInt8 = 20
     public var mps: UInt16 = 1_010
     public var usesFrameCheckSequence = true
+    /// Proposes the frame check sequence by its option, although it is the default.
+    public var namesFrameCheckSequence = false
 
     public init(psm: UInt16) { self.psm = psm }
 
@@ -25,6 +27,7 @@ public struct EchoService: Sendable {
         (settings.mtu, settings.mps) = (mtu, mps)
         (settings.receiveWindow, settings.maxTransmit) = (window, maxTransmit)
         settings.usesFrameCheckSequence = usesFrameCheckSequence
+        settings.namesFrameCheckSequence = namesFrameCheckSequence
         return settings
     }
 }
@@ -41,6 +44,31 @@ extension ClassicConnection {
     public func open(_ service: EchoService) async throws {
         try await openChannel(service.psm, service.settings, level: .open).echo()
     }
+
+    /// Disconnects the channels to or of a service, without waiting for the peer.
+    public func closeChannels(of psm: UInt16) {
+        for channel in channels.open(of: psm) { channel.disconnect() }
+        for channel in creditBased.open(of: psm) { channel.disconnect() }
+    }
+
+    /// Sets or clears the busy condition of the channels to or of a service in enhanced retransmission mode. Core Vol 3, Part A, 8.6.4.
+    public func setBusy(_ isBusy: Bool, channelsOf psm: UInt16) {
+        for channel in channels.open(of: psm) { channel.setBusy(isBusy) }
+    }
+
+    /// Changes the MTU and MPS of the enhanced credit-based channels to or of a service. Core Vol 3, Part A, 4.27.
+    public func reconfigureChannels(of spsm: UInt16, mtu: UInt16, mps: UInt16) async throws {
+        try await creditBased.reconfigure(creditBased.open(of: spsm), mtu: mtu, mps: mps)
+    }
+
+    /// Requests the peer's extended features; nil if the peer does not report them. Core Vol 3, Part A, 4.12.
+    public func extendedFeatures() async throws -> UInt32? { try await channels.extendedFeatures()?.rawValue }
+
+    /// Requests the peer's fixed channels, one bit each; 0 if the peer does not report them. Core Vol 3, Part A, 4.13.
+    public func fixedChannels() async throws -> UInt64 { try await channels.fixedChannels() }
+
+    /// Sends an echo request; returns true if the peer answers. Core Vol 3, Part A, 4.8.
+    public func ping() async throws -> Bool { try await channels.ping([]) }
 }
 
 extension ClassicDataChannel {

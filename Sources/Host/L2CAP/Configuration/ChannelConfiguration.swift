@@ -61,6 +61,8 @@ struct ChannelConfiguration {
     private var counterProposal = ConfigurationOptions()
     private var proposals = 0
     private var refusals = 0
+    /// The number of requests for another mode.
+    private var otherModes = 0
     /// The options received so far of a request or response in several parts.
     private var requestParts: [UInt8] = []
     /// The parts of an answer longer than MTUsig that the peer has not requested yet.
@@ -201,7 +203,7 @@ struct ChannelConfiguration {
         if mode != .basic {
             options.retransmission = wantedRetransmission
             if peerFeatures.contains(.fcsOption), features.contains(.fcsOption), !withheld.contains(Kind.frameCheckSequence) {
-                let wanted: UInt8? = settings.usesFrameCheckSequence ? nil : 0
+                let wanted: UInt8? = settings.usesFrameCheckSequence ? settings.namesFrameCheckSequence ? 1 : nil : 0
                 options.frameCheckSequence = counterProposal.frameCheckSequence == nil ? wanted : 1
             }
             if wantsExtendedWindow { options.extendedWindowSize = min(settings.receiveWindow, counterProposal.extendedWindowSize ?? .max) }
@@ -284,8 +286,11 @@ struct ChannelConfiguration {
         if modeAsked != mode.rawValue, isRunning || !mayFollow(modeAsked) {
             var other = ConfigurationOptions()
             other.retransmission = mode == .basic ? RetransmissionOption(mode: mode.rawValue) : wantedRetransmission
-            refusals += 1
-            return Answer(result: .unacceptableParameters, options: other.encoded.flatMap { $0 }, isLast: refusals > 2)
+            otherModes += 1
+            // A side that needs a mode disconnects at the first request for another one, others at the second. Core Vol 3, Part A, 5.4.
+            let needsMode = settings.isModeMandatory && mode != .basic
+            return Answer(
+                result: .unacceptableParameters, options: other.encoded.flatMap { $0 }, isLast: needsMode || otherModes > 1)
         }
         let judgement = ConfigurationJudgement(merged, mode: mode, settings: settings)
         guard judgement.result == .success else {
@@ -325,6 +330,6 @@ struct ChannelConfiguration {
     /// Restarts the configuration of an open channel, for which this side must propose again. Core Vol 3, Part A, 7.1.
     mutating func reopen() {
         (outgoing, incoming) = (.idle, .awaitRequest)
-        (proposals, refusals) = (0, 0)
+        (proposals, refusals, otherModes) = (0, 0, 0)
     }
 }

@@ -19,6 +19,8 @@ struct ClassicChannelSettings: Equatable {
     var mps: UInt16 = 1010
     /// False if this side proposes to omit the FCS; it is omitted only if the peer agrees.
     var usesFrameCheckSequence = true
+    /// Proposes the FCS by its option, although it is the default.
+    var namesFrameCheckSequence = false
     var extendedFlowSpecification: ExtendedFlowSpecification?
 }
 

@@ -90,6 +90,11 @@ final class CreditBasedChannels {
         return channels
     }
 
+    /// The open channels to or of a service.
+    func open(of spsm: UInt16) -> [CreditBasedChannel] {
+        channels.values.filter { $0.spsm == spsm }.sorted { $0.localCID < $1.localCID }
+    }
+
     func reconfigure(_ channels: [CreditBasedChannel], mtu: UInt16, mps: UInt16) async throws {
         if let failure { throw failure }
         guard reconfiguration == nil else { throw HostError.misuse(.busy(.reconfiguration)) }

@@ -124,8 +124,9 @@ extension Connection {
                 return spsm == PSM.eatt ? enhanced.decide(kind, count: count) : .refuse(.refusedSPSMNotSupported)
             }
             service.settings = context.quirks.channels.applied(to: service.settings)
-            return service.decision(
+            let decision = service.decision(
                 on: .le(self), security: security, keySize: encryptionKeySize, hasKey: context.keys[peer] != nil, count: count)
+            return context.quirks.channels.limited(decision, to: count, beside: channels.count)
         }
         channels.arrived = { [unowned self] channel in
             if let service = context.services[channel.spsm] {
@@ -138,6 +139,12 @@ extension Connection {
 }
 
 extension ChannelQuirks {
+    /// The answer to a request for channels of a host that has resources for a number of them only.
+    func limited(_ decision: CreditBasedSignaling.Decision, to count: Int, beside open: Int) -> CreditBasedSignaling.Decision {
+        guard let mostChannels, case .accept(let settings) = decision, open + count > mostChannels else { return decision }
+        return open < mostChannels ? .acceptFirst(mostChannels - open, settings) : .refuse(.refusedNoResources)
+    }
+
     /// The settings of a credit-based channel with this host's offers.
     func applied(to settings: CreditBasedChannelSettings) -> CreditBasedChannelSettings {
         var settings = settings
