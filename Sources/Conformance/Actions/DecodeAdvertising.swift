@@ -23,7 +23,7 @@ extension DecodeAdvertising {
 }
 
 extension AdvertisingRules {
-    /// What is in the data, and what is wrong with it.
+    /// The content of the data, and its violations.
     var results: [(String, CaseValue)] {
         [
             ("name", .octets(name)), ("cut", .text(cut)), ("zeros", .text(zeros)), ("sizes", .text(sizes)), ("repeats", .text(repeats)),
