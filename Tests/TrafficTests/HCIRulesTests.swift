@@ -25,6 +25,23 @@ struct HCIRulesTests {
         ]
     }()
 
+    /// A host that masks the events of connections does not know their handles. Core Vol 4, Part E, 7.8.1.
+    @Test(arguments: [
+        (LEEventMask.leConnectionComplete, true), (LEEventMask.leAdvertisingReport, false),
+        (LEEventMask.leEnhancedConnectionCompleteV2, true),
+    ])
+    func eventsOfHiddenConnectionsAreNotJudged(mask: LEEventMask, isJudged: Bool) {
+        let event = HCIPacket(event: HCIEvents.DisconnectionComplete(status: .success, connectionHandle: 7, reason: .connectionTimeout))
+        var rules = HCIRules()
+        rules.reset()
+        rules.sent(HCIPacket(command: HCICommands.LESetEventMask(leEventMask: mask)))
+        rules.received(event, 2) { _ in false }
+        #expect((rules.violation != nil) == isJudged)
+        rules.reset()
+        rules.received(event, 3) { _ in false }
+        #expect(rules.violation != nil)
+    }
+
     /// Each inquiry of Periodic Inquiry Mode ends with Inquiry_Complete. Core Vol 4, Part E, 7.1.3 and 7.7.1.
     @Test(arguments: completions) func inquiriesComplete(name: String, packets: [HCIPacket], excess: Int) throws {
         var completions = Completions()

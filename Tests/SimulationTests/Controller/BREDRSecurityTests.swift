@@ -24,6 +24,29 @@ import Testing
         try await pair.central.succeed(HCICommands.AuthenticationRequested(connectionHandle: pair.atCentral))
     }
 
+    /// Core Vol 4, Part E, 7.3.95.
+    @Test(arguments: [(false, false, ErrorCode.commandDisallowed), (true, false, .success), (false, true, .success)])
+    func dataOutOfBandNeedsAHostThatPairs(isSimple: Bool, isSecure: Bool, expected: ErrorCode) throws {
+        try InquiryTests.run(hosts: 1) { world in
+            try await world.hosts[0].succeed(
+                HCICommands.WriteSimplePairingMode(simplePairingMode: isSimple ? 1 : 0),
+                HCICommands.WriteSecureConnectionsHostSupport(secureConnectionsHostSupport: isSecure ? 1 : 0))
+            #expect(try await world.hosts[0].raw(HCICommands.ReadLocalOOBExtendedData.opcode, []).status == expected)
+        }
+    }
+
+    /// This controller has these commands for LE only. Core Vol 4, Part E, 3.2.
+    @Test func aCommandOfLEIsUnsupportedOnALinkOfBREDR() throws {
+        try InquiryTests.run(hosts: 2) { world in
+            let pair = try await BREDRConnectionTests.connect(world)
+            let handle = pair.atCentral.rawValue
+            let octets = [UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
+            let read = try await pair.central.raw(HCICommands.ReadAuthenticatedPayloadTimeout.opcode, octets)
+            let written = try await pair.central.raw(HCICommands.WriteAuthenticatedPayloadTimeout.opcode, octets + [0, 1])
+            #expect(read.status == .unsupportedFeatureOrParameterValue && written.status == .unsupportedFeatureOrParameterValue)
+        }
+    }
+
     @Test func theOtherSideIsAskedWhatItIs() throws {
         try InquiryTests.run(hosts: 2) { world in
             let name = Array("neighbour".utf8) + [UInt8](repeating: 0, count: 239)

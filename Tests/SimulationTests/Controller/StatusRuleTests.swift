@@ -64,6 +64,15 @@ import Testing
 
     // MARK: Rules
 
+    /// Bit_Number of features that the host controls, and of one that it does not. Core Vol 4, Part E, 7.8.115.
+    static let hostFeatures: [Rule] =
+        [32, 38, 41, 47].map { bit in
+            rule(unsupported, HCICommands.LESetHostFeature(bitNumber: bit, bitValue: 1), "bit \(bit) of a feature that is absent")
+        } + [
+            rule(.success, HCICommands.LESetHostFeature(bitNumber: 32, bitValue: 0), "a bit that is clear"),
+            rule(unsupported, HCICommands.LESetHostFeature(bitNumber: 0, bitValue: 0), "a bit of the controller's"),
+        ]
+
     static let advertising: [Rule] = [
         rule(.success, legacy, "legal"),
         rule(invalid, legacy, "interval below the range") { $0.advertisingIntervalMin = 0x1F },
@@ -234,7 +243,9 @@ import Testing
         rule(invalid, HCICommands.LEGenerateDHKeyV2(remoteP256PublicKey: [], keyType: 2), "key type out of range"),
     ]
 
-    @Test(arguments: advertising + sets + advertisingData + scanningAndInitiating + rest) func aCommandIsAnsweredWith(_ rule: Rule) throws {
+    @Test(arguments: advertising + sets + advertisingData + scanningAndInitiating + hostFeatures + rest) func aCommandIsAnsweredWith(
+        _ rule: Rule
+    ) throws {
         try World.run(hosts: 1) { world in
             for packet in rule.before {
                 let answer = try await world.hosts[0].raw(packet.commandOpcode ?? 0, packet.parameters)
@@ -274,6 +285,28 @@ import Testing
             let map = try await central.returns(HCICommands.LEReadChannelMap(connectionHandle: handle))
             #expect(map.channelMap == 0x1F_FFFF_FFFF)
             #expect(try await central.returns(HCICommands.ReadRSSI(handle: handle)).rssi == -50)
+        }
+    }
+
+    /// Values about decisions, which Core 6.0 has, in a controller without them: the version, Advertising_Event_Properties or Initiator_Filter_Policy.
+    static let decisions: [(UInt8, HCIPacket, ErrorCode)] = [
+        (0x0D, setPacket(0x100), unsupported), (0x0E, setPacket(0x100), invalid), (0x0E, setPacket(0x200), invalid),
+        (0x0E, setPacket(0x084), invalid), (0x0E, setPacket(0x180), unsupported), (0x0D, policyPacket(2), invalid),
+        (0x0E, policyPacket(2), unsupported), (0x0E, policyPacket(3), unsupported), (0x0E, policyPacket(4), invalid),
+    ]
+
+    private static func policyPacket(_ policy: UInt8) -> HCIPacket {
+        var command = extendedCreate
+        command.initiatorFilterPolicy = policy
+        return HCIPacket(command: command)
+    }
+
+    @Test(arguments: decisions) func decisionsAreRefused(version: UInt8, command: HCIPacket, expected: ErrorCode) throws {
+        var template = ControllerConfiguration(address: World.address(0))
+        template.limit(to: version)
+        try World.run(hosts: 1, template: template) { world in
+            let answer = try await world.hosts[0].raw(try #require(command.commandOpcode), command.parameters)
+            #expect(answer.status == expected)
         }
     }
 
