@@ -21,7 +21,7 @@ struct BlameTests {
     static let rows: [Row] = [
         Row(quirk: "status-for-complete", id: "hci/buffer-size", subject: .fail),
         Row(quirk: "status-for-complete", id: "gap-conn/data-both-ways", subject: .fail),
-        Row(quirk: "credits-excess", id: "hci/completed-packets", subject: .fail),
+        Row(quirk: "credits-excess", id: "hci/completed-packets[size=few]", subject: .fail),
         Row(quirk: "credits-excess", id: "gap-conn/data-both-ways", subject: .fail, tester: .inconclusive),
         Row(quirk: "silent=LE_Rand", id: "hci/random-numbers", subject: .fail),
         Row(quirk: "refuses=LE_Rand", id: "hci/random-numbers", subject: .fail),
@@ -36,8 +36,8 @@ struct BlameTests {
         Row(quirk: "reserved-report-bits", id: "gap-scan/report-fields", subject: .fail),
         Row(quirk: "reserved-phy-bits", id: "gap-adv/secondary-2m", subject: .pass),
         Row(quirk: "completed-packets-masked", id: "gap-conn/data-both-ways", subject: .pass),
-        Row(quirk: "completed-packets-masked", id: "hci/completed-packets", subject: .fail),
-        Row(quirk: "acl-after-disconnect", id: "hci/reset-while-connected", subject: .pass),
+        Row(quirk: "completed-packets-masked", id: "hci/completed-packets[size=few]", subject: .fail),
+        Row(quirk: "acl-after-disconnect", id: "hci/reset-while-connected[role=central]", subject: .pass),
     ]
 
     @Test(arguments: rows) func theSubjectIsJudged(_ row: Row) throws {

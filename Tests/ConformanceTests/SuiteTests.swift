@@ -43,9 +43,10 @@ struct SuiteTests {
         #expect(result.exitCode == 0)
     }
 
-    /// Cases that did not pass, but for those about what the reference accessory does not have.
+    /// Cases that did not pass, but for those about what the reference devices do not have, which are few.
     static func unexpected(_ result: RunResult) -> [CaseResult] {
-        result.cases.filter { $0.verdict != .pass && !($0.verdict == .notApplicable && $0.message.hasPrefix("needs device.")) }
+        #expect(result.count(.notApplicable) * 20 <= result.cases.count)
+        return result.cases.filter { $0.verdict != .pass && $0.verdict != .notApplicable }
     }
 
     /// 64-bit numbers are compared completely: in every fourth pair both exceed 2^63.
@@ -65,7 +66,7 @@ struct SuiteTests {
         #expect(tagged.allSatisfy { $0.impediment(to: CaseTag.usb) == nil })
         let plan = try RunPlan(catalogue: catalogue, setup: setup, filters: tagged.map(\.id))
         let result = try Runner(plan, recorder: try Recorder(path: nil)).run()
-        #expect(result.count(.pass) == result.cases.count)
+        #expect(Self.unexpected(result).isEmpty)
         for testCase in result.cases {
             #expect(testCase.virtualMilliseconds <= 5_000, "\(testCase.id) lasts \(testCase.virtualMilliseconds) ms")
         }

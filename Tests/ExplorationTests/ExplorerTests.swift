@@ -11,7 +11,11 @@ import Testing
 /// The search of all courses of events: our link layer violates nothing, and planted defects are found.
 @Suite struct ExplorerTests {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../Conformance").path
-    static let vocabulary = Result { Vocabulary.declared(covers: try PublicTests.load(folder)) }
+    static let vocabulary = Result {
+        var vocabulary = Vocabulary.declared(covers: nil)
+        vocabulary.builtInCovers = try PublicTests.load(folder)
+        return vocabulary
+    }
     static let catalogue = Result { try Catalogue.load(folder, vocabulary: try vocabulary.get()) }
 
     static let mutants = Result { try Mutant.load(folder + "/mutants", catalogue: try catalogue.get(), vocabulary: .declared(covers: [])) }
