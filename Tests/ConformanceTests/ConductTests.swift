@@ -32,13 +32,15 @@ struct ConductTests {
             testDescription: "credits doubled", id: "hci/completed-packets[size=few]", change: { credits($0) { [($0, 2 * $1)] } },
             says: ["expected at most 1 completed on handle", "got 2 (packet "]),
         Row(
-            testDescription: "credits given twice", id: "hci/completed-packets[size=few]", change: { credits($0) { [($0, $1), ($0, $1)] } },
+            testDescription: "credits given twice", id: "hci/completed-packets[size=few]",
+            change: { credits($0) { [($0, $1), ($0, $1)] } },
             says: ["expected at most 0 completed on handle", "got 1 (packet "]),
         Row(
             testDescription: "credits for a handle that never was", id: "gap-conn/data-both-ways",
             change: { credits($0) { [($0, $1), (0x0EFF, 1)] } }, says: ["handle 3839, which never was", "got 1 (packet "]),
         Row(
-            testDescription: "credits for no packets", id: "hci/completed-packets[size=few]", change: { credits($0) { [($0, $1), ($0, 0)] } },
+            testDescription: "credits for no packets", id: "hci/completed-packets[size=few]",
+            change: { credits($0) { [($0, $1), ($0, 0)] } },
             verdict: .pass),
         Row(
             testDescription: "a question asked twice", id: "bredr-gap/connects-to-subject",

@@ -191,6 +191,8 @@ class Server:
         return state
 
     def set_features(self, link, value):
+        """Reserved bits are ignored."""
+        value = bytes(octet & 0x07 if index == 0 else 0 for index, octet in enumerate(value))
         self.check_features(link, value)
         link.features = value
         self.store(link)["features"] = value

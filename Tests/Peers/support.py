@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "Python"))
 from bluebench import Air, Dongle, air, process, virtualtime  # noqa: E402
 from python_peer import PythonPeer  # noqa: E402
 
-NO_SUITES = {"mutants", "procedures", "profiles", "variants"}
+NO_SUITES = {"mutants", "procedures", "profiles", "public-tests", "variants"}
 """Folders beside the suites without cases."""
 TIMEOUT = 300
 """The time limit in seconds of an expected event. It protects against hanging and is not a requirement, so that a busy machine fails no test."""

@@ -220,7 +220,7 @@ def test_a_merged_capture_is_a_file_beside_its_results(tmp_path, capture):
     (part / "link.pcapng").symlink_to(secret)
     os.mkfifo(part / "pipe.pcapng")
     run_bench("merge", part, "--report", tmp_path / "merged")
-    assert {path.name for path in (tmp_path / "merged").rglob("*")} == {"results.json", "junit.xml", "index.html"}
+    assert {path.name for path in (tmp_path / "merged").rglob("*")} == {"results.json", "junit.xml", "index.html", "public-tests.csv", "public-tests.json"}
     assert results(tmp_path / "merged")["cases"][0].get("capture") is None
 
 

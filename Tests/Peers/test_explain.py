@@ -24,7 +24,7 @@ def test_values_stand_beside_the_arrows():
     lines = run_bench("explain", "phy/central-asks-2m", "--sequence").stdout.splitlines()
     asked = lines.index("|-------------->|               |               |               LE_Set_PHY  Connection_Handle $link.tester, TX_PHYs 2, RX_PHYs 2")
     told = [line for line in lines[asked:] if "LE_PHY_Update_Complete" in line]
-    assert told[0].startswith("|<--------------|") and "Status Success" in told[0] and "within 50 connection events" in told[0]
+    assert told[0].startswith("|<--------------|") and "Status Success" in told[0] and "within 40 s" in told[0]
     assert told[1].startswith("|               |               |-------------->|") and "TX_PHY LE_2M, RX_PHY LE_2M" in told[1]
     assert any(line.endswith("=> The subject reports the new PHY to its host.") for line in lines)
 

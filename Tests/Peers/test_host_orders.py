@@ -16,4 +16,5 @@ def test_seed_and_order_change_no_verdict(tmp_path, seed):
     run_bench("run", "host-*", "--seed", str(seed), "--shuffle", str(seed), "--json", report)
     cases = json.loads(report.read_text())["cases"]
     assert len(cases) >= 230
-    assert [f"{case['id']}: {case['verdict']}" for case in cases if case["verdict"] != "PASS"] == []
+    assert [f"{case['id']}: {case['verdict']}" for case in cases if case["verdict"] not in ("PASS", "N/A")] == []
+    assert sum(case["verdict"] == "PASS" for case in cases) > len(cases) * 0.9
