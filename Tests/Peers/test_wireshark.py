@@ -25,8 +25,11 @@ GAPS = {
     "it takes a channel whose request was refused for connected, and one octet on it for half an SDU length (Vol 3, Part A, 4.23)":
         "btl2cap.cid == 0x0040 && btl2cap.length == 1",
     "it takes a part of a long value for the whole value (Vol 3, Part F, 3.4.4.5 and 3.4.6.1)": "btatt.opcode in {0x0d, 0x16, 0x17}",
-    "it reads handle 0x0011 as in an earlier database of the same address; here it is a Client Characteristic Configuration (Vol 3, Part G, 2.5.1)":
-        "btatt.opcode == 0x12 && btl2cap.length == 5 && btatt.handle == 0x0011",
+    "it reads handles 0x0008 and 0x0011 as in an earlier database of the same address; here they are others (Vol 3, Part G, 2.5.1)":
+        "btatt.opcode == 0x12 && ((btl2cap.length == 5 && btatt.handle == 0x0011) || (btl2cap.length == 4 && btatt.handle == 0x0008))",
+    "it takes a channel of LE for one of SDP, which earlier had the same CID (Vol 3, Part A, 2.1)": "btsdp",
+    "it reads octets that only fill advertising data as structures, and looks for the last one's end (Vol 3, Part C, 11)":
+        "btcommon.eir_ad.entry.type == 0x5a",
     "cases cut commands of the security manager on purpose, to less than their fields (Vol 3, Part H, 3.5.1, 3.5.3 and 3.5.6)":
         "(btsmp.opcode == 0x01 && btl2cap.length < 7) || (btsmp.opcode == 0x03 && btl2cap.length < 17) || (btsmp.opcode == 0x0c && btl2cap.length < 65)",
 }
