@@ -86,7 +86,9 @@
 
         @Test func casesRunOverTwoDongles() throws {
             let bus = try FakeUsbfsBus()
-            let cases = ["hci/random-numbers", "hci/unsupported-command", "hci/reset-while-advertising", "hci/reset-while-connected[role=central]"]
+            let cases = [
+                "hci/random-numbers", "hci/unsupported-command", "hci/reset-while-advertising", "hci/reset-while-connected[role=central]",
+            ]
             let result = try #require(try bus.run(["run"] + cases + ["--tester", "usb:1-1", "--subject", "usb:1209:0001/BB2"]))
             #expect(result.code == 0, "\(result.output)")
             #expect(result.output.components(separatedBy: "PASS ").count == 1 + cases.count, "\(result.output)")
