@@ -27,6 +27,8 @@ GAPS = {
     "it takes a part of a long value for the whole value (Vol 3, Part F, 3.4.4.5 and 3.4.6.1)": "btatt.opcode in {0x0d, 0x16, 0x17}",
     "it reads values of one and two octets as in an earlier database of the same address (Vol 3, Part G, 2.5.1)":
         "btatt.opcode == 0x12 && (btl2cap.length == 4 || btl2cap.length == 5)",
+    "it wants a UUID in the include of a service whose UUID has 128 bits, where there is none (Vol 3, Part G, 3.2)":
+        "btatt.opcode == 0x09 && btatt.length == 6",
     "it takes a channel of LE for one of SDP, which earlier had the same CID (Vol 3, Part A, 2.1)": "btsdp",
     "it reads octets that only fill advertising data as structures, and looks for the last one's end (Vol 3, Part C, 11)":
         "btcommon.eir_ad.entry.type == 0x5a",
