@@ -9,7 +9,6 @@ import sys
 
 FAULTS = {
     "host-gap/general-discoverable[mode=connectable": "no Flags without other advertising data",
-    "host-gap/limited-discoverable[mode=connectable": "no Flags without other advertising data",
     "host-sm/repeated-attempts": "no waiting interval after failures",
 }
 """Beginnings of case names, with what Linux 6.1 does not do as the specification says."""
