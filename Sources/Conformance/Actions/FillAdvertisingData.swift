@@ -29,7 +29,7 @@ enum FillAdvertisingData: NamedAction {
             let status = ErrorCode(rawValue: reply.parameters.first ?? 0)
             guard status == .success else {
                 let text = "the fragment up to octet \(bounds.upperBound) of \(total + 1)"
-                throw ActionFinding(text: "\(text): expected Status Success, got \(status) (packet \(reply.number))")
+                throw ActionFinding(text: "\(text): expected Status Success, got \(status)")
             }
         }
         return CaseRecord()

@@ -41,7 +41,9 @@ public struct HCIRules {
 
     public mutating func sent(_ command: HCIPacket) {
         completions.sent(command)
-        if let mask = try? command.command(as: HCICommands.LESetEventMask.self).leEventMask {
+        if command.commandOpcode == HCICommands.LESetEventMask.opcode,
+            let mask = try? command.command(as: HCICommands.LESetEventMask.self).leEventMask
+        {
             hidesConnections = hidesConnections || mask.isDisjoint(with: Self.connectionEvents)
         }
         repetitions.sent()
