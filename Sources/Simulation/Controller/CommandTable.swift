@@ -127,11 +127,13 @@ extension ControllerConfiguration {
 
 /// Rows by opcode without hashing: each OGF has an entry for every OCF up to its highest command.
 struct CommandIndex: Sendable {
+    let table: CommandTable
     private var places: [CommandRow?]
     /// Start of each group, followed by the end of the last group.
     private var starts = [0]
 
     init(_ table: CommandTable) {
+        self.table = table
         var counts = [Int](repeating: 0, count: 64)
         for opcode in table.rows.keys { counts[Self.group(opcode)] = max(counts[Self.group(opcode)], Self.number(opcode) + 1) }
         for count in counts { starts.append(starts[starts.count - 1] + count) }

@@ -8,7 +8,6 @@ final class Controller {
     let identifier: ControllerID
     private(set) var configuration: ControllerConfiguration
     let radio: Radio
-    let table: CommandTable
     private let rows: CommandIndex
     private var commands: CommandInput!
     private var heldEvents = HeldEvents()
@@ -43,6 +42,7 @@ final class Controller {
 
     var loop: RunLoop { radio.air.loop }
     var links: [LinkEnd] { linkEnds.running }
+    var table: CommandTable { rows.table }
 
     /// - Parameter pipe: receives all packets for the host, in order.
     init(
@@ -53,8 +53,7 @@ final class Controller {
         self.configuration = configuration
         self.radio = radio
         self.pipe = pipe
-        table = CommandTable.of(configuration)
-        rows = CommandIndex(table)
+        rows = CommandIndex(CommandTable.of(configuration))
         var clockRandom = RandomSource(seed: seed, label: "native clock \(identifier.rawValue)")
         clock = NativeClock(&clockRandom)
         rewriter = PacketRewriter(configuration.quirks)
