@@ -7,7 +7,7 @@ import shutil
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
-from support import ROOT, run_bench
+from support import ROOT, TIMEOUT, run_bench
 
 CHROMIUM = pathlib.Path("/usr/bin/chromium")
 CASES = ROOT / "Conformance"
@@ -29,6 +29,7 @@ def chromium():
 def opened(browser, report, fragment="", width=1280, **options):
     """The report in a new tab. Script errors and external requests fail the test."""
     context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+    context.set_default_timeout(TIMEOUT * 1_000)
     page = context.new_page()
     faults, wanted = [], []
     page.on("pageerror", lambda error: faults.append(str(error)))

@@ -10,7 +10,7 @@ import pytest
 
 from browsing import chromium, serious
 from live_page import READ_BD_ADDR, RESET, UNKNOWN, Host, captured
-from support import Process, bluebench, dongles, run_bench, wait_until
+from support import TIMEOUT, Process, bluebench, dongles, run_bench, wait_until
 
 pytestmark = pytest.mark.wall_time
 
@@ -27,6 +27,7 @@ def browser():
 def opened(browser, url, width=1280, height=900, **options):
     """The page in a new tab. Script errors and requests to other hosts fail the test."""
     context = browser.new_context(viewport={"width": width, "height": height}, **options)
+    context.set_default_timeout(TIMEOUT * 1_000)
     tab = context.new_page()
     faults, wanted = [], []
     tab.on("pageerror", lambda error: faults.append(str(error)))

@@ -129,7 +129,7 @@ def test_the_page_at_400_pixels(tmp_path):
         browser = engine.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         for scheme in ("light", "dark"):
             view = browser.new_page(viewport={"width": 400, "height": 800}, color_scheme=scheme)
-            view.goto(page.as_uri())
+            view.goto(page.as_uri(), timeout=TIMEOUT * 1_000)
             assert view.evaluate("document.documentElement.scrollWidth") <= 400
             assert min(view.eval_on_selector_all("svg text", "all => all.map(t => t.getBoundingClientRect().height)")) >= 9
             serious = [found["id"] for found in Axe().run(view).response["violations"] if found["impact"] in ("serious", "critical")]

@@ -141,16 +141,16 @@ def test_another_seed_is_another_air(tmp_path):
 def test_a_minute_of_two_connected_hosts_takes_no_minute(ports_of_a_world):
     async def minute():
         async with hosts.connected(ports_of_a_world):
-            began, loop, starvation = (time.process_time(), time.monotonic()), asyncio.get_running_loop(), Starvation()
+            began, loop, starvation = time.monotonic(), asyncio.get_running_loop(), Starvation()
             then = loop.time()
             await virtualtime.sleep(60)
             assert loop.time() - then == pytest.approx(60, abs=1e-6)
-            return time.process_time() - began[0], time.monotonic() - began[1], starvation.seconds()
+            return time.monotonic() - began, starvation.seconds()
 
-    worked, took, starved = in_virtual_time(minute())
-    print(f"60 s of virtual time took {took:.2f} s, and {worked:.2f} s of this program's processor time")
+    took, starved = in_virtual_time(minute())
+    print(f"60 s of virtual time took {took:.2f} s")
     # Slept in real time it would take a minute, whatever the load.
-    assert worked < 2 and took < 60 + 3 * starved
+    assert took < 60 + 3 * starved
 
 
 @pytest.fixture
