@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 BLUEBENCH := .build/release/bluebench
 REPORT := build/report
 # make run and make test share one build, without debug information: its rooms are open to tests, the runtime looks for overlapping
-# accesses, and only the rooms in which a simulation spends its time are optimised (Package.swift).
+# accesses, and only the rooms in which a run spends its time are optimised (Package.swift).
 OPTIMISED := BLUEBENCH_TESTING=1 swift build -c release -debug-info-format none
 TESTED := BLUEBENCH_TESTING=1 swift test -c release --skip-build
 # The program as it is distributed is built apart: without both, and on Linux with Swift's libraries inside.
