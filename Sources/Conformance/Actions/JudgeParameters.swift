@@ -20,7 +20,7 @@ enum JudgeParameters: NamedAction {
         let (minimum, maximum) = (try context(minimum), try context(maximum))
         let hid = BluetoothUUID(0x1812)
         let rules = ConnectionParameterRules(
-            minimum: Microseconds(Int64(minimum) * 1_250), maximum: Microseconds(Int64(maximum) * 1_250),
+            minimum: .connectionIntervals(minimum), maximum: .connectionIntervals(maximum),
             latency: try context(latency),
             timeout: .milliseconds(try context(timeout) * 10),
             isHID: context.bench.product.facts?.offers(hid) ?? false)

@@ -24,7 +24,7 @@ enum Meet: NamedAction {
         for _ in 0..<attempts {
             let link = try await driver.host.connect(to: address, settings)
             // A new connection is abandoned after six intervals without a packet. Core Vol 6, Part B, 4.5.2.
-            try await driver.loop.sleep(for: Microseconds(Int64(interval) * 1_250 * 8))
+            try await driver.loop.sleep(for: .connectionIntervals(interval) * 8)
             guard link.isConnected else { continue }
             driver.links[link.handle.rawValue] = link
             return CaseRecord([

@@ -113,7 +113,7 @@ final class EnhancedBearers {
     private func wait(_ connection: Connection) async throws {
         guard !connection.isCentral, !connection.context.quirks.bearers.retriesAtOnce else { return }
         let parameters = connection.parameters
-        let events = Microseconds(2 * (Int64(parameters.latency) + 1) * Int64(parameters.interval) * 1_250)
+        let events = parameters.intervalTime * (2 * (Int(parameters.latency) + 1))
         try await connection.context.loop.sleep(for: max(.milliseconds(100), events))
     }
 }

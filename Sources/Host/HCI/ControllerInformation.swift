@@ -51,6 +51,6 @@ public struct ControllerInformation: Sendable, Equatable {
     /// Feature bits 28 and 29. Core Vol 2, Part C, 3.3.
     var supportsInterlacedInquiryScan: Bool { features >> 28 & 1 == 1 }
     var supportsInterlacedPageScan: Bool { features >> 29 & 1 == 1 }
-    public var isLEOnly: Bool { features >> 37 & 1 == 1 }
+    public var isLEOnly: Bool { !HCICommands.ReadLocalSupportedFeatures.Return(lmpFeatures: features).supportsClassic }
     public var supportsExtendedAdvertising: Bool { leFeatures.contains(.leExtendedAdvertising) }
 }

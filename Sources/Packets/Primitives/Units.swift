@@ -22,6 +22,10 @@ public struct Microseconds: Sendable, Hashable, Comparable, AdditiveArithmetic, 
 
     @inlinable public static func milliseconds(_ value: Int) -> Microseconds { Microseconds(Int64(value), times: 1_000) }
     @inlinable public static func seconds(_ value: Int) -> Microseconds { Microseconds(Int64(value), times: 1_000_000) }
+    /// Connection intervals, in their unit of 1.25 ms. Core Vol 4, Part E, 7.8.12.
+    @inlinable public static func connectionIntervals(_ units: some BinaryInteger) -> Microseconds {
+        Microseconds(Int64(clamping: units), times: 1_250)
+    }
     /// Converts seconds, rounded to the nearest microsecond; values that are too large saturate.
     @inlinable public static func seconds(_ value: Double) -> Microseconds {
         Microseconds(Int64(saturating: value * 1_000_000 + (value < 0 ? -0.5 : 0.5)))

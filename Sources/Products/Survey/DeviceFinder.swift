@@ -112,7 +112,7 @@ package struct DeviceFinder {
         for _ in 0..<5 {
             let link = try await host.connect(to: address, settings)
             // A new connection is abandoned after six intervals without a packet. Core Vol 6, Part B, 4.5.2.
-            try await host.loop.sleep(for: Microseconds(Int64(interval) * 1_250 * 8))
+            try await host.loop.sleep(for: .connectionIntervals(interval) * 8)
             if link.isConnected { return (link, sighting) }
         }
         throw HostError.peer(.timedOut(.connection))

@@ -63,7 +63,7 @@ public struct ConnectionParameters: Sendable, Hashable {
         self.supervisionTimeout = supervisionTimeout
     }
 
-    public var intervalTime: Microseconds { Microseconds(Int(interval) * 1250) }
+    public var intervalTime: Microseconds { .connectionIntervals(interval) }
 }
 
 /// The PHYs of a link, per direction.
