@@ -38,7 +38,7 @@ public final class BTPServer {
         handlers.remove(quirks.missingCommands)
         self.handlers = handlers
         if let mtu = quirks.offeredMTU { host.setOfferedMTU(mtu) }
-        for _ in 0..<quirks.servicesBefore { _ = host.database.add(ServiceDefinition(0x180A)) }
+        quirks.publish(in: host.database)
         registration = BTPRegistration(commands: handlers.names)
         gatt = GATTState(host.database)
         gap.attach(to: self)

@@ -17,6 +17,8 @@ enum Connect: NamedAction {
     static func run(_ context: ActionContext) async throws -> CaseRecord {
         let driver = try context.driver()
         var settings = ConnectSettings()
+        // An advertising interval may be 10.24 s.
+        settings.limit = max(settings.limit, context.deadline - driver.loop.now - .milliseconds(1))
         settings.parameters = ConnectionParameterRequest(interval: UInt16(clamping: try context(interval)))
         let isPublic = try context(type).isMultiple(of: 2)
         let link = try await driver.host.connect(

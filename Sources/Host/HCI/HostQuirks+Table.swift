@@ -116,6 +116,9 @@ extension HostQuirks {
             "outlives-time-out", .smp, \.pairing.outlivesTimeOut, violates: "Core Vol 3, Part H, 3.4",
             "continues a pairing after the time-out of 30 s"),
         .flag(
+            "cuts-time-out-short", .smp, \.pairing.cutsTimeOutShort, violates: "Core Vol 3, Part H, 3.4",
+            "ends a pairing 10 s before the time-out of 30 s"),
+        .flag(
             "computes-with-zero-key", .smp, \.pairing.computesWithZeroKey, violates: "Core Vol 3, Part H, 2.3.5.6.1",
             "computes with a DHKey of zeros"),
         .flag(

@@ -161,6 +161,8 @@ public struct PairingQuirks: Sendable, Hashable {
     public var takesOneFlag = false
     /// Continues a pairing after the time-out. Core Vol 3, Part H, 3.4.
     public var outlivesTimeOut = false
+    /// Ends a pairing 10 s before the time-out.
+    public var cutsTimeOutShort = false
     /// Sends an invalid public key.
     public var publicKeyFault: PublicKeyFault?
     /// Computes with a DHKey of zeros.

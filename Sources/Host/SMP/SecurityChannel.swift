@@ -170,7 +170,8 @@ final class SecurityChannel {
 
     private func watch() {
         timer.map(loop.cancel)
-        timer = machine.deadline.map { loop.schedule(at: $0) { [weak self] in self?.expired() } }
+        let early: Microseconds = connection?.context.quirks.pairing.cutsTimeOutShort == true ? .seconds(10) : .zero
+        timer = machine.deadline.map { loop.schedule(at: $0 - early) { [weak self] in self?.expired() } }
     }
 
     private func expired() {

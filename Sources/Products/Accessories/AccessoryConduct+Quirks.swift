@@ -24,6 +24,10 @@ extension AccessoryConduct {
         .flag(
             "generic-access-whole", .accessory, \.hasAllOfGenericAccess, allowedBy: "Core Vol 3, Part C, 12: optional for a peripheral",
             "has the optional characteristics of the Generic Access service, which is its last service"),
+        .flag(
+            "protects-parameters", .accessory, \.protectsParameters,
+            allowedBy: "Core Vol 3, Part C, 12.3: a server chooses the permissions to read them",
+            "has the optional characteristics of the Generic Access service; its preferred parameters need encryption"),
         lacks("lacks-read-multiple", [ATT.ReadMultipleReq.opcode, ATT.ReadMultipleVariableReq.opcode], "reading of several values"),
         lacks("lacks-read-blob", [ATT.ReadBlobReq.opcode], "reading of long values"),
         lacks("lacks-writes", [ATT.WriteReq.opcode, ATT.PrepareWriteReq.opcode, ATT.ExecuteWriteReq.opcode], "acknowledged writing"),
@@ -41,6 +45,12 @@ extension AccessoryConduct {
     ]
 
     private static let procedureQuirks: [Quirk<AccessoryConduct>] = [
+        Quirk(
+            QuirkDeclaration(
+                "advertising-interval", .accessory, .number(20...10_240),
+                allowedBy: "Core Vol 4, Part E, 7.8.5: 20 ms to 10.24 s; Core Vol 3, Part C, 9.3.11 only recommends less",
+                "advertises at this interval in ms")
+        ) { $0.advertisingInterval = UInt32(clamping: $1.number) * 8 / 5 },
         asks("asks-for-parameters", \.asksForParameters, "Core Vol 3, Part A, 4.20: at any time", "other connection parameters"),
         asks("asks-for-phy", \.asksForPHY, anyTime, "another PHY"),
         asks("asks-for-data-length", \.asksForDataLength, anyTime, "a longer data length"),

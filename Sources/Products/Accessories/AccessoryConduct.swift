@@ -37,6 +37,10 @@ package struct AccessoryConduct: Sendable {
     var hasSpareDeclarations = false
     /// Has the optional characteristics of the Generic Access service.
     var hasAllOfGenericAccess = false
+    /// Shows its Peripheral Preferred Connection Parameters on an encrypted link only.
+    var protectsParameters = false
+    /// The advertising interval, N x 0.625 ms.
+    var advertisingInterval: UInt32?
     /// The delay of the user's answer.
     var userTakes = Microseconds.zero
     /// True if it distributes no keys: LE legacy pairing then leaves no bond.

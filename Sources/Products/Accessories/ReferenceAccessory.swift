@@ -66,8 +66,8 @@ final class ReferenceAccessory: Accessory {
                 .completeLocalName(TestCase.referenceName),
             ]),
             scanResponse: AdvertisingData([.services([Self.uuid(0)]), .manufacturerData(company: 0xFFFF, [1, 0])]))
-        settings.intervalMin = 0x00A0
-        settings.intervalMax = 0x00A0
+        settings.intervalMin = conduct.advertisingInterval ?? 0x00A0
+        settings.intervalMax = settings.intervalMin
         while !Task.isCancelled {
             guard let set = try? await host.advertise(settings) else { return }
             guard let link = try? await set.connected(within: .seconds(86_400)) else { return }
@@ -96,7 +96,7 @@ final class ReferenceAccessory: Accessory {
                 BluetoothUUID(0x180F),
                 characteristics: [CharacteristicDefinition(BluetoothUUID(0x2A19), properties: [.read, .notify], value: [0x64])]))
         if conduct.hasSpareDeclarations { database.add(spareService) }
-        if conduct.hasAllOfGenericAccess { publishGenericAccess() }
+        if conduct.hasAllOfGenericAccess || conduct.protectsParameters { publishGenericAccess() }
         let service = database.add(testService)
         protected.publish()
         addServices(conduct.servicesAfter, from: 0x0200)
@@ -117,7 +117,9 @@ final class ReferenceAccessory: Accessory {
         ]
         // Only name and appearance may be writable.
         let characteristics = values.enumerated().map {
-            CharacteristicDefinition($1.0, properties: $0 < 2 ? [.read, .write] : .read, value: $1.1)
+            CharacteristicDefinition(
+                $1.0, properties: $0 < 2 ? [.read, .write] : .read,
+                permissions: conduct.protectsParameters && $1.0 == 0x2A04 ? [.read, .readEncrypted] : nil, value: $1.1)
         }
         database.add(ServiceDefinition(.genericAccess, characteristics: characteristics))
     }

@@ -13,6 +13,28 @@ extension BTPFrame {
     }
 }
 
+extension UpperTesterQuirks {
+    /// Publishes the services of the host itself.
+    func publish(in database: GATTDatabase) {
+        if protectsParameters { protectParameters(in: database) }
+        for _ in 0..<servicesBefore { _ = database.add(ServiceDefinition(0x180A)) }
+    }
+
+    /// Replaces the Generic Access service by one with Peripheral Preferred Connection Parameters that need encryption.
+    private func protectParameters(in database: GATTDatabase) {
+        if let plain = database.services.first(where: { $0.uuid == .genericAccess }) { database.remove(plain) }
+        let parameters = CharacteristicDefinition(
+            0x2A04, properties: .read, permissions: [.read, .readEncrypted], value: [0x18, 0, 0x28, 0, 0, 0, 0x90, 0x01])
+        database.add(
+            ServiceDefinition(
+                .genericAccess,
+                characteristics: [
+                    CharacteristicDefinition(.deviceName, properties: .read, value: Array("Bluebench".utf8)),
+                    CharacteristicDefinition(.appearance, properties: .read, value: [0, 0]), parameters,
+                ]))
+    }
+}
+
 extension BTPServer {
     /// Applies the rules to a command; nil if it is not performed.
     func arriving(_ frame: BTPFrame) -> BTPFrame? {

@@ -48,6 +48,20 @@ extension UpperTesterQuirks {
             "host-broadcasts-privately", .upperTester, \.broadcastsPrivately,
             allowedBy: "Core Vol 3, Part C, 10.7.1: a private address in non-connectable mode",
             "advertises under a non-resolvable private address while it is not connectable"),
+        .flag(
+            "host-hides-silently", .upperTester, \.hidesSilently,
+            allowedBy: "Core Vol 3, Part C, 9.2.2.2: a device that is not discoverable may advertise",
+            "sends no advertising events while it is neither connectable nor discoverable"),
+        Quirk(
+            QuirkDeclaration(
+                "host-advertising-interval", .upperTester, .number(20...10_240),
+                allowedBy: "Core Vol 4, Part E, 7.8.5: 20 ms to 10.24 s; Core Vol 3, Part C, 9.3.11 only recommends less",
+                "advertises at this interval in ms")
+        ) { $0.advertisingInterval = UInt32(clamping: $1.number) * 8 / 5 },
+        .flag(
+            "host-protects-parameters", .upperTester, \.protectsParameters,
+            allowedBy: "Core Vol 3, Part C, 12.3: a server chooses the permissions to read them",
+            "has Peripheral Preferred Connection Parameters, which it shows on an encrypted link only"),
     ]
 
     private static let pairingQuirks: [Quirk<Self>] = [
@@ -65,6 +79,10 @@ extension UpperTesterQuirks {
         .flag(
             "host-does-not-pair", .upperTester, \.doesNotPair, allowedBy: "Core Vol 3, Part H, 3.5.5: Pairing Not Supported",
             "does not pair"),
+        .flag(
+            "host-insists-on-mitm", .upperTester, \.insistsOnMITM,
+            allowedBy: "Core Vol 3, Part H, 2.3.5.1: a device may refuse a key without MITM protection",
+            "accepts authenticated pairing only, if it has IO capabilities"),
         .number(
             "host-most-key-size", .upperTester, 7...16, \.mostKeySize, allowedBy: "Core Vol 3, Part H, 2.3.4: 7 to 16 octets",
             "has keys of at most N octets"),

@@ -35,12 +35,20 @@ public struct UpperTesterQuirks: Sendable {
     public var asksForSecurity = false
     /// Advertises under a non-resolvable private address while it is not connectable.
     public var broadcastsPrivately = false
+    /// Sends no advertising events while it is neither connectable nor discoverable.
+    public var hidesSilently = false
+    /// The advertising interval, N x 0.625 ms.
+    public var advertisingInterval: UInt32?
+    /// Has Peripheral Preferred Connection Parameters, which it shows on an encrypted link only.
+    public var protectsParameters = false
     // Pairing
     /// The IO capability, which the tester then cannot change.
     public var ioCapability: IOCapability?
     public var lacksSecureConnections = false
     public var doesNotBond = false
     public var doesNotPair = false
+    /// Accepts authenticated pairing only.
+    public var insistsOnMITM = false
     public var mostKeySize = 16
 
     public init() {}
@@ -94,6 +102,14 @@ public struct UpperTesterQuirks: Sendable {
         return names
     }
 
+    /// Returns settings with at least the security level that the host insists on.
+    func insisting(_ settings: PairingSettings) -> PairingSettings {
+        var settings = settings
+        // Not where it has no IO capabilities for that. Core Vol 3, Part C, 10.3.1.
+        if insistsOnMITM, settings.ioCapability != .noInputNoOutput { settings.minimumLevel = max(settings.minimumLevel, .authenticated) }
+        return settings
+    }
+
     /// Returns the pairing settings before a tester changes them.
     func apply(to settings: PairingSettings) -> PairingSettings {
         var settings = settings
@@ -104,6 +120,6 @@ public struct UpperTesterQuirks: Sendable {
         if lacksSecureConnections { settings.supportsSecureConnections = false }
         if doesNotBond { settings.isBonding = false }
         settings.maximumKeySize = mostKeySize
-        return settings
+        return insisting(settings)
     }
 }

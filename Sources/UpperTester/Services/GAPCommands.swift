@@ -87,7 +87,10 @@ extension BTPServer {
 
     fileprivate func advertise(_ command: BTPCommands.GAPStartAdvertising) async throws {
         guard gap.advertising == nil else { throw BTPError.fail }
+        // A device that is neither connectable nor discoverable may send no events. Core Vol 3, Part C, 9.2.2.2.
+        if quirks.hidesSilently, gap.settings.isDisjoint(with: [.connectable, .discoverable]) { return }
         var settings = AdvertisingSettings()
+        if let interval = quirks.advertisingInterval { (settings.intervalMin, settings.intervalMax) = (interval, interval) }
         settings.data = gap.flags + (try AdvertisedFields.onAir(command.advertisingData))
         settings.scanResponse = try AdvertisedFields.onAir(command.scanResponse)
         if !gap.settings.contains(.connectable) { settings.properties = settings.scanResponse.isEmpty ? [.legacy] : [.legacy, .scannable] }
@@ -125,11 +128,13 @@ extension BTPServer {
         settings.isActive = flags.contains(.active)
         settings.filtersDuplicates = true
         let discoverable: UInt8 = flags.contains(.limited) ? 0x01 : 0x03
+        var found: Set<DeviceAddress> = []
         gap.scan = try await host.scan(settings) { [weak self] report in
             // A bonded device is listed under its identity. Core Vol 3, Part C, 10.7.2.1.
             guard let self, let address = report.identity?.address ?? report.address else { return }
-            let mode = report.data.flags?.rawValue ?? 0
-            guard flags.contains(.observation) || report.isScanResponse || mode & discoverable != 0 else { return }
+            // The Flags are in the advertising data alone; a scan response belongs to a device that was found by them.
+            if !report.isScanResponse, (report.data.flags?.rawValue ?? 0) & discoverable != 0 { found.insert(address) }
+            guard flags.contains(.observation) || found.contains(address) else { return }
             send(
                 BTPEvents.GAPDeviceFound(
                     addressType: address.kind.rawValue, address: address.bdADDR, rssi: report.rssi,

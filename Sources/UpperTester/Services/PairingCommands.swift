@@ -82,6 +82,7 @@ extension BTPHandlers {
 extension BTPServer {
     fileprivate func change(_ change: (inout PairingSettings) -> Void) {
         change(&gap.pairing)
+        gap.pairing = quirks.insisting(gap.pairing)
         if !quirks.doesNotPair { host.pairingSettings = gap.pairing }
     }
 }
