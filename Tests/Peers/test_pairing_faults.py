@@ -63,6 +63,13 @@ def judge(kind, folder, *cases):
     return code, {case["id"]: (case["verdict"], case.get("message", "")) for case in json.loads(results.read_text())["cases"]}
 
 
+def declares_bonds(kind, folder):
+    """The option with a description whose maker says that the device keeps bonds."""
+    path = folder / "device.yaml"
+    path.write_text(survey(kind).replace("declares: {}\n", "declares: {bonds: true}\n"))
+    return ["--device", path]
+
+
 def test_every_fault_has_a_rule():
     assert {fault for fault, _, _ in PLANTED} == set(FAULTS)
 
@@ -81,9 +88,15 @@ def test_a_legal_accessory_fails_nothing(kind, tmp_path):
 @pytest.mark.corpus("defects, pairing")
 @pytest.mark.parametrize("fault, case, text", [row for row in PLANTED if SOAK or row[0] in QUICK], ids=lambda value: value)
 def test_a_broken_pairing_fails(fault, case, text, tmp_path):
-    code, cases = judge(fault, tmp_path, case)
+    code, cases = judge(fault, tmp_path, case, *(declares_bonds(fault, tmp_path) if fault == "bond-forgotten" else []))
     verdict, message = cases[case]
     assert code == 1 and verdict == "FAIL" and text in message, (verdict, message)
+
+
+def test_a_bond_that_is_given_up_fails_only_a_device_that_is_declared_to_keep_bonds(tmp_path):
+    case = "accessory-pairing/bond-survives-failure"
+    _, cases = judge("bond-forgotten", tmp_path, case)
+    assert cases[case][0] == "N/A" and "PIN_Or_Key_Missing" in cases[case][1], cases
 
 
 def test_a_device_that_insists_on_security_is_surveyed_and_judged_with_pairing(tmp_path):
