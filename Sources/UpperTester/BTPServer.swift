@@ -35,6 +35,8 @@ public final class BTPServer {
         handlers.addGATTClient()
         handlers.addL2CAP()
         handlers.addEnhancedBearers()
+        handlers.addConcurrentReading()
+        handlers.addPrivacy()
         handlers.remove(quirks.missingCommands)
         self.handlers = handlers
         if let mtu = quirks.offeredMTU { host.setOfferedMTU(mtu) }

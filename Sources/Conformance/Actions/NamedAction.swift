@@ -42,7 +42,7 @@ enum NamedActions {
     static let all: [any NamedAction.Type] = [
         FindCharacteristic.self, FindService.self, ReceiveAdvertising.self, DecodeAdvertising.self, LosePackets.self, SetPathLoss.self,
         Connect.self, ExchangeMTU.self, ReadCharacteristic.self, ReadHandle.self, WriteCharacteristic.self, SignedWrite.self,
-        CheckSignature.self, Disconnect.self, Pair.self,
+        CheckSignature.self, SignData.self, Disconnect.self, Pair.self,
         PairWithDevice.self,
         PrepareForPairing.self, AnswerPairing.self, Meet.self, MeetDevice.self, ListenToDevice.self, DiscoverDevice.self, CheckValue.self,
         TimeAdvertising.self, WatchFastAdvertising.self, JudgeParameters.self, RefuseParameters.self,

@@ -24,6 +24,34 @@ enum SignedWrite: NamedAction {
         try await context.link().gatt.signedWrite(characteristic.value, try context(value))
         return CaseRecord()
     }
+
+    /// The octets that are signed: those of the PDU before the signature.
+    static func message(_ handle: Int, _ value: [UInt8]) -> [UInt8] {
+        let handle = UInt16(clamping: handle)
+        return [ATT.SignedWriteCmd.opcode, UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)] + value
+    }
+}
+
+/// Makes the signature of an ATT_SIGNED_WRITE_CMD, for a bearer that the case serves. Core Vol 3, Part H, 2.4.5.
+enum SignData: NamedAction {
+    static let name = "sign data"
+    static let about = "makes the signature of a signed write with the tester's own signing key"
+    static var arguments: [ActionArgument] {
+        [TypedArgument.connection.declaration, CheckSignature.handle.declaration, SignedWrite.value.declaration]
+    }
+    static let results = ["signature"]
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        guard var bond = try context.link().bond, let key = bond.localSigningKey else {
+            throw StepFailure(.precondition, "the tester has given no signing key on this connection")
+        }
+        let message = SignedWrite.message(try context(CheckSignature.handle), try context(SignedWrite.value))
+        let signature = AttributeHashes.signature(csrk: UInt128(littleEndianOctets: key.value), message: message, counter: key.counter)
+        bond.localSigningKey?.counter += 1
+        try context.driver().host.keys.add(bond)
+        return CaseRecord([("signature", .octets(signature))])
+    }
 }
 
 /// Checks the signature of an ATT_SIGNED_WRITE_CMD with the peer's CSRK. Core Vol 3, Part H, 2.4.5.
@@ -44,10 +72,8 @@ enum CheckSignature: NamedAction {
         }
         let received = try context(signature)
         let number = received.prefix(4).reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-        let attribute = UInt16(clamping: try context(handle))
-        let head = [ATT.SignedWriteCmd.opcode, UInt8(truncatingIfNeeded: attribute), UInt8(attribute >> 8)]
-        let expected = AttributeHashes.signature(
-            csrk: UInt128(littleEndianOctets: key.value), message: head + (try context(SignedWrite.value)), counter: number)
+        let message = SignedWrite.message(try context(handle), try context(SignedWrite.value))
+        let expected = AttributeHashes.signature(csrk: UInt128(littleEndianOctets: key.value), message: message, counter: number)
         return CaseRecord([("right", .number(expected == received ? 1 : 0)), ("counter", .number(Int(number)))])
     }
 }

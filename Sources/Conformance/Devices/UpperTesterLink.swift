@@ -48,7 +48,7 @@ final class UpperTesterLink {
             do { try await ready.value(until: loop.now + Self.startTimeout) } catch is TimeOut {}
             self.ready = nil
         }
-        for service in [BTPService.gap, .gatt, .l2cap] {
+        for service in [BTPService.gap, .gatt, .l2cap, .gattClient] {
             // A service that is registered already is refused; one that is missing shows when it is used.
             _ = try await ask(BTPFrame(.core, 3, data: [service.rawValue]))
         }
@@ -71,7 +71,7 @@ final class UpperTesterLink {
                 BTPCommands.GAPUnpair.name,
                 BTPCommands.GAPUnpair(addressType: peer.type, address: peer.address).parameters
             ),
-            (BTPCommands.GATTResetServer.name, []), (BTPCommands.GAPSetBondable.name, [1]),
+            (BTPCommands.GAPSetPrivacy.name, [0]), (BTPCommands.GATTResetServer.name, []), (BTPCommands.GAPSetBondable.name, [1]),
             (BTPCommands.GAPSetIOCapability.name, [3]), (BTPCommands.GAPSetSecureConnections.name, [1]),
             (BTPCommands.GAPSetSecureConnectionsOnly.name, [0]), (BTPCommands.GAPSetConnectable.name, [0]),
             (BTPCommands.GAPSetDiscoverable.name, [0]), (BTPCommands.GAPSetMITM.name, [0]), (BTPCommands.GAPSetMinimumKeySize.name, [7]),

@@ -276,10 +276,16 @@ final class ATTBearer {
             case .stopTimer:
                 if let requestTimer { loop.cancel(requestTimer) }
                 requestTimer = nil
-            case .finish(let id, .success(let pdu)): responses.removeValue(forKey: id)?.fulfil(pdu)
+            case .finish(let id, .success(let pdu)):
+                responses.removeValue(forKey: id)?.fulfil(pdu)
+                remote.answered()
             case .finish(let id, .failure(let error)):
-                if case .peer(.att(_, _, .databaseOutOfSync)) = error { client.link?.forgetRemoteDatabase() }
+                if case .peer(.att(_, _, .databaseOutOfSync)) = error {
+                    remote.foundOutOfSync()
+                    client.link?.forgetRemoteDatabase()
+                }
                 responses.removeValue(forKey: id)?.fail(error)
+                remote.answered()
             }
         }
     }

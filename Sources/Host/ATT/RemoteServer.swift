@@ -35,6 +35,29 @@ final class RemoteServer {
         otherValues.removeAll()
     }
 
+    // MARK: Database Out Of Sync
+
+    /// The server has answered Database Out Of Sync since its hash was read last.
+    private(set) var isOutOfSync = false
+    private var awaitingAnswer: [Promise<Void>] = []
+
+    func foundOutOfSync() { isOutOfSync = true }
+    func hashRead() { isOutOfSync = false }
+
+    /// A request on one of the bearers has ended.
+    func answered() {
+        let waiting = awaitingAnswer
+        awaitingAnswer.removeAll()
+        for promise in waiting { promise.fulfil(()) }
+    }
+
+    /// Waits until a request on one of the bearers ends.
+    func nextAnswer() async throws {
+        let promise = Promise<Void>(on: loop)
+        awaitingAnswer.append(promise)
+        try await promise.value()
+    }
+
     // MARK: Queued writes
 
     /// Runs a procedure of queued writes when no other one is under way. The server has one queue for a client, whatever the number of

@@ -51,6 +51,12 @@ final class OwnAddresses {
         return DeviceAddress.resolvable(irk: UInt128(littleEndianOctets: key), prand: prand)
     }
 
+    /// A non-resolvable private address. At least one bit of its random part is set, and at least one is clear. Core Vol 6, Part B, 1.3.2.2.
+    func drawNonResolvable() -> DeviceAddress {
+        let bits = secrets.next() & 0x3FFF_FFFF_FFFF
+        return DeviceAddress(value: bits == 0 || bits == 0x3FFF_FFFF_FFFF ? 1 : bits, kind: .random)
+    }
+
     /// Uses a private address.
     func hide(behind address: DeviceAddress) async throws {
         try await commands.send(HCICommands.LESetRandomAddress(randomAddress: BDADDR(address))) { [self] _ in
@@ -93,6 +99,9 @@ extension Host {
 
     /// Sets the random address for random own address types. Core Vol 4, Part E, 7.8.4.
     public func setRandomAddress(_ address: DeviceAddress) async throws { try await addresses.setRandom(address) }
+
+    /// A new non-resolvable private address. Core Vol 6, Part B, 1.3.2.2.
+    public func drawNonResolvableAddress() -> DeviceAddress { addresses.drawNonResolvable() }
 
     /// A new static random address. Core Vol 6, Part B, 1.3.2.1.
     public func drawStaticAddress() -> DeviceAddress { addresses.drawStatic() }

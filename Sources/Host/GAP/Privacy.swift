@@ -46,6 +46,20 @@ final class Privacy {
         scheduleAddressChange()
     }
 
+    /// Returns to the identity address, which is set in the controller if it is random.
+    func disable() async throws {
+        guard isOn else { return }
+        guard host.connecting.isIdle else { throw HostError.misuse(.busy(.connecting)) }
+        guard host.scanning.isIdle else { throw HostError.misuse(.busy(.scanning)) }
+        guard !host.advertising.isRunning else { throw HostError.misuse(.busy(.advertising)) }
+        ended()
+        if host.controller.leFeatures.contains(.llPrivacy) {
+            try await host.send(HCICommands.LESetAddressResolutionEnable(addressResolutionEnable: 0))
+            try await host.send(HCICommands.LEClearResolvingList())
+        }
+        if host.address.kind == .random { try await host.addresses.setRandom(host.address) }
+    }
+
     /// The controller was reset, or the pipe has ended.
     func ended() {
         if let timer = state?.timer { host.loop.cancel(timer) }
@@ -148,6 +162,11 @@ extension Host {
     /// - Throws: `HostError.misuse(.notStarted)`, `.misuse(.busy)` while it advertises, scans, connects or has privacy enabled,
     ///   `.peer(.rejected)`.
     public func enablePrivacy(_ settings: PrivacySettings = PrivacySettings()) async throws { try await privacy.enable(settings) }
+
+    /// Disables privacy: from now on the host uses its identity address; nothing without privacy.
+    ///
+    /// - Throws: `HostError.misuse(.busy)` while it advertises, scans or connects, `.peer(.rejected)`.
+    public func disablePrivacy() async throws { try await privacy.disable() }
 
     /// Changes the private address before the end of its lifetime; nothing without privacy.
     ///

@@ -33,6 +33,11 @@ extension Connection {
     /// The open Enhanced ATT bearers, whichever side has opened them.
     public var enhancedBearers: [EnhancedBearer] { enhanced.bearers.map { EnhancedBearer(bearer: $0) } }
 
+    /// A client whose procedures run on the bearer with the fewest pending requests; the fixed channel is the last choice.
+    public var leastBusyClient: GATTClient {
+        GATTClient((enhanced.bearers.filter(\.isHealthy) + [bearer]).min { $0.pendingRequests < $1.pendingRequests } ?? bearer)
+    }
+
     /// Opens Enhanced ATT bearers on an encrypted link. Core Vol 3, Part G, 5.3 and 5.4.
     ///
     /// - Parameter count: 1...5; fewer are opened if the peer or the settings allow no more.

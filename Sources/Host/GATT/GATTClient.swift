@@ -100,9 +100,23 @@ public struct GATTClient {
     public func read(
         uuid: BluetoothUUID, from start: UInt16 = 1, to end: UInt16 = 0xFFFF
     ) async throws -> [(handle: UInt16, value: [UInt8])] {
+        if uuid == .databaseHash { try await settleOtherBearers() }
         let response: ATT.ReadByTypeRsp = try await request(
             ATT.ReadByTypeReq(startingHandle: start, endingHandle: end, attributeType: uuid))
+        if uuid == .databaseHash { bearer.remote.hashRead() }
         return response.attributeDataList.map { ($0.attributeHandle, $0.attributeValue) }
+    }
+
+    /// After Database Out Of Sync, waits until no request on another bearer is left without a response: the server would take it for one of
+    /// a client that is aware of the change. Core Vol 3, Part G, 2.5.2.1.
+    private func settleOtherBearers() async throws {
+        guard bearer.remote.isOutOfSync, !bearer.context.quirks.bearers.readsHashAtOnce, let link = bearer.client.link else { return }
+        let isPending = { [bearer] (other: ATTBearer) in other !== bearer && other.pendingRequests > 0 }
+        while (link.attributeBearer.map { [$0] } ?? []).contains(where: isPending)
+            || link.enhancedAttributeBearers.contains(where: isPending)
+        {
+            try await bearer.remote.nextAnswer()
+        }
     }
 
     /// Read Multiple Characteristic Values: the concatenated values. Core Vol 3, Part G, 4.8.4.

@@ -29,6 +29,9 @@ extension HostQuirks {
             "closes-all-on-time-out", .att, \.bearers.closesAllOnTimeOut, violates: "Core Vol 3, Part F, 3.3.3",
             "closes all Enhanced ATT bearers after a time-out on one"),
         .flag(
+            "reads-hash-at-once", .att, \.bearers.readsHashAtOnce, violates: "Core Vol 3, Part G, 2.5.2.1",
+            "after Database Out Of Sync, reads the hash while requests on other bearers are pending"),
+        .flag(
             "retries-bearers-at-once", .att, \.bearers.retriesAtOnce, violates: "Core Vol 3, Part G, 5.4",
             "as a peripheral, requests Enhanced ATT bearers again at once after a collision"),
         .flag(

@@ -12,6 +12,8 @@ public struct PairingSettings: Sendable, Hashable {
     /// Minimum security level. A pairing below it is rejected; `.secureConnections` is Secure Connections Only mode. Core Vol 3, Part C,
     /// 10.2.4.
     public var minimumLevel = LinkSecurity.encrypted
+    /// Rejects LE legacy pairing and keys of less than 16 octets, whatever the level. Core Vol 3, Part C, 10.2.1.
+    public var requiresSecureConnections = false
     /// In octets, 7...16.
     public var minimumKeySize = 7
     public var maximumKeySize = 16
@@ -50,12 +52,15 @@ public struct PairingSettings: Sendable, Hashable {
         set { minimumLevel = newValue ? .secureConnections : .encrypted }
     }
 
+    /// True if no LE legacy pairing is accepted.
+    var pairsSecureConnectionsOnly: Bool { requiresSecureConnections || isSecureConnectionsOnly }
+
     /// AuthReq to send. Core Vol 3, Part H, 3.5.1.
     var authenticationRequirements: AuthReq {
         var flags: AuthReq = []
         if isBonding { flags.insert(.bonding) }
         if asksForMITM || minimumLevel >= .authenticated { flags.insert(.mitm) }
-        if supportsSecureConnections || isSecureConnectionsOnly { flags.insert(.sc) }
+        if supportsSecureConnections || pairsSecureConnectionsOnly { flags.insert(.sc) }
         if usesKeypressNotifications { flags.insert(.keypress) }
         if supportsH7 { flags.insert(.ct2) }
         return flags

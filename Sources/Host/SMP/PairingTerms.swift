@@ -77,14 +77,15 @@ struct PairingTerms {
     var usesOutOfBandData: Bool { isSecureConnections && association == .outOfBand && peerFeatures.outOfBandFlag == 1 }
 
     private func checkPolicy() throws(PairingRefusal) {
-        let needed = settings.minimumLevel == .secureConnections ? 16 : settings.minimumKeySize
+        let needed = settings.pairsSecureConnectionsOnly ? 16 : settings.minimumKeySize
         if keySize < needed, !setup.quirks.ignoresMinimumKeySize { throw PairingRefusal(.encryptionKeySize) }
         if association == .outOfBand {
             guard hasOutOfBandProof || setup.quirks.believesOutOfBandFlag else { throw PairingRefusal(.oobNotAvailable) }
         } else if settings.requiresOutOfBand {
             throw PairingRefusal(.oobNotAvailable)
         }
-        guard level >= settings.minimumLevel || setup.quirks.ignoresMinimumLevel else { throw PairingRefusal(.authenticationRequirements) }
+        let isEnough = level >= settings.minimumLevel && (isSecureConnections || !settings.requiresSecureConnections)
+        guard isEnough || setup.quirks.ignoresMinimumLevel else { throw PairingRefusal(.authenticationRequirements) }
         if !settings.acceptsWeakerBond, let bond = setup.bond, strength.isWeaker(than: bond.strength) {
             throw PairingRefusal(.authenticationRequirements)
         }

@@ -62,6 +62,11 @@ extension UpperTesterQuirks {
             "host-protects-parameters", .upperTester, \.protectsParameters,
             allowedBy: "Core Vol 3, Part C, 12.3: a server chooses the permissions to read them",
             "has Peripheral Preferred Connection Parameters, which it shows on an encrypted link only"),
+            "host-keeps-private-address", .upperTester, \.keepsPrivateAddress, violates: "Core Vol 3, Part C, 10.7.3",
+            "never changes the non-resolvable private address under which it advertises"),
+        .flag(
+            "host-directs-unresolved", .upperTester, \.directsUnresolved, violates: "Core Vol 3, Part C, 10.7.1.1",
+            "directs advertising to a private address of a peer that is not known to resolve addresses"),
     ]
 
     private static let pairingQuirks: [Quirk<Self>] = [
@@ -86,6 +91,9 @@ extension UpperTesterQuirks {
         .number(
             "host-most-key-size", .upperTester, 7...16, \.mostKeySize, allowedBy: "Core Vol 3, Part H, 2.3.4: 7 to 16 octets",
             "has keys of at most N octets"),
+        .number(
+            "host-keys", .upperTester, 1...7, \.ownKeys, allowedBy: "Core Vol 3, Part H, 3.6.1: each device chooses its keys",
+            "distributes these keys and asks for none: 1 LTK, 2 IRK, 4 CSRK"),
     ]
 
     private static func time(

@@ -41,6 +41,10 @@ public struct UpperTesterQuirks: Sendable {
     public var advertisingInterval: UInt32?
     /// Has Peripheral Preferred Connection Parameters, which it shows on an encrypted link only.
     public var protectsParameters = false
+    /// Advertises under a non-resolvable private address without ever changing it.
+    public var keepsPrivateAddress = false
+    /// Directs advertising to a private address of a peer that is not known to resolve addresses.
+    public var directsUnresolved = false
     // Pairing
     /// The IO capability, which the tester then cannot change.
     public var ioCapability: IOCapability?
@@ -50,6 +54,8 @@ public struct UpperTesterQuirks: Sendable {
     /// Accepts authenticated pairing only.
     public var insistsOnMITM = false
     public var mostKeySize = 16
+    /// The keys that the host distributes; it asks for none of the peer's then. 0 for the usual ones.
+    public var ownKeys = 0
 
     public init() {}
 
@@ -81,7 +87,9 @@ public struct UpperTesterQuirks: Sendable {
                     BTPCommands.GATTResetServer.name, BTPCommands.GATTSetRequiredKeySize.name,
                 ]
             case .gattClient:
-                PDUCatalog.all.filter { $0.layer == .btpCommands && (0x020A...0x021B).contains($0.code) }.map(\.name)
+                PDUCatalog.all.filter {
+                    $0.layer == .btpCommands && ((0x020A...0x021B).contains($0.code) || $0.code >> 8 == 6)
+                }.map(\.name)
             case .l2cap: PDUCatalog.all.filter { $0.layer == .btpCommands && $0.code >> 8 == 3 }.map(\.name)
             }
         }
@@ -120,6 +128,7 @@ public struct UpperTesterQuirks: Sendable {
         if lacksSecureConnections { settings.supportsSecureConnections = false }
         if doesNotBond { settings.isBonding = false }
         settings.maximumKeySize = mostKeySize
+        if ownKeys > 0 { (settings.localKeys, settings.peerKeys) = (KeyDistribution(rawValue: UInt8(clamping: ownKeys)), []) }
         return insisting(settings)
     }
 }

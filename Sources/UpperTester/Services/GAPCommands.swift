@@ -97,12 +97,14 @@ extension BTPServer {
         if quirks.broadcastsPrivately, !settings.properties.contains(.connectable) {
             (settings.ownAddressType, settings.randomAddress) = (.randomDevice, UpperTesterQuirks.broadcastAddress)
         }
+        if command.ownAddressType == GAPState.nonResolvable { try hide(&settings) }
         // A connection may come with the controller's answer, and ends the advertising again.
         let set = try await host.advertise(settings) { [gap] set in
             gap.advertising = set
             gap.settings.insert(.advertising)
         }
         if gap.isLimited, gap.settings.contains(.discoverable) { limit(set) }
+        if command.ownAddressType == GAPState.nonResolvable { changeAddress(of: set, settings) }
     }
 
     /// Ends limited discoverable mode in time. Core Vol 3, Part C, 9.2.3.2.
@@ -115,10 +117,12 @@ extension BTPServer {
         }
     }
 
-    fileprivate func stopAdvertising() async throws {
+    func stopAdvertising() async throws {
         if let set = gap.advertising, set.isRunning { try await set.stop() }
         gap.advertising = nil
         gap.settings.remove(.advertising)
+        let own = host.privateAddress ?? (host.address.kind == .random ? host.address : nil)
+        if let own, host.randomAddress != own { try await host.setRandomAddress(own) }
     }
 
     /// Starts a scan. Without the flag Observation, only discoverable devices are reported. Core Vol 3, Part C, 9.2.5 and 9.2.6.

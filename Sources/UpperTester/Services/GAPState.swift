@@ -22,6 +22,7 @@ final class GAPState {
 
     static let supported: BTPSettings = [
         .powered, .connectable, .discoverable, .bondable, .le, .advertising, .secureConnections, .secureConnectionsOnly, .staticAddress,
+        .privacy,
     ]
 
     func attach(to server: BTPServer) {
@@ -120,7 +121,10 @@ extension BTPServer {
                 BTPEvents.GAPEncryptionChanged(
                     addressType: $0, address: $1, enabled: isOn ? 1 : 0, keySize: UInt8(clamping: link.encryptionKeySize))
             }
-            if isOn { reportLevel(of: link) }
+            if isOn {
+                reportLevel(of: link)
+                learnResolution(of: link)
+            }
         case .paired(let result):
             let identity = result.peer.address
             if identity != link.addresses.peer {

@@ -110,7 +110,7 @@ extension BTPHandlers {
         on(BTPCommands.GATTReadMultipleVariable.self) { server, command in
             let client = try server.client(command.addressType, command.address)
             let (code, values) = try await ATTOutcome.of { try await client.readMultipleVariable(command.handles) }
-            return BTPResponses.GATTReadMultipleVariable(attErrorCode: code, data: (values ?? []).flatMap(\.self))
+            return BTPResponses.GATTReadMultipleVariable(attErrorCode: code, data: LengthValues.octets(values ?? []))
         }
     }
 
@@ -163,7 +163,7 @@ extension BTPServer {
 }
 
 /// The result of a GATT procedure: an error of the server is part of a normal response.
-private enum ATTOutcome {
+enum ATTOutcome {
     static func of<Value>(_ body: () async throws -> Value) async throws -> (ATTErrorCode, Value?) {
         do {
             return (ATTErrorCode(rawValue: 0), try await body())

@@ -12,7 +12,7 @@ extension BTPHandlers {
         }
         on(BTPCommands.GAPSetSecureConnectionsOnly.self) { server, command in
             server.gap.set(.secureConnectionsOnly, command.secureConnectionsOnly)
-            server.change { $0.isSecureConnectionsOnly = command.secureConnectionsOnly != 0 }
+            server.change()
             return BTPResponses.GAPSetSecureConnectionsOnly(currentSettings: server.gap.settings)
         }
         on(BTPCommands.GAPSetSecureConnections.self) { server, command in
@@ -80,8 +80,12 @@ extension BTPHandlers {
 }
 
 extension BTPServer {
-    fileprivate func change(_ change: (inout PairingSettings) -> Void) {
+    /// Changes the pairing settings. A host that pairs by LE Secure Connections alone demands authentication if it has an input or an
+    /// output for it. Core Vol 3, Part C, 10.2.1, 10.2.4 and 10.3.1.
+    fileprivate func change(_ change: (inout PairingSettings) -> Void = { _ in }) {
         change(&gap.pairing)
+        gap.pairing.requiresSecureConnections = gap.settings.contains(.secureConnectionsOnly)
+        gap.pairing.isSecureConnectionsOnly = gap.pairing.requiresSecureConnections && gap.pairing.ioCapability != .noInputNoOutput
         gap.pairing = quirks.insisting(gap.pairing)
         if !quirks.doesNotPair { host.pairingSettings = gap.pairing }
     }
