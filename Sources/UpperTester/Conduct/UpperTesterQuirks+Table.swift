@@ -62,6 +62,7 @@ extension UpperTesterQuirks {
             "host-protects-parameters", .upperTester, \.protectsParameters,
             allowedBy: "Core Vol 3, Part C, 12.3: a server chooses the permissions to read them",
             "has Peripheral Preferred Connection Parameters, which it shows on an encrypted link only"),
+        .flag(
             "host-keeps-private-address", .upperTester, \.keepsPrivateAddress, violates: "Core Vol 3, Part C, 10.7.3",
             "never changes the non-resolvable private address under which it advertises"),
         .flag(
