@@ -174,10 +174,14 @@ public struct Measurement: Sendable, Hashable {
         case medianPeriod = "median-period"
         case shortestPeriod = "shortest-period"
         case longestPeriod = "longest-period"
+        /// The number of these times that are shorter than twice the one before.
+        case undoubledPeriods = "undoubled-periods"
         /// The time from the first packet to the last in microseconds.
         case span
         /// The time from the start of the step to the first packet in microseconds.
         case delay
+
+        public var isTime: Bool { self != .count && self != .undoubledPeriods }
     }
 }
 

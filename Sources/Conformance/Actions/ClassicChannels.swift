@@ -94,12 +94,15 @@ enum OfferEnhancedEcho: NamedAction {
     static let name = "offer enhanced echo"
     static let about = "the host serves credit-based channels that return each SDU"
     static let transport = TypedArgument.named("transport", ["bredr": 0, "le": 1], default: 0, "of the channels")
-    static var arguments: [ActionArgument] { EnhancedEchoArguments.all + [transport.declaration] }
+    static let keySize = TypedArgument.number("keySize", 7...16, default: 7, "the shortest encryption key that the service accepts, octets")
+    static var arguments: [ActionArgument] { EnhancedEchoArguments.all + [transport.declaration, keySize.declaration] }
     static let needsHost = true
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {
         let (host, spsm) = (try context.driver().host, UInt16(clamping: try context(EnhancedEchoArguments.spsm)))
-        host.listen(spsm, try EnhancedEchoArguments.settings(context), over: try context(transport) == 0 ? .brEDR : .le) { channel, _ in
+        var settings = try EnhancedEchoArguments.settings(context)
+        settings.minimumKeySize = try context(keySize)
+        host.listen(spsm, settings, over: try context(transport) == 0 ? .brEDR : .le) { channel, _ in
             EnhancedEchoArguments.echo(channel, on: host.loop)
         }
         return CaseRecord()

@@ -21,6 +21,19 @@ enum OfferSerialEcho: NamedAction {
     }
 }
 
+/// Opens the ATT bearer over BR/EDR. Core Vol 3, Part G, 5.1.
+enum OpenAttributes: NamedAction {
+    static let name = "open attributes over BR/EDR"
+    static let about = "the host opens a channel to PSM 31 for its GATT client"
+    static var arguments: [ActionArgument] { [TypedArgument.connection.declaration] }
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        _ = try await context.classicLink().openAttributes()
+        return CaseRecord()
+    }
+}
+
 /// Offers GATT over BR/EDR. Core Vol 3, Part G, 9.
 enum OfferAttributes: NamedAction {
     static let name = "offer attributes over BR/EDR"

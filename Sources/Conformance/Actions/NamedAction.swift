@@ -55,9 +55,10 @@ enum NamedActions {
         TakeNewIdentity.self, TakeFirstIdentity.self, TakePrivateAddress.self, RememberDatabase.self, JudgeServiceChange.self,
         ChangeServices.self, ChangeServicesBack.self,
         ReleaseChannels.self,
-        LosePacket.self, OfferSerialEcho.self, OfferAttributes.self, OfferValue.self, AcceptBridging.self, BridgeOver.self,
-        LookAtStream.self,
-        MakeSDU.self, SendSDU.self, ReceiveSDU.self, SendFrame.self, NoteNumber.self, SendUnknownCommands.self, FillAdvertisingData.self,
+        LosePacket.self, OfferSerialEcho.self, OfferAttributes.self, OpenAttributes.self, OfferValue.self, AcceptBridging.self,
+        BridgeOver.self, LookAtStream.self,
+        MakeSDU.self, SendSDU.self, ReceiveSDU.self, SendFrame.self, NoteNumber.self, JoinOctets.self, SendUnknownCommands.self,
+        FillAdvertisingData.self,
     ]
 
     static func named(_ name: String) -> (any NamedAction.Type)? { all.first { $0.name == name } }

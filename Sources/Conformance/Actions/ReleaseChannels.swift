@@ -10,8 +10,11 @@ enum ReleaseChannels: NamedAction {
     static let needsHost = true
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {
-        let link = try context.link()
-        for cid in [CID.att, CID.leSignaling] { link.channel(cid).handler = { _ in } }
+        if let link = try context.driver().links[try context(.connection).rawValue] {
+            for cid in [CID.att, CID.leSignaling] { link.channel(cid).handler = { _ in } }
+        } else {
+            try context.classicLink().channel(CID.signaling).handler = { _ in }
+        }
         return CaseRecord()
     }
 }

@@ -283,7 +283,7 @@ extension CaseRun {
         }
         save(.number(value), of: step, in: scope)
         if let mismatch = try measurement.result.mismatch(.number(value), scope.frame.variables) {
-            let unit = measurement.metric == .count ? "" : " us"
+            let unit = measurement.metric.isTime ? " us" : ""
             let text =
                 "\(measurement.metric.rawValue)\(unit) of \(measurement.name): \(mismatch.text) (\(counted.count) in \(length.text)\(Self.numbers(counted)))"
             throw StepFailure(.subject, step.stating(text), evidence: proof)
@@ -299,13 +299,14 @@ extension CaseRun {
         return first.number == last.number ? ", packet \(first.number)" : ", packets \(first.number) to \(last.number)"
     }
 
-    private static func value(of metric: Measurement.Metric, _ times: [Microseconds], since began: Microseconds) -> Int? {
+    static func value(of metric: Measurement.Metric, _ times: [Microseconds], since began: Microseconds) -> Int? {
         if metric == .count { return times.count }
         if metric == .delay { return times.first.map { Int(($0 - began).rawValue) } }
-        guard let first = times.first, let last = times.last, times.count > 1 else { return nil }
         let periods = zip(times.dropFirst(), times).map { Int(($0 - $1).rawValue) }
+        if metric == .undoubledPeriods { return zip(periods.dropFirst(), periods).count { $0 < 2 * $1 } }
+        guard let first = times.first, let last = times.last, times.count > 1 else { return nil }
         switch metric {
-        case .count, .delay: return nil
+        case .count, .delay, .undoubledPeriods: return nil
         case .span: return Int((last - first).rawValue)
         case .meanPeriod: return Int((last - first).rawValue) / periods.count
         case .medianPeriod: return periods.sorted()[periods.count / 2]

@@ -15,8 +15,6 @@ public struct EnhancedBearerSettings: Sendable, Hashable {
 final class EnhancedBearers {
     /// Channels in one request. Core Vol 3, Part A, 4.25.
     static let mostAtOnce = 5
-    /// Requests until one succeeds, if the requests of both sides collide.
-    private static let attempts = 4
 
     private(set) var bearers: [ATTBearer] = []
     unowned var connection: Connection?
@@ -79,8 +77,7 @@ final class EnhancedBearers {
 
     // MARK: Own bearers
 
-    /// Opens bearers. If the requests of both sides collide and are refused, the central repeats its request at once, the peripheral later.
-    /// Core Vol 3, Part G, 5.4.
+    /// Opens bearers; repeats a request that has collided with one of the peer.
     ///
     /// - Returns: the new bearers; none if those of the peer have taken the room meanwhile.
     func open(_ count: Int, _ settings: EnhancedBearerSettings) async throws -> [ATTBearer] {
@@ -88,12 +85,14 @@ final class EnhancedBearers {
         guard connection.security > .none || connection.context.quirks.bearers.admitsInClear else { throw HostError.misuse(.notEncrypted) }
         guard (1...Self.mostAtOnce).contains(count), room(settings.most) > 0 else { throw HostError.misuse(.noChannelLeft) }
         hasCollided = false
-        for attempt in 1...Self.attempts {
+        for attempt in 1...Connection.bearerRequests {
             let wanted = min(count, room(settings.most))
             guard wanted > 0 else { break }
             do {
                 return try await request(wanted, settings.channel, connection)
-            } catch HostError.peer(.channel(.creditBasedRefused(.refusedNoResources))) where hasCollided && attempt < Self.attempts {
+            } catch HostError.peer(.channel(.creditBasedRefused(.refusedNoResources)))
+                where hasCollided && attempt < Connection.bearerRequests
+            {
                 try await wait(connection)
             }
         }
@@ -109,11 +108,8 @@ final class EnhancedBearers {
         return bearers.filter(\.isUsable)
     }
 
-    /// The pause of a peripheral between two requests.
     private func wait(_ connection: Connection) async throws {
-        guard !connection.isCentral, !connection.context.quirks.bearers.retriesAtOnce else { return }
         let parameters = connection.parameters
-        let events = parameters.intervalTime * (2 * (Int(parameters.latency) + 1))
-        try await connection.context.loop.sleep(for: max(.milliseconds(100), events))
+        try await connection.pauseAfterCollision(parameters.intervalTime * (2 * (Int(parameters.latency) + 1)))
     }
 }

@@ -44,6 +44,9 @@ public class ACLLink {
 
     // MARK: Data
 
+    /// An L2CAP channel, with or without a layer of the host on it.
+    public final func channel(_ cid: UInt16) -> L2CAPChannel { multiplexer.channel(cid) }
+
     /// Called with the PDUs of all channels, for evidence.
     public final var pduObservers: Listeners<PDUObserver> { multiplexer.observers }
     /// Number of ACL fragments queued for all channels.

@@ -56,9 +56,6 @@ public final class Connection: ACLLink {
     /// GATT client on the Enhanced ATT bearer with the fewest pending requests at this moment, without one on the fixed channel.
     public var gatt: GATTClient { GATTClient(enhanced.next ?? bearer) }
 
-    /// An L2CAP channel, with or without a layer of the host on it.
-    public func channel(_ cid: UInt16) -> L2CAPChannel { multiplexer.channel(cid) }
-
     /// Sets the own address from the advertising set to which the peer connected. A private address reported by the controller takes
     /// precedence.
     func advertised(as address: DeviceAddress) {

@@ -1,8 +1,10 @@
 import BBPackets
+import BBTiming
 
 /// An LE or BR/EDR connection over which attributes are accessed.
 protocol AttributeLink: SecuredLink {
     var context: HostContext { get }
+    var isCentral: Bool { get }
     /// The bond whose key encrypts the link; nil on an unencrypted link, where only the address identifies the peer.
     var provenBond: Bond? { get }
     /// The client's access rights, for attribute handlers.
@@ -31,6 +33,19 @@ extension AttributeLink {
     var remoteDatabase: RemoteDatabase? {
         get { keeper.flatMap { context.keys.database(of: $0) } }
         set { if let keeper { context.keys.keep(newValue, of: keeper) } }
+    }
+}
+
+/// Requests of both sides for ATT bearers may collide, and both be refused: the central repeats its request at once, the peripheral later. Core
+/// Vol 3, Part G, 5.4.
+extension AttributeLink {
+    /// Requests until one succeeds.
+    static var bearerRequests: Int { 4 }
+
+    /// The pause before the next request, for a peripheral at least this long.
+    func pauseAfterCollision(_ least: Microseconds = .zero) async throws {
+        guard !isCentral, !context.quirks.bearers.retriesAtOnce else { return }
+        try await context.loop.sleep(for: max(.milliseconds(100), least))
     }
 }
 

@@ -31,10 +31,20 @@ extension HostContext {
 }
 
 extension ClassicConnection {
-    /// A GATT client on the existing bearer, or on one that is opened now. Core Vol 3, Part G, 5.3.
+    /// A GATT client on the existing bearer, or on one that is opened now; repeats a request that has collided with one of the peer. Core Vol 3,
+    /// Part G, 5.1 and 5.4.
     public func openAttributes() async throws -> GATTClient {
-        if let bearer = attributeBearer { return GATTClient(bearer) }
-        return GATTClient(layers.addBearer(try await openChannel(PSM.att, Host.attributeChannel)))
+        hasCollided = false
+        var requests = Self.bearerRequests
+        while true {
+            requests -= 1
+            if let bearer = attributeBearer { return GATTClient(bearer) }
+            do {
+                return GATTClient(layers.addBearer(try await openChannel(PSM.att, Host.attributeChannel)))
+            } catch HostError.peer(.channel(.refused(.refusedNoResources))) where hasCollided && requests > 0 {
+                try await pauseAfterCollision()
+            }
+        }
     }
 
     /// Sends notifications and indications to the peer; nil while it has no bearer.

@@ -24,8 +24,15 @@ final class GATTServer {
     /// Creates a session for a client. Its stored configuration applies once the link is encrypted with the key of the bond.
     func session(of client: PeerIdentity) -> GATTServerSession {
         let session = GATTServerSession(client: client, database: database)
+        session.server = self
         sessions.append(session)
         return session
+    }
+
+    /// Configures a client on its other transport, too: it is one client if keys of the same bond encrypt both links. Core Vol 3, Part G, 3.3.3.3.
+    fileprivate func configured(_ characteristic: UInt16, _ bits: UInt16, by session: GATTServerSession) {
+        guard let client = session.link?.provenBond?.identity else { return }
+        for other in sessions where other !== session && other.link?.provenBond?.identity == client { other.take(characteristic, bits) }
     }
 
     /// Ends the session of a client.
@@ -77,6 +84,7 @@ final class GATTServerSession {
     private var configured: Set<UInt16> = []
     private(set) var features: ClientFeatures = []
     var awareness = ChangeAwareness()
+    weak var server: GATTServer?
     /// The connection until it ends; nil for a server without one.
     unowned var link: (any AttributeLink)?
     /// A configuration from an earlier link was restored. Its values are sent once this link has the required security. Core Vol 3, Part C,
@@ -167,9 +175,14 @@ final class GATTServerSession {
 
     /// Handles a write of a Client Characteristic Configuration.
     func configure(_ characteristic: UInt16, _ bits: UInt16) {
+        take(characteristic, bits)
+        hasChanged()
+        server?.configured(characteristic, bits, by: self)
+    }
+
+    fileprivate func take(_ characteristic: UInt16, _ bits: UInt16) {
         configurations[characteristic] = bits
         configured.insert(characteristic)
-        hasChanged()
     }
 
     /// Sends a Service Changed indication. Core Vol 3, Part G, 7.1.

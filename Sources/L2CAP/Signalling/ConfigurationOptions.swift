@@ -8,16 +8,8 @@ public enum ChannelMode: UInt8, Sendable, Comparable {
     case enhancedRetransmission = 3
     case streaming = 4
 
-    /// The order of the modes for negotiation; the mode with the lower demand is chosen.
-    private var demand: Int {
-        switch self {
-        case .basic: 0
-        case .streaming: 1
-        case .enhancedRetransmission: 2
-        }
-    }
-
-    public static func < (a: ChannelMode, b: ChannelMode) -> Bool { a.demand < b.demand }
+    /// The order of the modes for negotiation: a side falls back from streaming to enhanced retransmission mode, and from both to basic mode.
+    public static func < (a: ChannelMode, b: ChannelMode) -> Bool { a.rawValue < b.rawValue }
 }
 
 /// The retransmission and flow control option. Core Vol 3, Part A, 5.4.

@@ -224,6 +224,20 @@ import Testing
         }
     }
 
+    /// Both sides ask for the bearer and refuse the other's request: the central comes first, and both use its bearer. Core Vol 3, Part G, 5.4.
+    @Test func requestsForTheBearerCollide() throws {
+        try Self.run { near, far, link, other in
+            for host in [near, far] { host.offerAttributesOverClassic() }
+            for connection in [link, other] { try await connection.secure(to: .unauthenticated) }
+            var counts: [Int] = []
+            let tasks = [link, other].map { connection in
+                far.loop.start { counts.append(try await connection.openAttributes().discoverServices().count) }
+            }
+            for task in tasks { await task.ended() }
+            #expect(counts == [2, 2] && link.layers.bearers.count == 1 && other.layers.bearers.count == 1)
+        }
+    }
+
     /// A closed bearer accepts no requests, and another one can be opened.
     @Test func bearersEnd() throws {
         try Self.run { _, far, link, other in

@@ -122,6 +122,33 @@ import Testing
         #expect(link.security == .none)
     }
 
+    // MARK: Attributes
+
+    /// A client has one configuration, on whichever transport it is written. Core Vol 3, Part G, 3.3.3.3.
+    @Test func aConfigurationServesBothTransports() throws {
+        try ClassicHosts.run([Self.settings, Self.settings]) { hosts in
+            try await Self.pairOnBREDR(hosts)
+            let published = hosts.far.database.add(
+                ServiceDefinition(0xFFF0, characteristics: [CharacteristicDefinition(0xFFF1, properties: [.notify, .indicate])]))
+            let configuration = try #require(published[0xFFF1]?.configuration)
+            hosts.far.offerAttributesOverClassic()
+            let (near, _) = try await hosts.link()
+            let first = try await near.openAttributes()
+            _ = try await hosts.far.advertise(AdvertisingSettings(data: AdvertisingData([.completeLocalName("far")])))
+            let link = try await hosts.near.connect(to: hosts.far.controller.address)
+            // The address alone does not make it the same client.
+            try await first.write(configuration, [1, 0])
+            #expect(try await link.gatt.read(configuration) == [0, 0])
+            try await link.encrypt()
+            #expect(try await link.gatt.read(configuration) == [1, 0])
+            let writes: [(GATTClient, GATTClient, UInt8)] = [(first, link.gatt, 0), (link.gatt, first, 2), (first, link.gatt, 1)]
+            for (writer, reader, bits) in writes {
+                try await writer.write(configuration, [bits, 0])
+                #expect(try await reader.read(configuration) == [bits, 0])
+            }
+        }
+    }
+
     // MARK: Keys that are not derived
 
     struct PolicyRow: Sendable, CustomTestStringConvertible {

@@ -102,8 +102,13 @@ import Testing
                 settings(.enhancedRetransmission) { $0.usesFrameCheckSequence = false },
                 settings(.streaming) { $0.usesFrameCheckSequence = false },
             ],
-            mode: .streaming
+            mode: .enhancedRetransmission
         ) { $0.allSatisfy { !$0.usesFrameCheckSequence } },
+        Negotiation(name: "the acceptor prefers streaming", wanted: [enhanced, settings(.streaming)], mode: .enhancedRetransmission),
+        Negotiation(name: "the initiator prefers streaming", wanted: [settings(.streaming), enhanced], mode: .enhancedRetransmission),
+        Negotiation(
+            name: "one insists on streaming, one prefers the enhanced mode", wanted: [enhanced, settings(.streaming, mandatory: true)],
+            mode: nil),
         Negotiation(
             name: "one without a check sequence",
             wanted: [settings(.enhancedRetransmission) { $0.usesFrameCheckSequence = false }, enhanced], mode: .enhancedRetransmission

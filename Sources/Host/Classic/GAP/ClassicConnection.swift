@@ -33,6 +33,8 @@ public final class ClassicConnection: ACLLink {
     /// Channel requests of the peer, held until the encryption of the link is known.
     private var undecided: [(cid: UInt16, psm: UInt16)] = []
     private var undecidedCreditBased: [(identifier: UInt8, spsm: UInt16, count: Int)] = []
+    /// The peer's request for the ATT bearer was refused, since this side has sent its own.
+    var hasCollided = false
 
     init(_ handle: ConnectionHandle, peer: BDADDR, isInitiator: Bool, host: Host, slot: Int) {
         address = peer
@@ -140,6 +142,11 @@ public final class ClassicConnection: ACLLink {
     /// Decides on a channel request. The peer must raise the security level before its request. Core Vol 3, Part C, 5.2.2.2.
     private func admit(_ cid: UInt16, _ psm: UInt16) -> ClassicSignaling.Decision? {
         guard let service = host.context.classicServices[psm] else { return .refuse(.refusedPSMNotSupported) }
+        // There is one ATT bearer, and both sides ask for it. Core Vol 3, Part G, 5.4.
+        if psm == PSM.att, channels.isRequested(psm: psm) {
+            hasCollided = true
+            return .refuse(.refusedNoResources)
+        }
         guard securityLevel < service.level, !host.context.quirks.channels.admitsInClear else { return .accept(service.settings) }
         guard security.machine.isMeasuring else { return .refuse(.refusedSecurityBlock) }
         undecided.append((cid, psm))

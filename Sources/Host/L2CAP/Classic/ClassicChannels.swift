@@ -54,6 +54,9 @@ final class ClassicChannels: CreditBasedLink {
         }
     }
 
+    /// Returns true if this side has requested a channel to a service of the peer that is not open yet.
+    func isRequested(psm: UInt16) -> Bool { machine.channels.contains { $0.psm == psm && opening[$0.localCID] != nil } }
+
     /// Requests the peer's fixed channels, one bit each. Core Vol 3, Part A, 4.13.
     func fixedChannels() async throws -> UInt64 {
         if let failure { throw failure }

@@ -181,7 +181,7 @@ struct ChannelConfiguration {
         }
     }
 
-    /// Changes to another mode if that is allowed and has lower demands; returns false if not.
+    /// Changes to another mode if that is allowed and comes before this one; returns false if not.
     private mutating func settle(on other: ChannelMode) -> Bool {
         guard other != mode else { return true }
         guard !settings.isModeMandatory, other < mode, supports(other) else { return false }
