@@ -38,6 +38,12 @@ struct AirRulesTests {
         Row(
             testDescription: "a map for a later instant",
             pdus: [(.own, [0x01, 1, 2, 3, 4, 5, 9, 0]), (.own, [0x01, 1, 2, 3, 4, 6, 10, 0])]),
+        Row(
+            testDescription: "a PHY for the same instant",
+            pdus: [(.peer, [0x16, 2, 2]), (.own, [0x18, 2, 2, 9, 0]), (.peer, [0x16, 1, 1]), (.own, [0x18, 1, 1, 9, 0])], fault: 3),
+        Row(
+            testDescription: "twice no other PHY, without an instant",
+            pdus: [(.peer, [0x16, 2, 2]), (.own, [0x18, 0, 0, 0, 0]), (.peer, [0x16, 1, 1]), (.own, [0x18, 0, 0, 0, 0])]),
         // A peripheral answers LL_ENC_REQ with LL_ENC_RSP, and its host may then refuse.
         Row(
             testDescription: "encryption refused after the answer",

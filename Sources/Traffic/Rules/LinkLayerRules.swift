@@ -34,12 +34,18 @@ enum LinkLayerRules {
                 wanted: "an answer of the peer before it comes again", got: "a repetition")
         }
         if let violation = parametersViolation(pdu) ?? physViolation(pdu) { return violation }
-        if let instant = pdu["Instant"]?.int, !exchange.isNew(instant: instant, of: code) {
+        if let instant = instant(of: pdu), !exchange.isNew(instant: instant, of: code) {
             return RuleViolation(
                 rule: "Each procedure has an instant of its own (Core Vol 6, Part B, 5.5).", name,
                 wanted: "another Instant than before", got: "\(instant) again")
         }
         return nil
+    }
+
+    /// Returns the instant of a PDU; nil if it has none, as LL_PHY_UPDATE_IND that changes neither PHY. Core Vol 6, Part B, 5.1.10.
+    private static func instant(of pdu: DynamicPDU) -> Int? {
+        if pdu.id == LLControl.PHYUpdateInd.id, pdu["PHY_C_TO_P"]?.int == 0, pdu["PHY_P_TO_C"]?.int == 0 { return nil }
+        return pdu["Instant"]?.int
     }
 
     /// Checks the periodicity and the offsets that a device prefers.
