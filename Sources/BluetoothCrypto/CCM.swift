@@ -5,6 +5,8 @@ public final class LinkCipher {
     /// Octets added by encryption.
     public static let micLength = 4
     private static let nonceLength = 13
+    /// Bits of the header that are authenticated: not NESN, SN and MD.
+    private static let headerMask: UInt8 = 0xE3
 
     private let sealing = CipherContext()
     private let opening = CipherContext()
@@ -33,13 +35,18 @@ public final class LinkCipher {
     ///   - fromCentral: the direction bit.
     ///   - header: first octet of the PDU header; NESN, SN and MD are masked.
     public func seal(_ payload: RawSpan, counter: UInt64, fromCentral: Bool, header: UInt8, into sealed: inout [UInt8]) {
+        seal(payload, counter: counter, fromCentral: fromCentral, additional: header & Self.headerMask, into: &sealed)
+    }
+
+    /// - Parameter additional: the authenticated octet that is not encrypted.
+    func seal(_ payload: RawSpan, counter: UInt64, fromCentral: Bool, additional: UInt8, into sealed: inout [UInt8]) {
         let start = sealed.count
         payload.withUnsafeBytes { sealed.append(contentsOf: $0) }
         for _ in 0..<Self.micLength { sealed.append(0) }
         sealed.withUnsafeMutableBytes {
             let text = UnsafeMutableRawBufferPointer(rebasing: $0[start..<$0.count - Self.micLength])
             let isSealed =
-                crypt(text, sealing, counter, fromCentral, header)
+                crypt(text, sealing, counter, fromCentral, additional)
                 && EVP_CIPHER_CTX_ctrl(
                     sealing.pointer, EVP_CTRL_AEAD_GET_TAG, Int32(Self.micLength), $0.baseAddress.map { $0 + start + text.count }) == 1
             precondition(isSealed, "libcrypto has encrypted nothing")
@@ -48,6 +55,10 @@ public final class LinkCipher {
 
     /// Decrypts a payload with its MIC and appends it; false if the MIC is wrong. The octets appended then are undefined.
     public func open(_ sealed: RawSpan, counter: UInt64, fromCentral: Bool, header: UInt8, into payload: inout [UInt8]) -> Bool {
+        open(sealed, counter: counter, fromCentral: fromCentral, additional: header & Self.headerMask, into: &payload)
+    }
+
+    func open(_ sealed: RawSpan, counter: UInt64, fromCentral: Bool, additional: UInt8, into payload: inout [UInt8]) -> Bool {
         let length = sealed.byteCount - Self.micLength
         guard length >= 0 else { return false }
         let start = payload.count
@@ -58,7 +69,7 @@ public final class LinkCipher {
             let text = UnsafeMutableRawBufferPointer(rebasing: $0[start..<start + length])
             let mic = $0.baseAddress.map { $0 + start + length }
             return EVP_CIPHER_CTX_ctrl(opening.pointer, EVP_CTRL_AEAD_SET_TAG, Int32(Self.micLength), mic) == 1
-                && crypt(text, opening, counter, fromCentral, header)
+                && crypt(text, opening, counter, fromCentral, additional)
         }
     }
 
@@ -70,17 +81,18 @@ public final class LinkCipher {
 
     /// Encrypts or decrypts a text in place; false if the MIC to decrypt with is wrong.
     private func crypt(
-        _ text: UnsafeMutableRawBufferPointer, _ context: borrowing CipherContext, _ counter: UInt64, _ fromCentral: Bool, _ header: UInt8
+        _ text: UnsafeMutableRawBufferPointer, _ context: borrowing CipherContext, _ counter: UInt64, _ fromCentral: Bool,
+        _ additional: UInt8
     ) -> Bool {
         for index in 0..<5 { nonce[index] = UInt8(truncatingIfNeeded: counter >> UInt64(8 * index)) }
         nonce[4] = nonce[4] & 0x7F | (fromCentral ? 0x80 : 0)
         let octets = text.baseAddress?.assumingMemoryBound(to: UInt8.self)
         let context = context.pointer
-        var masked = header & 0xE3
+        var additional = additional
         var done: Int32 = 0
         return EVP_CipherInit_ex(context, nil, nil, nil, nonce, -1) == 1
             && EVP_CipherUpdate(context, nil, &done, nil, Int32(text.count)) == 1
-            && EVP_CipherUpdate(context, nil, &done, &masked, 1) == 1
+            && EVP_CipherUpdate(context, nil, &done, &additional, 1) == 1
             && EVP_CipherUpdate(context, octets, &done, octets, Int32(text.count)) == 1
     }
 }

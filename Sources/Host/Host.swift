@@ -17,6 +17,7 @@ public final class Host {
     let setup: ControllerSetup
     let peers: PeerDirectory
     let pairing: PairingAgent
+    let advertisingEncryption: AdvertisingEncryption
     private(set) lazy var family = CommandFamily(self)
     private(set) lazy var advertising = Advertising(self)
     private(set) lazy var scanning = Scanning(self)
@@ -39,6 +40,7 @@ public final class Host {
         setup = ControllerSetup(commands, addresses)
         peers = PeerDirectory(path)
         pairing = PairingAgent(secrets, addresses, path.context)
+        advertisingEncryption = AdvertisingEncryption(path.context, secrets.stream("randomizers"))
         listenForDiscovery()
         if database.offersEnhancedBearers { offerEnhancedBearers() }
     }

@@ -79,6 +79,17 @@ import Testing
         #expect(line(&decoder, att([0x0A, 1, 0]), .hostToController).hasPrefix("ACL 0x0040 ATT_READ_REQ"))
     }
 
+    /// Supplement to the Core Specification, Part A, 1.23.
+    @Test func encryptedAdvertisingDataIsShownInItsParts() {
+        var decoder = PacketDecoder(names: false)
+        let structure: [UInt8] = [13, 0x31, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
+        let report: [UInt8] = [0x3E, 26, 0x02, 1, 0, 0, 1, 0, 0, 0, 0, 0, 14] + structure + [0xC0]
+        let text = line(&decoder, HCIPacket(.event, report), .controllerToHost)
+        for part in ["Encrypted_Advertising_Data", "Randomizer=", "Encrypted_Payload=", "MIC="] {
+            #expect(text.contains(part), "\(text)")
+        }
+    }
+
     /// Connections with two devices that advertise, under changing names, and are discovered, in any order.
     @Test("A line with names that is looked up is the one that would be decoded", arguments: [1, 2, 3] as [UInt64])
     func knownLines(seed: UInt64) {

@@ -74,7 +74,7 @@ import Testing
         }
         #expect(reads == link.answers)
         #expect(writes == link.answers)
-        database.authorizes = { _ in true }
+        database.authorizes = { _ in .granted }
         let authorized = ATT.ReadReq(attributeHandle: service.characteristics[5].value).bytes
         #expect(answer(server.receive(authorized.span.bytes, from: link.access()), isRead: true) == "-")
     }

@@ -42,8 +42,8 @@ final class PhoneNotifications {
         data.configurationPermissions = source.configurationPermissions
         let service = phone.host.database.add(ServiceDefinition(Self.service, characteristics: [source, control, data]))
         phone.host.database.authorizes = { [unowned self] access in
-            guard let link = access.connection else { return false }
-            return phone.directory.readsNotifications(phone.directory.identifier(of: link.peer))
+            guard let link = access.connection else { return .refused }
+            return phone.directory.readsNotifications(phone.directory.identifier(of: link.peer)) ? .granted : .refused
         }
         if let source = service[Self.source]?.value, let data = service[Self.data]?.value { handles = (source, data) }
     }

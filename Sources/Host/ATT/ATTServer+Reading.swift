@@ -13,7 +13,7 @@ extension ATTServer {
         guard let attribute = database[attribute: handle] else { throw Refusal(handle: handle, code: .invalidHandle) }
         var access = access
         access.handle = handle
-        if let code = mayRead(attribute, access) { throw Refusal(handle: handle, code: code) }
+        if let refusal = mayRead(attribute, access) { throw refusal }
         switch attribute.role {
         case .configuration(let characteristic, _):
             let bits = configuration(of: characteristic)
@@ -34,9 +34,9 @@ extension ATTServer {
         }
     }
 
-    private func mayRead(_ attribute: GATTDatabase.Attribute, _ access: AttributeAccess) -> ATTErrorCode? {
-        if quirks.ignoresPermissions { return nil }
-        guard attribute.permissions.contains(.read) else { return .readNotPermitted }
+    private func mayRead(_ attribute: GATTDatabase.Attribute, _ access: AttributeAccess) -> Refusal? {
+        if quirks.ignoresPermissions || quirks.advertising.exposesKeys && attribute.type == .encryptedDataKeyMaterial { return nil }
+        guard attribute.permissions.contains(.read) else { return Refusal(handle: access.handle, code: .readNotPermitted) }
         return attribute.permissions.protectionForReading(keySize: quirks.ignoresKeySize ? 0 : attribute.keySize)
             .refusal(of: access, in: database)
     }

@@ -173,13 +173,13 @@ final class ATTServer {
         guard let attribute = database[attribute: handle] else { throw Refusal(handle: handle, code: .invalidHandle) }
         var access = access
         access.handle = handle
-        if let code = mayWrite(attribute, access) { throw Refusal(handle: handle, code: code) }
+        if let refusal = mayWrite(attribute, access) { throw refusal }
         return (attribute, access)
     }
 
-    private func mayWrite(_ attribute: GATTDatabase.Attribute, _ access: AttributeAccess) -> ATTErrorCode? {
+    private func mayWrite(_ attribute: GATTDatabase.Attribute, _ access: AttributeAccess) -> Refusal? {
         if quirks.ignoresPermissions { return nil }
-        guard attribute.permissions.contains(.write) else { return .writeNotPermitted }
+        guard attribute.permissions.contains(.write) else { return Refusal(handle: access.handle, code: .writeNotPermitted) }
         return attribute.permissions.protectionForWriting(keySize: quirks.ignoresKeySize ? 0 : attribute.keySize)
             .refusal(of: access, in: database)
     }

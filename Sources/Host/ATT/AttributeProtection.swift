@@ -7,19 +7,29 @@ struct AttributeProtection: Hashable {
     var keySize: Int
     var isAuthorized: Bool
 
-    /// Error code for a rejected access; nil if access is allowed. Core Vol 3, Part F, 4 and Part C, 10.3.1.
+    /// The rejection of an access; nil if it is allowed. Core Vol 3, Part F, 4 and Part C, 10.3.1.
     ///
     /// On an unencrypted link, the error code tells a client that shares a key to encrypt, and any other client to pair. A key that is too
     /// weak requires another pairing.
-    func refusal(of access: AttributeAccess, in database: GATTDatabase) -> ATTErrorCode? {
+    func refusal(of access: AttributeAccess, in database: GATTDatabase) -> ATTServer.Refusal? {
+        if let code = refusal(of: access, database.choices) { return ATTServer.Refusal(handle: access.handle, code: code) }
+        guard isAuthorized else { return nil }
+        return switch database.authorizes(access) {
+        case .granted: nil
+        case .refused: ATTServer.Refusal(handle: access.handle, code: .insufficientAuthorization)
+        case .later: .later
+        }
+    }
+
+    private func refusal(of access: AttributeAccess, _ choices: ServerChoices) -> ATTErrorCode? {
         if level > .none || keySize > LongTermKeySize.minimum {
             guard access.security > .none else {
-                return access.hasKey || database.choices.asksForEncryption ? .insufficientEncryption : .insufficientAuthentication
+                return access.hasKey || choices.asksForEncryption ? .insufficientEncryption : .insufficientAuthentication
             }
             guard access.security >= level else { return .insufficientAuthentication }
             guard access.keySize >= keySize else { return .encryptionKeySizeTooShort }
         }
-        return !isAuthorized || database.authorizes(access) ? nil : .insufficientAuthorization
+        return nil
     }
 }
 

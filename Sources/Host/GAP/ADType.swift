@@ -24,6 +24,7 @@ public enum ADType {
     public static let serviceData128: UInt8 = 0x21
     public static let uri: UInt8 = 0x24
     public static let longAdvertisingInterval: UInt8 = 0x2F
+    public static let encryptedData: UInt8 = 0x31
     public static let manufacturerData: UInt8 = 0xFF
 
     /// The AD type of a list of service UUIDs of this width in octets.

@@ -28,6 +28,9 @@ public struct AdvertisingSettings: Sendable, Hashable {
     public var sid: UInt8 = 0
     public var notifiesScanRequests = false
     public var data: [UInt8] = []
+    /// Structures that follow the data in encrypted form, with a new randomizer whenever the data or the host's private address changes.
+    /// The host does not know when a controller changes an address that it generates.
+    public var encrypted: EncryptedAdvertisement?
     public var scanResponse: [UInt8] = []
     /// N x 10 ms; 0: until stopped.
     public var duration: UInt16 = 0
@@ -62,6 +65,9 @@ public final class AdvertisingSet {
     public fileprivate(set) var selectedTxPower: Int8 = 127
     fileprivate let isExtended: Bool
     fileprivate let settings: AdvertisingSettings
+    /// The advertising data without its encrypted part, and that part.
+    fileprivate var plain: [UInt8]
+    fileprivate var encrypted: EncryptedAdvertisement?
     /// The set uses the host's private address.
     fileprivate let isPrivate: Bool
     /// The address in its packets, if known to the host.
@@ -72,11 +78,12 @@ public final class AdvertisingSet {
     fileprivate let connection: Promise<Connection>
 
     fileprivate init(
-        _ owner: Advertising, on loop: RunLoop, _ settings: AdvertisingSettings, isExtended: Bool, isPrivate: Bool,
+        _ owner: Advertising, on loop: RunLoop, _ settings: AdvertisingSettings, plain: [UInt8], isExtended: Bool, isPrivate: Bool,
         ownAddress: DeviceAddress?
     ) {
         (self.owner, self.loop) = (owner, loop)
         self.settings = settings
+        (self.plain, encrypted) = (plain, settings.encrypted)
         self.isPrivate = isPrivate
         handle = settings.handle
         self.isExtended = isExtended
@@ -87,7 +94,16 @@ public final class AdvertisingSet {
     public func stop() async throws { try await owner.stop(self) }
     /// Replaces the advertising data, also of a running set. A running set is disabled meanwhile if the data needs several commands. Core
     /// Vol 4, Part E, 7.8.54.
-    public func setData(_ data: [UInt8]) async throws { try await owner.setData(data, of: self) }
+    public func setData(_ data: [UInt8]) async throws {
+        plain = data
+        try await owner.renewData(of: self)
+    }
+
+    /// Replaces the encrypted part of the advertising data; nil for none.
+    public func setEncrypted(_ encrypted: EncryptedAdvertisement?) async throws {
+        self.encrypted = encrypted
+        try await owner.renewData(of: self)
+    }
 
     /// Waits for LE_Advertising_Set_Terminated: a connection, or the duration or event limit.
     public func terminated(within limit: Microseconds) async throws -> HCIEvents.LEAdvertisingSetTerminated {
@@ -143,17 +159,19 @@ final class Advertising {
         _ settings: AdvertisingSettings, isExtended: Bool, _ started: @escaping (AdvertisingSet) -> Void
     ) async throws -> AdvertisingSet {
         let limit = isExtended && !settings.properties.contains(.legacy) ? try await host.setup.maximumAdvertisingDataLength() : 31
+        let plain = settings
+        var settings = settings
+        settings.data = host.advertisingEncryption.octets(plain.data, plain.encrypted)
         let longest = max(settings.data.count, settings.scanResponse.count)
         guard longest <= limit else { throw HostError.misuse(.tooLong(octets: longest, limit: limit)) }
         let type = settings.ownAddressType ?? host.addresses.type
-        var settings = settings
         let isPrivate = host.privateAddress != nil && settings.ownAddressType == nil && settings.randomAddress == nil
         if isExtended, settings.ownAddressType == nil, type == .randomDevice {
             settings.randomAddress = settings.randomAddress ?? host.privateAddress ?? host.address
         }
         let random = settings.randomAddress ?? (isExtended ? nil : host.randomAddress)
         let set = AdvertisingSet(
-            self, on: host.loop, settings, isExtended: isExtended, isPrivate: isPrivate,
+            self, on: host.loop, settings, plain: plain.data, isExtended: isExtended, isPrivate: isPrivate,
             ownAddress: host.addresses.onAir(type, random: random, of: host.controller))
         if isExtended { try await prepareExtended(set, settings, type) } else { try await prepareLegacy(settings, type) }
         try await enable(set, true) { [self] in
@@ -226,7 +244,12 @@ final class Advertising {
         if settings.properties.contains(.scannable) { try await setScanResponse(settings.scanResponse, of: set) }
     }
 
-    func setData(_ data: [UInt8], of set: AdvertisingSet) async throws {
+    /// Sends a set's data to the controller, the encrypted part with a new randomizer.
+    fileprivate func renewData(of set: AdvertisingSet) async throws {
+        try await setData(host.advertisingEncryption.octets(set.plain, set.encrypted), of: set)
+    }
+
+    private func setData(_ data: [UInt8], of set: AdvertisingSet) async throws {
         guard set.isExtended else {
             guard data.count <= 31 else { throw HostError.misuse(.tooLong(octets: data.count, limit: 31)) }
             try await host.send(HCICommands.LESetAdvertisingData(advertisingDataLength: UInt8(data.count), advertisingData: data))
@@ -341,6 +364,8 @@ final class Advertising {
                     HCICommands.LESetAdvertisingSetRandomAddress(advertisingHandle: set.handle, randomAddress: BDADDR(address)))
             }
             set.ownAddress = address
+            // A randomizer that outlives an address links it to the next one. Supplement, Part A, 1.23.4.
+            if set.encrypted != nil { try await renewData(of: set) }
             // It may have been stopped meanwhile.
             if set.isRunning { try await enable(set, true) }
         }

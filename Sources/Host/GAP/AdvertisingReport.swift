@@ -24,6 +24,8 @@ public struct AdvertisingReport: Sendable, Hashable {
     /// Target address of directed advertising.
     public var target: DeviceAddress?
     public var octets: [UInt8]
+    /// The AD structures that the data has in encrypted form, if the key material of the advertiser is known.
+    public var decrypted: AdvertisingData?
     /// The controller or host could not store all data.
     public var isTruncated = false
 

@@ -207,6 +207,7 @@ final class Scanning {
         report.identity = host.peers.identity(of: report)
         // An address resolved by the controller was a private one.
         guard report.identity?.isResolved == true || host.privacy.admits(report.identity, by: report.address) else { return }
+        report.decrypted = host.advertisingEncryption.decrypted(report)
         if !scan.receive(report) { host.context.counters.droppedReports += 1 }
     }
 

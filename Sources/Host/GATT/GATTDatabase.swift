@@ -32,7 +32,7 @@ public final class GATTDatabase {
     private var hash: [UInt8]?
     public private(set) var services: [PublishedService] = []
     /// Authorizes access to attributes that require authorization; by default all access is denied.
-    public var authorizes: (AttributeAccess) -> Bool = { _ in false }
+    public var authorizes: (AttributeAccess) -> AttributeAuthorization = { _ in .refused }
     /// Decides about the values of a write request or command, or of all prepared writes together, before the first one is stored; by
     /// default they are stored. For a command, `.refuse` and `.later` discard the value.
     public var decides: ((AttributeAccess, [AttributeWrite]) -> AttributeWriteDecision)?
@@ -49,16 +49,19 @@ public final class GATTDatabase {
     /// - Parameters:
     ///   - isCacheable: support robust caching: clients can store the database and are notified of changes. Part G, 2.5.2.1.
     ///   - hasEnhancedBearers: support Enhanced ATT bearers; a host with this database accepts them. Part G, 5.3 and 7.4.
-    public convenience init(deviceName: String, appearance: UInt16 = 0, isCacheable: Bool = true, hasEnhancedBearers: Bool = false) {
+    ///   - advertisingKeys: key material of encrypted advertising data; nil for no such characteristic. Part C, 12.6.
+    public convenience init(
+        deviceName: String, appearance: UInt16 = 0, isCacheable: Bool = true, hasEnhancedBearers: Bool = false,
+        advertisingKeys: AdvertisingKeyMaterial? = nil
+    ) {
         self.init()
-        add(
-            ServiceDefinition(
-                .genericAccess,
-                characteristics: [
-                    CharacteristicDefinition(.deviceName, properties: .read, value: [UInt8](deviceName.utf8)),
-                    CharacteristicDefinition(
-                        .appearance, properties: .read, value: [UInt8(truncatingIfNeeded: appearance), UInt8(appearance >> 8)]),
-                ]))
+        let access = [
+            CharacteristicDefinition(.deviceName, properties: .read, value: [UInt8](deviceName.utf8)),
+            CharacteristicDefinition(
+                .appearance, properties: .read, value: [UInt8(truncatingIfNeeded: appearance), UInt8(appearance >> 8)]),
+        ]
+        let keys = advertisingKeys.map { [CharacteristicDefinition.encryptedDataKeyMaterial($0)] } ?? []
+        add(ServiceDefinition(.genericAccess, characteristics: access + keys))
         var characteristics = [
             CharacteristicDefinition(.serviceChanged, properties: .indicate), CharacteristicDefinition(.databaseHash, properties: .read),
         ]

@@ -73,6 +73,14 @@ public struct AttributeAccess {
     var hasKey: Bool { isBonded || connection?.bond != nil || classicConnection?.bond != nil }
 }
 
+/// The decision of an application about a client that accesses an attribute. Core Vol 3, Part C, 10.5.
+public enum AttributeAuthorization: Sendable, Hashable {
+    case granted
+    case refused
+    /// The application answers later: the response waits until `answer()` of the link's `GATTValues`, which asks for a decision again.
+    case later
+}
+
 /// Result of a read handler.
 public enum AttributeReadResult: Sendable {
     case value([UInt8])
@@ -222,5 +230,6 @@ extension BluetoothUUID {
     public static let centralAddressResolution: BluetoothUUID = 0x2AA6
     public static let clientSupportedFeatures: BluetoothUUID = 0x2B29
     public static let databaseHash: BluetoothUUID = 0x2B2A
+    public static let encryptedDataKeyMaterial: BluetoothUUID = 0x2B88
     public static let serverSupportedFeatures: BluetoothUUID = 0x2B3A
 }

@@ -3,7 +3,7 @@ import BBPackets
 
 extension HostQuirks {
     /// All defects of a host by name.
-    public static let all = Quirks(attributeQuirks + pairingQuirks + channelQuirks + bearerQuirks)
+    public static let all = Quirks(attributeQuirks + advertisingQuirks + pairingQuirks + channelQuirks + bearerQuirks)
 
     private static let attributeQuirks: [Quirk<HostQuirks>] = [
         .flag("never-confirms", .att, \.neverConfirms, violates: "Core Vol 3, Part F, 3.4.7.3", "never sends ATT_HANDLE_VALUE_CFM"),
@@ -60,6 +60,24 @@ extension HostQuirks {
         .flag(
             "host-resolves-no-address", .gatt, \.resolvesNoAddress, violates: "Core Vol 3, Part C, 10.8.2.3",
             "does not resolve private addresses"),
+    ]
+
+    private static let advertisingQuirks: [Quirk<HostQuirks>] = [
+        .flag(
+            "repeats-randomizer", .gap, \.advertising.repeatsRandomizer, violates: "Core Supplement, Part A, 1.23.4",
+            "encrypts each payload of advertising data with the same randomizer"),
+        .flag(
+            "reverses-advertising-iv", .gap, \.advertising.reversesIV, violates: "Core Supplement, Part A, 1.23.3",
+            "encrypts advertising data with the octets of the IV in reverse order"),
+        .flag(
+            "accepts-any-advertising-mic", .gap, \.advertising.acceptsAnyMIC, violates: "Core Supplement, Part A, 1.23.3",
+            "accepts encrypted advertising data with any MIC"),
+        .flag(
+            "exposes-advertising-keys", .gap, \.advertising.exposesKeys, violates: "Core Vol 3, Part C, 12.6",
+            "lets everybody read its Encrypted Data Key Material"),
+        .flag(
+            "hides-new-advertising-keys", .gap, \.advertising.hidesNewKeys, violates: "Core Vol 3, Part C, 12.6",
+            "does not indicate new key material"),
     ]
 
     private static let pairingQuirks: [Quirk<HostQuirks>] = [

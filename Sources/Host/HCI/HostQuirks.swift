@@ -48,6 +48,9 @@ public struct HostQuirks: Sendable {
     /// Uses this error code for every rejected ATT request.
     public var errorCode: ATTErrorCode?
 
+    /// Faults of encrypted advertising data.
+    public var advertising = AdvertisingQuirks()
+
     /// Faults of pairing.
     public var pairing = PairingQuirks()
 
@@ -56,6 +59,22 @@ public struct HostQuirks: Sendable {
 
     /// Faults of Enhanced ATT bearers.
     public var bearers = BearerQuirks()
+
+    public init() {}
+}
+
+/// Faults of a host in encrypted advertising data. Core Supplement, Part A, 1.23.
+public struct AdvertisingQuirks: Sendable, Hashable {
+    /// Encrypts each payload with the same randomizer.
+    public var repeatsRandomizer = false
+    /// Encrypts with the octets of the IV in reverse order.
+    public var reversesIV = false
+    /// Accepts any MIC.
+    public var acceptsAnyMIC = false
+    /// Lets everybody read the key material.
+    public var exposesKeys = false
+    /// Does not indicate new key material.
+    public var hidesNewKeys = false
 
     public init() {}
 }

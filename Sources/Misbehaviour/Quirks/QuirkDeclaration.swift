@@ -11,6 +11,7 @@ public struct QuirkDeclaration: Sendable {
         case linkLayer = "link layer"
         case baseband
         case l2cap = "L2CAP"
+        case gap = "GAP"
         case att = "ATT"
         case gatt = "GATT"
         case smp = "SMP"

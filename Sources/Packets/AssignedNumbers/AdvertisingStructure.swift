@@ -81,6 +81,13 @@ enum AdvertisingStructure {
                 FieldDeclaration(name: "Data", shape: .bytes(.rest)),
             ])
         add(0x30, "Broadcast_Name", .bytes(.rest), .text)
+        add(
+            0x31, "Encrypted_Advertising_Data",
+            [
+                FieldDeclaration(name: "Randomizer", shape: .bytes(.fixed(5))),
+                FieldDeclaration(name: "Encrypted_Payload", shape: .bytes(.restLeaving(4))),
+                FieldDeclaration(name: "MIC", shape: .bytes(.fixed(4))),
+            ])
         for (type, name) in plain { add(type, name, .bytes(.rest)) }
         return table
     }()
@@ -93,7 +100,7 @@ enum AdvertisingStructure {
         (0x23, "LE_Secure_Connections_Random"), (0x24, "URI"), (0x25, "Indoor_Positioning"), (0x26, "Transport_Discovery_Data"),
         (0x27, "LE_Supported_Features"), (0x28, "Channel_Map_Update_Indication"), (0x29, "PB_ADV"), (0x2A, "Mesh_Message"),
         (0x2B, "Mesh_Beacon"), (0x2C, "BIGInfo"), (0x2D, "Broadcast_Code"), (0x2E, "Resolvable_Set_Identifier"),
-        (0x2F, "Advertising_Interval_Long"), (0x31, "Encrypted_Advertising_Data"), (0x34, "Electronic_Shelf_Label"),
+        (0x2F, "Advertising_Interval_Long"), (0x34, "Electronic_Shelf_Label"),
         (0x3D, "3D_Information"),
     ]
 

@@ -123,7 +123,7 @@ private final class AttributeTable {
 
     static func serve(_ frames: Frames) throws {
         let database = BareLink.database()
-        database.authorizes = { $0.handle & 1 == 0 }
+        database.authorizes = { $0.handle & 1 == 0 ? .granted : .refused }
         let server = ATTServer(client: GATTServerSession(client: PeerIdentity(RawWorld.address(0)), database: database))
         for frame in frames.list where !frame.packet.isEmpty {
             let levels: [LinkSecurity] = [.none, .encrypted, .authenticated, .secureConnections]
