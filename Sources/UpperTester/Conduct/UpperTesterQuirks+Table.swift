@@ -48,6 +48,9 @@ extension UpperTesterQuirks {
             "host-broadcasts-privately", .upperTester, \.broadcastsPrivately,
             allowedBy: "Core Vol 3, Part C, 10.7.1: a private address in non-connectable mode",
             "advertises under a non-resolvable private address while it is not connectable"),
+        .flag(
+            "host-stays-discoverable", .upperTester, \.staysDiscoverable, violates: "Core Vol 3, Part C, 4.1.2",
+            "does not end limited discoverable mode over BR/EDR"),
     ]
 
     private static let pairingQuirks: [Quirk<Self>] = [

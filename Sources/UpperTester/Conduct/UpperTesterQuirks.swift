@@ -3,7 +3,8 @@ import BBMisbehaviour
 import BBPackets
 import BBTiming
 
-/// Deviations of an upper tester, and of the application above its host. Defects are rules for messages; the fields are legal conduct.
+/// Deviations of an upper tester, and of the application above its host. Defects are rules for messages, and `staysDiscoverable`;
+/// the other fields are legal conduct.
 public struct UpperTesterQuirks: Sendable {
     /// Rules that change responses and events.
     public var rewrites = PacketRules()
@@ -35,6 +36,8 @@ public struct UpperTesterQuirks: Sendable {
     public var asksForSecurity = false
     /// Advertises under a non-resolvable private address while it is not connectable.
     public var broadcastsPrivately = false
+    /// Does not end limited discoverable mode over BR/EDR.
+    public var staysDiscoverable = false
     // Pairing
     /// The IO capability, which the tester then cannot change.
     public var ioCapability: IOCapability?
