@@ -16,6 +16,8 @@ public final class BTPServer {
     let gap = GAPState()
     let gatt: GATTState
     let l2cap = L2CAPState()
+    /// The state on BR/EDR; nil if the host has LE only.
+    let classic: ClassicState?
     private var registration: BTPRegistration
     private let handlers: BTPHandlers
     private var queue: [BTPFrame] = []
@@ -24,13 +26,17 @@ public final class BTPServer {
     /// Commands that wait at most.
     private static let mostWaiting = 16
 
-    /// - Parameter host: a started host, which belongs to the server from now on.
-    public init(host: Host, quirks: UpperTesterQuirks = UpperTesterQuirks()) {
+    /// - Parameters:
+    ///   - host: a started host, which belongs to the server from now on.
+    ///   - isDualMode: BR/EDR is used, too, if the controller has it.
+    public init(host: Host, quirks: UpperTesterQuirks = UpperTesterQuirks(), isDualMode: Bool = false) {
         self.host = host
+        classic = isDualMode && !host.controller.isLEOnly ? ClassicState() : nil
         self.quirks = quirks
         var handlers = BTPHandlers()
         handlers.addGAP()
         handlers.addPairing()
+        handlers.addPairingToLevel()
         handlers.addGATTServer()
         handlers.addGATTClient()
         handlers.addL2CAP()
@@ -45,6 +51,7 @@ public final class BTPServer {
         gatt = GATTState(host.database)
         gap.attach(to: self)
         host.newConnections.add { [weak self] link in self?.connected(link) }
+        if classic != nil { host.newClassicConnections.add { [weak self] link in self?.connected(link) } }
     }
 
     /// Reports that commands can be performed.

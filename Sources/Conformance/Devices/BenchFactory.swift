@@ -97,6 +97,7 @@ struct BenchFactory {
     private func plan(of testCase: TestCase) -> BenchPlan {
         var plan = BenchPlan()
         plan.hosts.kind = testCase.subject
+        plan.hosts.isDualMode = testCase.needs?.canHold(without: ["subject.BR_EDR"]) == false
         plan.hosts.accessory = setup.accessory
         plan.product = ProductPlan(
             peer: setup.peer ?? .name(setup.accessory.name), facts: device, bonds: setup.known, pairing: setup.pairing,

@@ -25,6 +25,8 @@ struct HostPlan {
     var sides: Set<Side> = []
     /// The kind of the subject's host.
     var kind = SubjectKind.controller
+    /// The bench's host at the subject uses BR/EDR, too, for a case that needs it.
+    var isDualMode = false
     /// The kind of the bench's accessory at the subject.
     var accessory = AccessoryKind.reference
     /// The accessory's differences from the default, if it is an accessory.

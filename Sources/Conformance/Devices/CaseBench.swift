@@ -105,7 +105,8 @@ final class CaseBench {
         var server: BTPServer?
         if pipe == nil, let host = hosts[.subject]?.host {
             let (near, far) = BTPLoopback.pair(on: loop)
-            let own = BTPServer(host: host, quirks: try FaultRules.upperTesterQuirks(plan.fault.host, plan.fault.rewrites))
+            let quirks = try FaultRules.upperTesterQuirks(plan.fault.host, plan.fault.rewrites)
+            let own = BTPServer(host: host, quirks: quirks, isDualMode: plan.isDualMode)
             try own.serve(far)
             (pipe, server) = (near, own)
             upper.own = far

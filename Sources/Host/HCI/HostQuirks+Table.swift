@@ -168,6 +168,9 @@ extension HostQuirks {
             "keeps-old-long-term-key", .smp, \.pairing.keepsOldLongTermKey, violates: "Core Vol 3, Part H, 2.4.2.5",
             "keeps the existing LTK instead of a derived one"),
         .flag(
+            "pairs-for-bonding", .smp, \.pairing.pairsForBonding, violates: "Core Vol 3, Part C, 4.3.1",
+            "accepts dedicated bonding over BR/EDR in non-bondable mode"),
+        .flag(
             "pairs-twice", .smp, \.pairing.pairsTwice, violates: "Core Vol 3, Part C, 14.1",
             "pairs over BR/EDR although there is a link key"),
         .flag(
@@ -207,6 +210,15 @@ extension HostQuirks {
         .flag(
             "forgets-continuation", .profiles, \.channels.forgetsContinuation, violates: "Core Vol 3, Part B, 4.3",
             "answers every continuation state with the first part"),
+        .flag(
+            "stays-in-clear", .l2cap, \.channels.staysInClear, violates: "Core Vol 3, Part C, 5.2.2",
+            "does not end an unencrypted BR/EDR link on which a protected service was requested"),
+        .flag(
+            "requests-in-clear", .l2cap, \.channels.requestsInClear, violates: "Core Vol 3, Part C, 5.2.2.1",
+            "requests channels over BR/EDR without raising the security of the link"),
+        .flag(
+            "ignores-security-levels", .l2cap, \.channels.ignoresLevels, violates: "Core Vol 3, Part C, 5.2.2.8",
+            "takes security mode 4 level 2 for every level above it"),
         .flag("hides-records", .profiles, \.channels.hidesRecords, violates: "Core Vol 3, Part B, 2.7.1", "finds no records"),
         .flag(
             "admits-in-clear", .l2cap, \.channels.admitsInClear, violates: "Core Vol 3, Part C, 5.2.2.8",

@@ -110,6 +110,12 @@ public struct ChannelQuirks: Sendable, Hashable {
     // Security
     /// Accepts all channels on an unencrypted link.
     public var admitsInClear = false
+    /// Does not end an unencrypted link on which a protected service was requested.
+    public var staysInClear = false
+    /// Requests channels without raising the security of the link.
+    public var requestsInClear = false
+    /// Takes security mode 4 level 2 for every level above it.
+    public var ignoresLevels = false
     // Attributes
     /// Exchanges ATT_MTU over BR/EDR.
     public var exchangesMTU = false
@@ -208,6 +214,9 @@ public struct PairingQuirks: Sendable, Hashable {
     public var keepsOldLinkKey = false
     /// Keeps the existing LTK instead of a derived one.
     public var keepsOldLongTermKey = false
+    // BR/EDR
+    /// Accepts dedicated bonding in non-bondable mode.
+    public var pairsForBonding = false
     // Both transports
     /// Pairs over BR/EDR although there is a link key.
     public var pairsTwice = false

@@ -68,6 +68,9 @@ extension UpperTesterQuirks {
         .flag(
             "host-directs-unresolved", .upperTester, \.directsUnresolved, violates: "Core Vol 3, Part C, 10.7.1.1",
             "directs advertising to a private address of a peer that is not known to resolve addresses"),
+        .flag(
+            "host-stays-discoverable", .upperTester, \.staysDiscoverable, violates: "Core Vol 3, Part C, 4.1.2",
+            "does not end limited discoverable mode over BR/EDR"),
     ]
 
     private static let pairingQuirks: [Quirk<Self>] = [

@@ -3,7 +3,8 @@ import BBMisbehaviour
 import BBPackets
 import BBTiming
 
-/// Deviations of an upper tester, and of the application above its host. Defects are rules for messages; the fields are legal conduct.
+/// Deviations of an upper tester, and of the application above its host. Defects are rules for messages, and `staysDiscoverable`;
+/// the other fields are legal conduct.
 public struct UpperTesterQuirks: Sendable {
     /// Rules that change responses and events.
     public var rewrites = PacketRules()
@@ -45,6 +46,8 @@ public struct UpperTesterQuirks: Sendable {
     public var keepsPrivateAddress = false
     /// Directs advertising to a private address of a peer that is not known to resolve addresses.
     public var directsUnresolved = false
+    /// Does not end limited discoverable mode over BR/EDR.
+    public var staysDiscoverable = false
     // Pairing
     /// The IO capability, which the tester then cannot change.
     public var ioCapability: IOCapability?

@@ -7,7 +7,9 @@ extension BTPHandlers {
         on(BTPCommands.GAPReadControllerIndexList.self) { _, _ in BTPResponses.GAPReadControllerIndexList(controllerIndex: [0]) }
         on(BTPCommands.GAPReadControllerInformation.self) { server, _ in
             BTPResponses.GAPReadControllerInformation(
-                address: server.host.address.bdADDR, supportedSettings: GAPState.supported, currentSettings: server.gap.settings,
+                address: server.host.address.bdADDR,
+                supportedSettings: server.classic == nil ? GAPState.supported : GAPState.supported.union(GAPState.dualMode),
+                currentSettings: server.gap.settings,
                 name: [UInt8]("Bluebench".utf8), shortName: [UInt8]("Bluebench".utf8))
         }
         on(BTPCommands.GAPReset.self) { server, _ in
@@ -20,11 +22,13 @@ extension BTPHandlers {
         }
         on(BTPCommands.GAPSetConnectable.self) { server, command in
             server.gap.set(.connectable, command.connectable)
+            try await server.applyModes()
             return BTPResponses.GAPSetConnectable(currentSettings: server.gap.settings)
         }
         on(BTPCommands.GAPSetDiscoverable.self) { server, command in
             server.gap.set(.discoverable, command.discoverable)
             server.gap.isLimited = command.discoverable == 2
+            try await server.applyModes()
             return BTPResponses.GAPSetDiscoverable(currentSettings: server.gap.settings)
         }
         on(BTPCommands.GAPStartAdvertising.self) { server, command in
@@ -39,12 +43,17 @@ extension BTPHandlers {
     }
 
     private mutating func addConnecting() {
-        does(BTPCommands.GAPStartDiscovery.self) { try await $0.startDiscovery($1.flags) }
+        does(BTPCommands.GAPStartDiscovery.self) { server, command in
+            if command.flags.contains(.brEdr) { try await server.startInquiry(command.flags) }
+            if command.flags.contains(.le) || !command.flags.contains(.brEdr) { try await server.startDiscovery(command.flags) }
+        }
         does(BTPCommands.GAPStopDiscovery.self) { server, _ in
+            try await server.stopInquiry()
             try await server.gap.scan?.stop()
             server.gap.scan = nil
         }
         does(BTPCommands.GAPConnect.self) { server, command in
+            if command.addressType == bredrAddressType { return try await server.connectClassic(to: command.address) }
             guard let kind = DeviceAddress.Kind(rawValue: command.addressType) else { throw BTPError.fail }
             let address = DeviceAddress(command.address, kind: kind)
             try await server.gap.scan?.stop()
@@ -52,6 +61,10 @@ extension BTPHandlers {
             server.start { [unowned host = server.host] in _ = try await host.connect(to: address) }
         }
         does(BTPCommands.GAPDisconnect.self) { server, command in
+            if command.addressType == bredrAddressType {
+                let link = try server.classicLink(command.address)
+                return server.start { _ = try await link.disconnect() }
+            }
             let link = try server.connection(command.addressType, command.address)
             server.start { _ = try await link.disconnect() }
         }
@@ -81,8 +94,11 @@ extension BTPServer {
         try await gap.scan?.stop()
         gap.scan = nil
         for link in host.connections { _ = try? await link.disconnect() }
+        for link in host.classicConnections { _ = try? await link.disconnect() }
         for bond in host.keys.all { host.keys.remove(PeerIdentity(bond.identity)) }
         for setting in [BTPSettings.connectable, .discoverable] { gap.settings.remove(setting) }
+        try await stopInquiry()
+        try await applyModes()
     }
 
     fileprivate func advertise(_ command: BTPCommands.GAPStartAdvertising) async throws {

@@ -25,7 +25,16 @@ final class GAPState {
         .privacy,
     ]
 
+    /// The settings of a dual-mode host besides those of LE.
+    static let dualMode: BTPSettings = [.brEdr, .secureSimplePairing]
+
     func attach(to server: BTPServer) {
+        if server.classic != nil {
+            settings.formUnion(Self.dualMode)
+            pairing.pin = ClassicState.pin
+            pairing.localKeys.insert(.linkKey)
+            pairing.peerKeys.insert(.linkKey)
+        }
         if server.host.address.kind == .random { settings.insert(.staticAddress) }
         pairing.localKeys.insert(.signKey)
         pairing.peerKeys.insert(.signKey)
@@ -55,7 +64,8 @@ final class GAPState {
     /// Flags in advertising data. Supplement to the Core Specification, Part A, 1.3.
     var flags: [UInt8] {
         let mode: UInt8 = settings.contains(.discoverable) ? (isLimited ? 0x01 : 0x02) : 0
-        return [2, ADType.flags, mode | 0x04]
+        // BR/EDR Not Supported.
+        return [2, ADType.flags, settings.contains(.brEdr) ? mode : mode | 0x04]
     }
 }
 
@@ -78,7 +88,7 @@ extension BTPServer {
     /// Sends an event about a link with the address of its peer.
     func send(_ link: any SecuredLink, _ event: (UInt8, BDADDR) -> some PDU) {
         let address = link.peer.address
-        send(event(address.kind.rawValue, address.bdADDR))
+        send(event(link is ClassicConnection ? bredrAddressType : address.kind.rawValue, address.bdADDR))
     }
 
     func connected(_ link: Connection) {

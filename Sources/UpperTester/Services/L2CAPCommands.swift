@@ -35,6 +35,7 @@ extension BTPHandlers {
 
     mutating func addL2CAP() {
         on(BTPCommands.L2CAPConnect.self) { server, command in
+            if command.addressType == bredrAddressType { return BTPResponses.L2CAPConnect(channelIDs: try server.connectClassic(command)) }
             let link = try server.connection(command.addressType, command.address)
             guard (1...5).contains(command.numChannels) else { throw BTPError.fail }
             var settings = CreditBasedChannelSettings(mtu: command.mtu)
@@ -47,13 +48,20 @@ extension BTPHandlers {
             }
             return BTPResponses.L2CAPConnect(channelIDs: ids)
         }
-        does(BTPCommands.L2CAPDisconnect.self) { try $0.l2cap.channel($1.channelID).disconnect() }
+        does(BTPCommands.L2CAPDisconnect.self) { server, command in
+            if let channel = try server.classic?.channels.channel(command.channelID) { return channel.disconnect() }
+            try server.l2cap.channel(command.channelID).disconnect()
+        }
         does(BTPCommands.L2CAPSendData.self) { server, command in
+            if let channel = try server.classic?.channels.channel(command.channelID) {
+                return server.start { try await channel.send(command.data) }
+            }
             let channel = try server.l2cap.channel(command.channelID)
             guard command.data.count <= channel.peerMTU else { throw BTPError.fail }
             server.start { try await channel.send(command.data) }
         }
         does(BTPCommands.L2CAPListen.self) { server, command in
+            if command.transport == 0 { return try server.listenOverClassic(command) }
             guard command.transport == 1, (1...0xFF).contains(command.psm) else { throw BTPError.fail }
             try server.listen(command)
         }

@@ -20,14 +20,16 @@ struct BTPCommand: ParsableCommand {
             "Where the tester is: unix:PATH or tcp:HOST:PORT, where it listens; serial:PATH; unix-listen:PATH or tcp-listen:PORT to wait for it.",
             valueName: "socket"))
     var btp: String
+    @Flag(help: "Use BR/EDR, too: a dual-mode host under the public address of the device.") var dualMode = false
     @OptionGroup var firmware: FirmwareOptions
 
     func run() throws {
         let place = try BTPPlace(btp)
-        let prepare: (Host) -> Void = { $0.addressChoice = .drawn }
+        let isDualMode = dualMode
+        let prepare: (Host) -> Void = { if !isDualMode { $0.addressChoice = .drawn } }
         try HostSession.run(on: device, firmware: firmware, prepare: prepare) { host in
             let pipe = try await place.pipe(on: host.loop) { Console.line("waiting for a BTP tester on \($0)") }
-            let server = BTPServer(host: host)
+            let server = BTPServer(host: host, isDualMode: isDualMode)
             let left = Promise<Void>(on: host.loop)
             try server.serve(pipe) { _ in left.fulfil(()) }
             Console.line("serving \(host.address) to the BTP tester on \(pipe.name)")

@@ -135,6 +135,45 @@ import Testing
         }
     }
 
+    /// A request in clear for a protected service ends the link. Core Vol 3, Part C, 5.2.2.
+    @Test(arguments: [(PSM.sdp, nil), (0x1001, .authenticationFailure)] as [(UInt16, ErrorCode?)])
+    func aRequestInClearEndsTheLink(_ psm: UInt16, _ reason: ErrorCode?) throws {
+        try ClassicHosts.run([PairingSettings(), PairingSettings()]) { hosts in
+            hosts.far.listen(psm: psm) { _, _ in }
+            let (near, _) = try await hosts.link()
+            _ = try? await near.openChannel(psm, level: .open)
+            try await hosts.loop.sleep(for: .seconds(1))
+            #expect(near.disconnectReason == reason)
+        }
+    }
+
+    /// In Secure Connections Only mode every service but service discovery needs level 4, as acceptor and as initiator.
+    @Test(arguments: [true, false]) func secureConnectionsOnlyRaisesEachService(_ isAcceptor: Bool) throws {
+        var (only, weak) = (Self.settings(.displayYesNo), Self.settings(.displayYesNo))
+        only.isSecureConnectionsOnly = true
+        weak.supportsSecureConnections = false
+        try ClassicHosts.run(isAcceptor ? [weak, only] : [only, weak]) { hosts in
+            hosts.far.listen(psm: 0x1001, level: .authenticated) { _, _ in }
+            let (near, _) = try await hosts.link()
+            await #expect(throws: HostError.self) { _ = try await near.openChannel(0x1001, level: .authenticated) }
+        }
+    }
+
+    /// Limited discoverable mode answers both access codes and is told by the class of device. Core Vol 3, Part C, 4.1.2.
+    @Test(arguments: [true, false]) func limitedModeIsFoundByBothInquiries(_ isLimited: Bool) throws {
+        try ClassicHosts.run { hosts in
+            try await hosts.far.describeClassic(ClassicDescription(name: "far", classOfDevice: 0x24_0404))
+            try await hosts.far.setScan(isDiscoverable: true, isConnectable: true, isLimited: true)
+            if !isLimited { try await hosts.far.setScan(isDiscoverable: true, isConnectable: true) }
+            for asksLimited in [true, false] {
+                var settings = InquirySettings()
+                settings.isLimited = asksLimited
+                let found = try await hosts.near.inquire(settings).ended().map(\.classOfDevice)
+                #expect(found == (asksLimited && !isLimited ? [] : [isLimited ? 0x24_2404 : 0x24_0404]))
+            }
+        }
+    }
+
     /// A key that is too weak for a service is replaced by a stronger one on the same link.
     @Test func aLinkIsPairedAgainForMore() throws {
         try ClassicHosts.run([PairingSettings(), PairingSettings()]) { hosts in

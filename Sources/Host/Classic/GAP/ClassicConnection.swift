@@ -73,9 +73,18 @@ public final class ClassicConnection: ACLLink {
     ///
     /// - Throws: `HostError.peer(.rejected)` with the reason: PIN or Key Missing if the peer has no key, Authentication Failure if it has
     ///   another one, Insufficient Security if the level was not reached. The existing key is kept in any case.
-    public func secure(to level: SecurityMode4Level) async throws {
+    ///
+    /// - Parameter isDedicated: true if no service requires the level: a pairing is dedicated bonding. Core Vol 3, Part C, 6.5.3.
+    public func secure(to level: SecurityMode4Level, isDedicated: Bool = false) async throws {
         guard isConnected else { throw HostError.misuse(.notConnected) }
-        try await security.secure(to: level)
+        try await security.secure(to: demanded(level), isDedicated: isDedicated)
+    }
+
+    /// The level for a service: in Secure Connections Only mode level 4, except for service discovery. Core Vol 3, Part C, 5.2.2.
+    private func demanded(_ level: SecurityMode4Level) -> SecurityMode4Level {
+        guard level > .open else { return level }
+        if host.context.quirks.channels.ignoresLevels { return .unauthenticated }
+        return host.pairingSettings?.isSecureConnectionsOnly == true ? .secureConnections : level
     }
 
     /// Pairs, even if there is a key, and encrypts the link with the new one.
@@ -108,7 +117,7 @@ public final class ClassicConnection: ACLLink {
     func openChannel(
         _ psm: UInt16, _ settings: ClassicChannelSettings = ClassicChannelSettings(), level: SecurityMode4Level? = nil
     ) async throws -> ClassicDataChannel {
-        if isConnected { try await security.secure(to: level ?? ClassicService.leastLevel(psm)) }
+        if isConnected { try await secureForChannel(level ?? ClassicService.leastLevel(psm)) }
         return try await channels.open(psm, settings)
     }
 
@@ -122,18 +131,23 @@ public final class ClassicConnection: ACLLink {
         _ spsm: UInt16, count: Int = 1, _ settings: CreditBasedChannelSettings = CreditBasedChannelSettings(),
         level: SecurityMode4Level = .unauthenticated, opened: @escaping (CreditBasedChannel) -> Void = { _ in }
     ) async throws -> [CreditBasedChannel] {
-        if isConnected { try await security.secure(to: level) }
+        if isConnected { try await secureForChannel(level) }
         return try await creditBased.open(spsm, settings, .enhanced, count: count, opened: opened)
+    }
+
+    private func secureForChannel(_ level: SecurityMode4Level) async throws {
+        if !host.context.quirks.channels.requestsInClear { try await security.secure(to: demanded(level)) }
     }
 
     /// Decides on a request for credit-based channels.
     private func admitCreditBased(_ identifier: UInt8, _ spsm: UInt16, count: Int) -> CreditBasedSignaling.Decision? {
         guard var service = host.context.classicCreditServices[spsm] else { return .refuse(.refusedSPSMNotSupported) }
-        service.settings.minimumSecurity = max(.encrypted, service.settings.minimumSecurity)
+        service.settings.minimumSecurity = demanded(SecurityMode4Level(max(.encrypted, service.settings.minimumSecurity))).linkSecurity
         if linkSecurity < service.settings.minimumSecurity, security.machine.isMeasuring {
             undecidedCreditBased.append((identifier, spsm, count))
             return nil
         }
+        endIfInClear()
         return service.decision(
             on: .classic(self), security: linkSecurity, keySize: encryptionKeySize, hasKey: host.keys.linkKey(of: address) != nil,
             count: count)
@@ -147,10 +161,26 @@ public final class ClassicConnection: ACLLink {
             hasCollided = true
             return .refuse(.refusedNoResources)
         }
-        guard securityLevel < service.level, !host.context.quirks.channels.admitsInClear else { return .accept(service.settings) }
-        guard security.machine.isMeasuring else { return .refuse(.refusedSecurityBlock) }
+        guard securityLevel < demanded(service.level), !host.context.quirks.channels.admitsInClear else { return .accept(service.settings) }
+        guard security.machine.isMeasuring else {
+            endIfInClear()
+            return .refuse(.refusedSecurityBlock)
+        }
         undecided.append((cid, psm))
         return nil
+    }
+
+    /// Ends a link that is not encrypted, on which the peer has requested a channel to a protected service, after the refusal. Core Vol 3,
+    /// Part C, 5.2.2.
+    private func endIfInClear() {
+        guard security.machine.applied == nil, security.machine.isIdle, !host.context.quirks.channels.staysInClear else { return }
+        host.loop.schedule(after: .zero) { [weak self] in
+            guard let self, isConnected else { return }
+            _ = host.loop.start { [self] in
+                try await drained()
+                if security.machine.applied == nil { try await disconnect(.authenticationFailure) }
+            }
+        }
     }
 
     /// Handles held channel requests once the encryption of the link is known.

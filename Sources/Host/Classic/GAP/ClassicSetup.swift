@@ -57,19 +57,41 @@ final class ClassicSetup {
     private(set) var isPrepared = false
     /// True if the controller has generated out-of-band data for Secure Simple Pairing.
     private(set) var hasOutOfBandData = false
+    /// The described class of device, without the service class of limited discoverable mode.
+    private var classOfDevice: UInt32?
+    /// The controller answers limited inquiries, too.
+    private var isLimited = false
     private unowned let host: Host
 
     init(_ host: Host) { self.host = host }
 
     /// The controller was reset, or the pipe has ended.
-    func ended() { (isPrepared, hasOutOfBandData) = (false, false) }
+    func ended() { (isPrepared, hasOutOfBandData, classOfDevice, isLimited) = (false, false, nil, false) }
 
-    func setScan(isDiscoverable: Bool, isConnectable: Bool) async throws {
+    func setScan(isDiscoverable: Bool, isConnectable: Bool, isLimited: Bool = false) async throws {
         try await prepare()
+        if isLimited != self.isLimited { try await setLimited(isLimited) }
         host.acceptsClassic = host.acceptsClassic ?? { _ in true }
         try await interlaceScans()
         try await host.send(HCICommands.WriteScanEnable(scanEnable: (isDiscoverable ? 1 : 0) | (isConnectable ? 2 : 0)))
     }
+
+    /// Sets what limited discoverable mode has besides general discoverable mode: LIAC, and bit 13 of the class of device. Core Vol 3, Part
+    /// C, 4.1.2.
+    private func setLimited(_ isLimited: Bool) async throws {
+        let laps = (isLimited ? [InquirySettings.limitedLAP] : []) + [InquirySettings.generalLAP]
+        try await host.send(HCICommands.WriteCurrentIACLAP(iacLAP: laps))
+        self.isLimited = isLimited
+        if let classOfDevice { try await setClass(classOfDevice) }
+    }
+
+    private func setClass(_ classOfDevice: UInt32) async throws {
+        let value = classOfDevice & 0xFF_FFFF & ~Self.limitedClass
+        try await host.send(HCICommands.WriteClassOfDevice(classOfDevice: isLimited ? value | Self.limitedClass : value))
+    }
+
+    /// The service class of limited discoverable mode. Assigned numbers, 2.8.1.
+    private static let limitedClass: UInt32 = 1 << 13
 
     /// Enables interlaced scans: they receive both trains in one interval, so the device is found in a third of the time. Core Vol 2, Part B,
     /// 8.3.1 and 8.4.1.
@@ -85,7 +107,8 @@ final class ClassicSetup {
     func describe(_ description: ClassicDescription) async throws {
         try await prepare()
         try await host.send(HCICommands.WriteLocalName(localName: description.nameOctets))
-        try await host.send(HCICommands.WriteClassOfDevice(classOfDevice: description.classOfDevice & 0xFF_FFFF))
+        classOfDevice = description.classOfDevice
+        try await setClass(description.classOfDevice)
         guard host.controller.supports(HCICommands.WriteExtendedInquiryResponse.self) else { return }
         try await host.send(HCICommands.WriteExtendedInquiryResponse(extendedInquiryResponse: description.extendedResponse))
     }
@@ -139,8 +162,10 @@ final class ClassicSetup {
 
 extension Host {
     /// Answers inquiries and pages, or does not; whoever connects is let in, unless `acceptsClassic` says otherwise. Core Vol 3, Part C, 4.1 and 4.2.
-    public func setScan(isDiscoverable: Bool, isConnectable: Bool) async throws {
-        try await classicSetup.setScan(isDiscoverable: isDiscoverable, isConnectable: isConnectable)
+    ///
+    /// - Parameter isLimited: limited instead of general discoverable mode, which the caller ends in time. Core Vol 3, Part C, 4.1.2.
+    public func setScan(isDiscoverable: Bool, isConnectable: Bool, isLimited: Bool = false) async throws {
+        try await classicSetup.setScan(isDiscoverable: isDiscoverable, isConnectable: isConnectable, isLimited: isLimited)
     }
 
     /// Sets the name, the class and the extended inquiry response. Core Vol 4, Part E, 7.3.11, 7.3.26 and 7.3.56.

@@ -24,7 +24,9 @@ public struct InquirySettings: Sendable, Hashable {
     public init() {}
 
     /// LAP of GIAC or LIAC. Assigned numbers, 2.2.
-    var lap: UInt32 { isLimited ? 0x9E8B00 : 0x9E8B33 }
+    var lap: UInt32 { isLimited ? Self.limitedLAP : Self.generalLAP }
+    static let limitedLAP: UInt32 = 0x9E8B00
+    static let generalLAP: UInt32 = 0x9E8B33
 }
 
 /// A device found by an inquiry. Core Vol 4, Part E, 7.7.2, 7.7.33 and 7.7.38.

@@ -50,6 +50,9 @@ struct BREDRSecurity {
     private var state = State.idle
     /// The requested level.
     private var needed = SecurityMode4Level.open
+    /// The level was requested for bonding alone.
+    private var isDedicated = false
+    private var quirks = PairingQuirks()
     /// The stored link key.
     private var known: LinkKey?
     /// The host has created out-of-band data for peers.
@@ -93,8 +96,9 @@ struct BREDRSecurity {
     // MARK: Calls of the host
 
     /// Updates the host's settings and stored key, between procedures only.
-    mutating func learn(_ settings: PairingSettings?, known: LinkKey?, hasToldData: Bool) {
+    mutating func learn(_ settings: PairingSettings?, known: LinkKey?, hasToldData: Bool, quirks: PairingQuirks = PairingQuirks()) {
         self.known = known
+        self.quirks = quirks
         self.hasToldData = hasToldData
         if isIdle, own == nil, peer == nil { self.settings = settings }
     }
@@ -103,6 +107,7 @@ struct BREDRSecurity {
     mutating func pair(_ settings: PairingSettings) -> [Action] {
         guard isIdle else { return [] }
         self.settings = settings
+        isDedicated = false
         needed = SecurityMode4Level(settings.minimumLevel)
         state = .authenticating(isAnew: true)
         return [.authenticate]
@@ -117,10 +122,13 @@ struct BREDRSecurity {
     }
 
     /// Raises the link to the level that a service requires.
-    mutating func require(_ level: SecurityMode4Level) -> [Action] {
+    ///
+    /// - Parameter isDedicated: true if no service requires it: a pairing is dedicated bonding. Core Vol 3, Part C, 6.5.3.
+    mutating func require(_ level: SecurityMode4Level, isDedicated: Bool = false) -> [Action] {
         guard level > self.level else { return [.reached(self.level)] }
         needed = max(needed, level)
         guard isIdle else { return [] }
+        self.isDedicated = isDedicated
         state = .authenticating(isAnew: false)
         return [.authenticate]
     }
@@ -174,7 +182,11 @@ struct BREDRSecurity {
     /// Supplies IO capabilities, or rejects the pairing. Core Vol 4, Part E, 7.7.40.
     mutating func featuresRequested() -> [Action] {
         guard let settings else { return [.refuseFeatures(.pairingNotAllowed)] }
-        let own = SimplePairingFeatures(settings, needs: needed)
+        let own = SimplePairingFeatures(settings, needs: needed, isDedicated: isInitiator && isDedicated)
+        // In non-bondable mode a pairing for bonding alone is refused. Core Vol 3, Part C, 4.3.1.
+        guard isInitiator || settings.isBonding || peer?.isDedicatedBonding != true || quirks.pairsForBonding else {
+            return [.refuseFeatures(.pairingNotAllowed)]
+        }
         // The initiator gets the responder's features later.
         guard isInitiator || association(own).map({ allows($0, settings) }) ?? true else { return [.refuseFeatures(.pairingNotAllowed)] }
         guard isInitiator || !claimsDataUntold else { return [.refuseFeatures(.pairingNotAllowed)] }
@@ -273,7 +285,7 @@ struct BREDRSecurity {
     /// Encryption key size. A link with a short key is disconnected. Core Vol 4, Part E, 7.5.7; Vol 3, Part C, 5.2.2.8.
     mutating func keySizeRead(_ status: ErrorCode, octets: Int) -> [Action] {
         guard case .measuring(let isAESCCM) = state, let used else { return [] }
-        let least = max(settings?.minimumKeySize ?? 0, LongTermKeySize.minimum)
+        let least = quirks.ignoresMinimumKeySize ? 0 : max(settings?.minimumKeySize ?? 0, LongTermKeySize.minimum)
         guard status == .success, octets >= least else {
             applied = nil
             return fail(.insufficientSecurity) + [.disconnect(.authenticationFailure)]

@@ -7,6 +7,8 @@ import BBTiming
 final class ClassicSecurity {
     private struct Waiter {
         var level: SecurityMode4Level
+        /// No service requires the level: a pairing is for bonding alone.
+        var isDedicated: Bool
         var promise: Promise<Void>
     }
 
@@ -39,9 +41,9 @@ final class ClassicSecurity {
     // MARK: Calls of the host
 
     /// Raises the link to a level, with an existing key or by pairing, and waits.
-    func secure(to level: SecurityMode4Level) async throws {
+    func secure(to level: SecurityMode4Level, isDedicated: Bool = false) async throws {
         guard machine.level < level else { return }
-        let waiter = Waiter(level: level, promise: Promise<Void>(on: host.loop))
+        let waiter = Waiter(level: level, isDedicated: isDedicated, promise: Promise<Void>(on: host.loop))
         waiters.append(waiter)
         proceed()
         do {
@@ -71,11 +73,13 @@ final class ClassicSecurity {
     private func proceed() {
         guard machine.isIdle, pairing == nil, let level = waiters.map(\.level).max() else { return }
         learn()
-        perform(machine.require(level))
+        perform(machine.require(level, isDedicated: waiters.allSatisfy(\.isDedicated)))
     }
 
     private func learn() {
-        machine.learn(host.pairingSettings, known: host.keys.linkKey(of: address), hasToldData: host.classicSetup.hasOutOfBandData)
+        machine.learn(
+            host.pairingSettings, known: host.keys.linkKey(of: address), hasToldData: host.classicSetup.hasOutOfBandData,
+            quirks: host.context.quirks.pairing)
     }
 
     private func answered(_ answer: PairingAnswer, to question: Int) {

@@ -18,7 +18,7 @@ public enum SecurityMode4Level: Int, Sendable, Comparable, CaseIterable {
 
 extension SecurityMode4Level {
     /// The corresponding LE security level.
-    var linkSecurity: LinkSecurity {
+    public var linkSecurity: LinkSecurity {
         switch self {
         case .open: .none
         case .low, .unauthenticated: .encrypted

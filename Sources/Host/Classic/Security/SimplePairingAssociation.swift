@@ -15,15 +15,17 @@ struct SimplePairingFeatures: Sendable, Hashable {
         self.requirements = requirements
     }
 
-    init(_ settings: PairingSettings, needs level: SecurityMode4Level) {
+    /// - Parameter isDedicated: the pairing is for bonding alone. Core Vol 3, Part C, 6.5.3.1.
+    init(_ settings: PairingSettings, needs level: SecurityMode4Level, isDedicated: Bool = false) {
         let isProtected = settings.asksForMITM || settings.minimumLevel >= .authenticated || level >= .authenticated
         self.init(
             settings.ioCapability, hasOutOfBandData: settings.classicOutOfBandData != nil,
-            requirements: (settings.isBonding ? 4 : 0) | (isProtected ? 1 : 0))
+            requirements: (settings.isBonding ? isDedicated ? 2 : 4 : 0) | (isProtected ? 1 : 0))
     }
 
     var asksForMITM: Bool { requirements & 1 == 1 }
     var isBonding: Bool { requirements >> 1 != 0 }
+    var isDedicatedBonding: Bool { requirements >> 1 == 1 }
 }
 
 /// Association model of Secure Simple Pairing. Core Vol 2, Part F, 4.2; Vol 3, Part C, 5.2.2.6.
