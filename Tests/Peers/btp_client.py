@@ -6,6 +6,7 @@ import struct
 from support import TIMEOUT
 
 CORE, GAP, GATT, L2CAP = range(4)
+GATT_CLIENT = 6
 NO_INDEX = 0xFF
 
 

@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from btp_client import CORE, GAP, GATT, L2CAP, Listener, Refused
+from btp_client import CORE, GAP, GATT, GATT_CLIENT, L2CAP, Listener, Refused
 from support import Process, bluebench, dongles
 
 VALUE = bytes(range(30))
@@ -105,6 +105,23 @@ def test_gatt_between_two_servers(pair):
     assert central.event(GATT, 0x80) == there + b"\x01" + handle + b"\x02\x00ok"
     peripheral.command(GAP, 0x0F, here)
     assert central.event(GAP, 0x83) == there
+
+
+def test_reads_are_under_way_at_a_time(pair):
+    """Service 6 answers a command at once; an event has the value, and each of several values its length."""
+    central, peripheral = pair
+    central.register(GATT_CLIENT)
+    service = struct.unpack("<H", peripheral.command(GATT, 2, b"\x00" + uuid(0xB1B0)))[0]
+    declaration = struct.unpack("<H", peripheral.command(GATT, 3, struct.pack("<HBB", service, 0x02, 0x01) + uuid(0xB1B1)))[0]
+    peripheral.command(GATT, 6, struct.pack("<HH", 0, 3) + b"abc")
+    peripheral.command(GATT, 7)
+    there, _ = connect(central, peripheral)
+    handle = struct.pack("<H", declaration + 1)
+    assert central.command(GATT_CLIENT, 0x09, there + handle) == b""
+    assert central.command(GATT_CLIENT, 0x14, there + b"\x02" + 2 * handle) == b""
+    assert central.event(GATT_CLIENT, 0x87) == there + b"\x00\x03\x00abc"
+    assert central.event(GATT_CLIENT, 0x91) == there + b"\x00\x0a\x00" + 2 * b"\x03\x00abc"
+    assert central.command(GATT, 0x20, there + b"\x02" + 2 * handle) == b"\x00\x0a\x00" + 2 * b"\x03\x00abc"
 
 
 @pytest.mark.parametrize("io, event, level", [((3, 3), None, 1), ((1, 1), 0x86, 3), ((2, 0), 0x85, 3)])
