@@ -110,6 +110,8 @@ package struct DeviceFinder {
         settings.parameters = ConnectionParameterRequest(interval: interval, supervisionTimeout: 300)
         if sighting.primaryPHY == .leCoded { settings.phys = .leCoded }
         for _ in 0..<5 {
+            // An advertising interval may be 10.24 s.
+            settings.limit = max(ConnectSettings().limit, deadline - host.loop.now)
             let link = try await host.connect(to: address, settings)
             // A new connection is abandoned after six intervals without a packet. Core Vol 6, Part B, 4.5.2.
             try await host.loop.sleep(for: .connectionIntervals(interval) * 8)
