@@ -16,6 +16,7 @@ public final class BTPServer {
     let gap = GAPState()
     let gatt: GATTState
     let l2cap = L2CAPState()
+    let authorization = AuthorizationState()
     private var registration: BTPRegistration
     private let handlers: BTPHandlers
     private var queue: [BTPFrame] = []
@@ -35,6 +36,8 @@ public final class BTPServer {
         handlers.addGATTClient()
         handlers.addL2CAP()
         handlers.addEnhancedBearers()
+        handlers.addAdvertisingEncryption()
+        handlers.addAuthorization()
         handlers.remove(quirks.missingCommands)
         self.handlers = handlers
         if let mtu = quirks.offeredMTU { host.setOfferedMTU(mtu) }
@@ -42,6 +45,7 @@ public final class BTPServer {
         registration = BTPRegistration(commands: handlers.names)
         gatt = GATTState(host.database)
         gap.attach(to: self)
+        authorization.attach(to: self)
         host.newConnections.add { [weak self] link in self?.connected(link) }
     }
 

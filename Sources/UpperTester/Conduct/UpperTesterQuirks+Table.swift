@@ -48,6 +48,10 @@ extension UpperTesterQuirks {
             "host-broadcasts-privately", .upperTester, \.broadcastsPrivately,
             allowedBy: "Core Vol 3, Part C, 10.7.1: a private address in non-connectable mode",
             "advertises under a non-resolvable private address while it is not connectable"),
+        .number(
+            "host-pads-encrypted-data", .upperTester, 0...16, \.paddingLength,
+            allowedBy: "Core Supplement, Part A, 1.23: non-significant data after the structures, from 6.2",
+            "encrypts N zeros after the structures of encrypted advertising data"),
     ]
 
     private static let pairingQuirks: [Quirk<Self>] = [

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BBBluetoothCrypto
 import BBHost
 import BBTiming
 import BBTransport
@@ -25,7 +26,9 @@ struct BTPCommand: ParsableCommand {
     func run() throws {
         let place = try BTPPlace(btp)
         let prepare: (Host) -> Void = { $0.addressChoice = .drawn }
-        try HostSession.run(on: device, firmware: firmware, prepare: prepare) { host in
+        var secrets = SecretSource.system
+        let database = GATTDatabase(deviceName: "bluebench", advertisingKeys: AdvertisingKeyMaterial(drawnFrom: &secrets))
+        try HostSession.run(on: device, firmware: firmware, database: database, prepare: prepare) { host in
             let pipe = try await place.pipe(on: host.loop) { Console.line("waiting for a BTP tester on \($0)") }
             let server = BTPServer(host: host)
             let left = Promise<Void>(on: host.loop)
