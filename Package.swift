@@ -117,7 +117,9 @@ let package = Package(
             "BBProducts",
             ["BBCases", "BBHost", "BBBluetoothCrypto", "BBHCI", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets", yams],
             settings: asWritten),
-        room("BBUpperTester", ["BBBTP", "BBHost", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets"], settings: asWritten),
+        room(
+            "BBUpperTester", ["BBBTP", "BBHost", "BBBluetoothCrypto", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets"],
+            settings: asWritten),
         room("BBExploration", ["BBSimulation", "BBTraffic", "BBTransport", "BBTiming", "BBPackets"], settings: asWritten),
         room(
             "CoreBluetooth", ["BBBench", "BBHost", "BBSimulation", "BBTransportUSB", "BBTransport", "BBTiming", "BBPackets"],

@@ -18,6 +18,7 @@ public final class BTPServer {
     let l2cap = L2CAPState()
     /// The state on BR/EDR; nil if the host has LE only.
     let classic: ClassicState?
+    let authorization = AuthorizationState()
     private var registration: BTPRegistration
     private let handlers: BTPHandlers
     private var queue: [BTPFrame] = []
@@ -43,6 +44,8 @@ public final class BTPServer {
         handlers.addEnhancedBearers()
         handlers.addConcurrentReading()
         handlers.addPrivacy()
+        handlers.addAdvertisingEncryption()
+        handlers.addAuthorization()
         handlers.remove(quirks.missingCommands)
         self.handlers = handlers
         if let mtu = quirks.offeredMTU { host.setOfferedMTU(mtu) }
@@ -50,6 +53,7 @@ public final class BTPServer {
         registration = BTPRegistration(commands: handlers.names)
         gatt = GATTState(host.database)
         gap.attach(to: self)
+        authorization.attach(to: self)
         host.newConnections.add { [weak self] link in self?.connected(link) }
         if classic != nil { host.newClassicConnections.add { [weak self] link in self?.connected(link) } }
     }

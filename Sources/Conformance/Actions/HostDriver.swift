@@ -1,3 +1,4 @@
+import BBBluetoothCrypto
 import BBCases
 import BBHost
 import BBPackets
@@ -23,6 +24,14 @@ final class HostDriver {
         self.loop = loop
     }
 
+    /// The attributes of a host that is no accessory. That of the subject can encrypt its advertising data.
+    private static func plainDatabase(of side: Side, on loop: RunLoop) -> GATTDatabase {
+        var secrets = SecretSource(seed: 2, label: "advertising keys", on: loop)
+        return GATTDatabase(
+            deviceName: "Bluebench Tester", hasEnhancedBearers: side == .subject,
+            advertisingKeys: side == .subject ? AdvertisingKeyMaterial(drawnFrom: &secrets) : nil)
+    }
+
     /// Starts a host on an end of the case.
     ///
     /// - Parameters:
@@ -36,8 +45,7 @@ final class HostDriver {
         async throws
         -> HostDriver
     {
-        let database =
-            conduct != nil ? kind.database : GATTDatabase(deviceName: "Bluebench Tester", hasEnhancedBearers: end.side == .subject)
+        let database = conduct != nil ? kind.database : plainDatabase(of: end.side, on: loop)
         // Two hosts with the same seed would generate the same keys.
         let host = Host(loop: loop, transport: end, database: database, seed: end.side == .tester ? 1 : 2)
         if let keys { host.keys = keys }

@@ -48,7 +48,7 @@ final class UpperTesterLink {
             do { try await ready.value(until: loop.now + Self.startTimeout) } catch is TimeOut {}
             self.ready = nil
         }
-        for service in [BTPService.gap, .gatt, .l2cap, .gattClient] {
+        for service in [BTPService.gap, .gatt, .l2cap, .gattClient, .vendor] {
             // A service that is registered already is refused; one that is missing shows when it is used.
             _ = try await ask(BTPFrame(.core, 3, data: [service.rawValue]))
         }

@@ -1,3 +1,4 @@
+import BBBluetoothCrypto
 import BBCases
 import BBHost
 import BBPackets
@@ -107,7 +108,8 @@ final class ReferenceAccessory: Accessory {
     }
 
     /// Replaces the Generic Access service by one with Peripheral Preferred Connection Parameters, Central Address Resolution, Resolvable
-    /// Private Address Only and LE GATT Security Levels, and whose name and appearance can be written. Core Vol 3, Part C, 12.
+    /// Private Address Only, LE GATT Security Levels and Encrypted Data Key Material, and whose name and appearance can be written. Core Vol
+    /// 3, Part C, 12.
     private func publishGenericAccess() {
         let database = host.database
         if let plain = database.services.first(where: { $0.uuid == .genericAccess }) { database.remove(plain) }
@@ -121,7 +123,9 @@ final class ReferenceAccessory: Accessory {
                 $1.0, properties: $0 < 2 ? [.read, .write] : .read,
                 permissions: conduct.protectsParameters && $1.0 == 0x2A04 ? [.read, .readEncrypted] : nil, value: $1.1)
         }
-        database.add(ServiceDefinition(.genericAccess, characteristics: characteristics))
+        var secrets = SecretSource(seed: 3, label: "advertising keys", on: loop)
+        let keys = CharacteristicDefinition.encryptedDataKeyMaterial(AdvertisingKeyMaterial(drawnFrom: &secrets))
+        database.add(ServiceDefinition(.genericAccess, characteristics: characteristics + [keys]))
     }
 
     private var spareService: ServiceDefinition {

@@ -71,6 +71,10 @@ extension UpperTesterQuirks {
         .flag(
             "host-stays-discoverable", .upperTester, \.staysDiscoverable, violates: "Core Vol 3, Part C, 4.1.2",
             "does not end limited discoverable mode over BR/EDR"),
+        .number(
+            "host-pads-encrypted-data", .upperTester, 0...16, \.paddingLength,
+            allowedBy: "Core Supplement, Part A, 1.23: non-significant data after the structures, from 6.2",
+            "encrypts N zeros after the structures of encrypted advertising data"),
     ]
 
     private static let pairingQuirks: [Quirk<Self>] = [

@@ -48,6 +48,8 @@ public struct UpperTesterQuirks: Sendable {
     public var directsUnresolved = false
     /// Does not end limited discoverable mode over BR/EDR.
     public var staysDiscoverable = false
+    /// Octets of zeros after the structures that it encrypts in advertising data.
+    public var paddingLength = 0
     // Pairing
     /// The IO capability, which the tester then cannot change.
     public var ioCapability: IOCapability?
@@ -61,6 +63,8 @@ public struct UpperTesterQuirks: Sendable {
     public var ownKeys = 0
 
     public init() {}
+
+    var padding: [UInt8] { [UInt8](repeating: 0, count: paddingLength) }
 
     /// A non-resolvable private address. Core Vol 6, Part B, 1.3.2.2.
     static let broadcastAddress = DeviceAddress(value: 0x3F4E_5D6C_7B8A, kind: .random)

@@ -1,4 +1,5 @@
 import BBBTP
+import BBBluetoothCrypto
 import BBHost
 import BBPackets
 import BBTiming
@@ -12,6 +13,8 @@ final class GAPState {
     var scan: Scan?
     /// The connections on which the tester has subscribed to a value.
     var subscribers: Set<ConnectionHandle> = []
+    /// Key material of encrypted advertising data; nil until the tester gives it.
+    var advertisingKeys: AdvertisingKeyMaterial?
     /// The user's pending answers.
     var passkey: ((UInt32?) -> Void)?
     var comparison: ((Bool) -> Void)?
@@ -119,6 +122,7 @@ extension BTPServer {
         switch event {
         case .disconnected:
             gap.subscribers.remove(link.handle)
+            authorization.ended(link)
             send(link) { BTPEvents.GAPDeviceDisconnected(addressType: $0, address: $1) }
         case .parametersUpdated(let parameters):
             send(link) {

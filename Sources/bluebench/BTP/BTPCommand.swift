@@ -1,4 +1,5 @@
 import ArgumentParser
+import BBBluetoothCrypto
 import BBHost
 import BBTiming
 import BBTransport
@@ -27,7 +28,9 @@ struct BTPCommand: ParsableCommand {
         let place = try BTPPlace(btp)
         let isDualMode = dualMode
         let prepare: (Host) -> Void = { if !isDualMode { $0.addressChoice = .drawn } }
-        try HostSession.run(on: device, firmware: firmware, prepare: prepare) { host in
+        var secrets = SecretSource.system
+        let database = GATTDatabase(deviceName: "bluebench", advertisingKeys: AdvertisingKeyMaterial(drawnFrom: &secrets))
+        try HostSession.run(on: device, firmware: firmware, database: database, prepare: prepare) { host in
             let pipe = try await place.pipe(on: host.loop) { Console.line("waiting for a BTP tester on \($0)") }
             let server = BTPServer(host: host, isDualMode: isDualMode)
             let left = Promise<Void>(on: host.loop)
