@@ -174,6 +174,7 @@ struct SchemaLoader {
     /// Versions of the Core Specification and their assigned numbers.
     private static let versions = [
         "4.1": 7, "4.2": 8, "5.0": 9, "5.1": 10, "5.2": 11, "5.3": 12, "5.4": 13, "6.0": 14, "6.1": 15, "6.2": 16,
+        "6.3": 17,
     ]
 
     private func fields(_ node: Node?, _ path: String) throws -> [Field] {

@@ -80,11 +80,13 @@ extension Simulation {
     ///   - message: opcode and parameters; the sender is the initiator of the transaction.
     ///   - handle: the link, by the connection handle on this controller; nil for its first link.
     /// - Returns: false if there is no such link.
-    public func inject(lmp message: [UInt8], from identifier: ControllerID, on handle: ConnectionHandle? = nil) -> Bool {
+    public func inject(
+        lmp message: [UInt8], from identifier: ControllerID, on handle: ConnectionHandle? = nil, inAnswer: Bool = false
+    ) -> Bool {
         guard let links = controller(identifier)?.bredr.links, let link = links.first(where: { handle == nil || $0.handle == handle }),
             var first = message.first
         else { return false }
-        first = first & 0xFE | LMPTransaction(link.link.role).rawValue
+        first = first & 0xFE | LMPTransaction(link.link.role).rawValue ^ (inAnswer ? 1 : 0)
         link.link.send(lmp: [first] + message.dropFirst())
         return true
     }

@@ -115,6 +115,55 @@ struct ConformanceStatementTests {
         #expect(problems?.list.first?.description.contains(expected) == true, "\(String(describing: problems))")
     }
 
+    // MARK: Masks
+
+    private static let masks = [
+        "public-tests/declared/le-features.tsv":
+            "# revision: r\nname\titems\nLE_Encryption\tTSPC_LL_9_1\nLE_2M_PHY\tTSPC_LL_9_7 or TSPC_LL_9_6\nFrame_Space_Update\tTSPC_LL_9_54\n",
+        "public-tests/declared/commands.tsv": "name\titems\nLE_Rand\tTSPC_HCI_16_33\n",
+        "public-tests/declared/lmp-features.tsv": "bit\tname\titems\n136\tSecure_Connections\tTSPC_LMP_2_26\n",
+    ]
+
+    /// A statement, its file, and the bits that it decides.
+    @Test(arguments: [
+        ("TSPC_LL_9_1 TRUE\nTSPC_LL_9_7 FALSE", "a", "LE_Encryption 0 true"),
+        ("TSPC_LL_9_7 FALSE\nTSPC_LL_9_6 FALSE\nTSPC_LL_9_54 TRUE", "a", "LE_2M_PHY 8 false, Frame_Space_Update 65 true"),
+        ("TSPC_LL_9_6 TRUE", "a", "LE_2M_PHY 8 true"), ("TSPC_HCI_16_33 TRUE", "a", "LE_Rand 223 true"),
+        ("TSPC_LMP_2_26 FALSE", "a", "Secure_Connections 136 false"), ("LL/CON/PER/BV-40-C", "a", ""),
+        (
+            "<p><pics><profile><name>LL</name><item><table>9</table><row>1</row></item></profile></pics></p>", "w.pts",
+            "LE_Encryption 0 true, LE_2M_PHY 8 false, Frame_Space_Update 65 false"
+        ),
+    ])
+    func aStatementDecidesBits(_ text: String, _ file: String, _ expected: String) throws {
+        let declared = DeclaredItems(
+            try ConformanceStatement(text, file: file), try DeclaredMasks.load(try Folder(Self.masks).path))
+        let bits = DeclaredMasks.Mask.allCases.flatMap { declared.bits(of: $0) }
+        #expect(bits.map { "\($0.name) \($0.position) \($0.isDeclared)" }.joined(separator: ", ") == expected)
+    }
+
+    /// A word of a condition, and if it holds for a statement with TSPC_HCI_9_6 TRUE and TSPC_HCI_9_7 FALSE.
+    @Test(arguments: [
+        ("declared.TSPC_HCI_9_6", true), ("declared.TSPC_HCI_9_7", false), ("denied.TSPC_HCI_9_6", false), ("denied.TSPC_HCI_9_7", true),
+        ("declared.TSPC_HCI_9_8", false), ("denied.TSPC_HCI_9_8", false), ("subject.LE_Rand", false),
+    ])
+    func aStatementHasWordsForConditions(_ word: String, _ holds: Bool) throws {
+        let statement = try ConformanceStatement("TSPC_HCI_9_6 TRUE\nTSPC_HCI_9_7 FALSE", file: "a")
+        #expect(DeclaredItems(statement, DeclaredMasks()).words(among: [word]).contains(word) == holds)
+    }
+
+    @Test(
+        arguments: [
+            ("declared/le-features.tsv", "name\titems\nLE_Encrypt\tTSPC_LL_9_1\n", ":2:1: 'LE_Encrypt' is not a bit of this mask"),
+            ("declared/le-features.tsv", "name\titems\nLE_Encryption\tTSPC_LL_9_1 or\n", ":2:29: the name of a feature is missing"),
+            ("declared/other.tsv", "name\titems\n", ":1:1: there is no such mask; a table is named commands, le-features, lmp-features"),
+        ])
+    func aTableOfBitsIsChecked(_ file: String, _ text: String, _ expected: String) throws {
+        let folder = try Folder(["public-tests/" + file: text])
+        let problems = #expect(throws: Problems.self) { try DeclaredMasks.load(folder.path) }
+        #expect(problems?.list.first?.description.contains(expected) == true, "\(String(describing: problems))")
+    }
+
     // MARK: Expected failures
 
     @Test func aListHasIDsAndReasons() throws {

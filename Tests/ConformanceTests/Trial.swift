@@ -19,13 +19,13 @@ enum Trial {
     /// - Parameter change: replacements for a packet.
     static func run(
         _ id: String, at changed: Side = .subject, own: [Side: OwnAddress] = [:], bounds: RunBounds = RunBounds(),
-        catalogue: Catalogue? = nil, change: @escaping Change
+        catalogue: Catalogue? = nil, declared: DeclaredItems? = nil, change: @escaping Change
     ) throws -> CaseResult {
         let catalogue = try catalogue ?? SuiteTests.catalogue()
         guard let testCase = catalogue.cases.first(where: { $0.id == id }) else {
             return CaseResult(id: id, title: "there is no such case", verdict: .error)
         }
-        return try run(testCase, catalogue, own: own, bounds: bounds) { side, world, _ in
+        return try run(testCase, catalogue, own: own, bounds: bounds, declared: declared) { side, world, _ in
             let settings = side == .tester ? testCase.world.tester : testCase.world.subject
             let pipe = try world.addController(side, settings: settings)
             return side == changed ? ChangingTransport(pipe, change) : pipe
@@ -49,7 +49,7 @@ enum Trial {
 
     private static func run(
         _ testCase: TestCase, _ catalogue: Catalogue, own: [Side: OwnAddress] = [:], bounds: RunBounds = RunBounds(),
-        pipe: (Side, SimulatedWorld, RunLoop) throws -> any HCITransport
+        declared: DeclaredItems? = nil, pipe: (Side, SimulatedWorld, RunLoop) throws -> any HCITransport
     ) throws -> CaseResult {
         let loop = RunLoop()
         let (log, recorder) = (ObservationLog(loop: loop), try Recorder(path: nil))
@@ -61,6 +61,7 @@ enum Trial {
         var plan = BenchPlan()
         plan.hosts = HostPlan(sides: sides, kind: testCase.subject)
         plan.addresses.own = own
+        plan.declared = declared
         let bench = CaseBench(loop: loop, log: log, ends: ends, world: world, plan: plan)
         let run = CaseRun(testCase, catalogue: catalogue, bench: bench, bounds: bounds) { _ in }
         var result = try loop.run { await run.run(parameters: [:]) }

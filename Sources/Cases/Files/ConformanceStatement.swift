@@ -39,6 +39,13 @@ public struct ConformanceStatement: Sendable {
     /// The declared value of an item; nil if the statement does not name it.
     public subscript(item: String) -> Bool? { items[item.uppercased()] ?? (isClosed ? false : nil) }
 
+    /// The declared value of an item; nil also if a list of supported items has none of its profile: it is then about another layer.
+    func declared(_ item: String) -> Bool? {
+        guard isClosed, items[item.uppercased()] == nil else { return self[item] }
+        let profile = item.uppercased().split(separator: "_").prefix(2).joined(separator: "_") + "_"
+        return items.keys.contains { $0.hasPrefix(profile) } ? false : nil
+    }
+
     private mutating func report(_ line: Int, _ offset: Int, _ text: String) {
         problems.append(Problem(Position(file: file, line: line, column: offset + 1), text))
     }
@@ -53,7 +60,7 @@ public struct ConformanceStatement: Sendable {
 
     // MARK: Lines
 
-    private static let mark = "TSPC_"
+    static let mark = "TSPC_"
 
     /// A word with the offset of its first octet in the line.
     private struct Word {

@@ -65,23 +65,26 @@ extension ConformanceStatement {
         if ids.contains(id) { return .applies }
         if self.items.isEmpty { return .denied("not in the list") }
         guard let condition = items[id] else { return .open("no item is known for it") }
-        switch value(of: condition) {
+        switch value(of: condition, { self[$0] }) {
         case true?: return .applies
         case false?: return .denied(reason(for: condition))
         case nil: return .open(condition.names.filter { self[$0] == nil }.joined(separator: ", "))
         }
     }
 
-    /// The value of a condition; nil if items that decide it are not in the statement.
-    private func value(of condition: Requirement) -> Bool? {
+    /// The declaration of the maker about a condition; nil if items that decide it are not in the statement.
+    func declares(_ condition: Requirement) -> Bool? { value(of: condition) { declared($0) } }
+
+    /// The value of a condition; nil if items that decide it have none.
+    private func value(of condition: Requirement, _ item: (String) -> Bool?) -> Bool? {
         switch condition {
-        case .feature(let item): return self[item]
-        case .not(let inner): return value(of: inner).map(!)
+        case .feature(let name): return item(name)
+        case .not(let inner): return value(of: inner, item).map(!)
         case .and(let one, let other):
-            let values = [value(of: one), value(of: other)]
+            let values = [value(of: one, item), value(of: other, item)]
             return values.contains(false) ? false : values.contains(nil) ? nil : true
         case .or(let one, let other):
-            let values = [value(of: one), value(of: other)]
+            let values = [value(of: one, item), value(of: other, item)]
             return values.contains(true) ? true : values.contains(nil) ? nil : false
         }
     }
@@ -92,7 +95,7 @@ extension ConformanceStatement {
         case .feature(let item): return "\(item) is FALSE"
         case .not(let inner): return inner.names.filter { self[$0] == true }.map { "\($0) is TRUE" }.joined(separator: ", ")
         case .and(let one, let other):
-            return [one, other].filter { value(of: $0) == false }.map { reason(for: $0) }.joined(separator: ", ")
+            return [one, other].filter { value(of: $0) { self[$0] } == false }.map { reason(for: $0) }.joined(separator: ", ")
         case .or(let one, let other): return reason(for: one) + ", " + reason(for: other)
         }
     }

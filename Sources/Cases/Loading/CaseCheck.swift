@@ -160,6 +160,8 @@ package struct CaseCheck {
             for entry in entries { visit(entry.value, as: field?.columns.first { $0.name == entry.name }, state) }
         case .filled(_, let times): visit(times, as: .init("times", .number(0...65_535)), state)
         case .part(let whole, _, _): visit(whole, as: .init("a part", .octets(atMost: nil)), state)
+        case .address(let address): visit(address, as: .init("address", .address), state)
+        case .joined(let parts): for part in parts { visit(part, as: .init("a part", .octets(atMost: nil)), state) }
         }
     }
 

@@ -198,7 +198,7 @@ public struct CaseSchema {
 
     /// Returns the schema of a condition in place of a value: its names, and those of the value's parts.
     private func condition(_ parts: [String]) -> Schema {
-        let names = SourceReader.conditionNames + ["text", "octet", "times", "part", "from"] + parts
+        let names = SourceReader.conditionNames + ["text", "octet", "times", "part", "from", "join", "address"] + parts
         return ["type": "object", "propertyNames": ["enum": names] as Schema]
     }
 

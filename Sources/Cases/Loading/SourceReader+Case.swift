@@ -273,7 +273,7 @@ extension SourceReader {
             var values: [CaseValue] = []
             for element in list { values.append(literal(element)) }
             return .list(values)
-        case .record, .filled, .part: return (try? Variables().resolve(operand)) ?? .number(0)
+        case .record, .filled, .part, .address, .joined: return (try? Variables().resolve(operand)) ?? .number(0)
         }
     }
 

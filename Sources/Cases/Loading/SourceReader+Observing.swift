@@ -7,7 +7,7 @@ extension SourceReader {
         guard let name = text(head, "expect") else { return nil }
         let known = pdu(named: name, at: head, .received)
         return Expectation(
-            name: name, fields: fieldPredicates(keys.take("where"), of: name, fields: known?.fields ?? [], isOpen: known == nil),
+            name: name, fields: conditions(keys.take("where"), of: known, name),
             window: window(&keys), since: text(keys.take("since"), "since"), isStrict: truth(keys.take("strict"), "strict"))
     }
 
@@ -26,6 +26,17 @@ extension SourceReader {
     private mutating func checkIsOpen(_ window: Window?, _ since: String?, at node: Node) {
         guard since == nil, case .time(.zero)? = window?.within else { return }
         report(node, "a window of 0 ms without `since:` has no packets: this step always passes")
+    }
+
+    /// Reads the conditions on a PDU. The return parameters of Command Complete have the fields of the command that the conditions name.
+    private mutating func conditions(_ node: Node?, of known: Vocabulary.PDU?, _ name: String) -> [FieldPredicate] {
+        var fields = known?.fields ?? []
+        if name == HCIEvents.CommandComplete.name, let command = node?.mapping?["Command_Opcode"]?.string,
+            let returns = vocabulary.pdus[command]?.returns
+        {
+            fields = fields.map { $0.name == "Return_Parameters" ? $0.withParts(returns) : $0 }
+        }
+        return fieldPredicates(node, of: name, fields: fields, isOpen: known == nil)
     }
 
     private mutating func window(_ keys: inout Keys) -> Window? {
@@ -57,7 +68,7 @@ extension SourceReader {
         readsTimes = false
         return Measurement(
             metric: metric, name: name,
-            fields: fieldPredicates(keys.take("where"), of: name, fields: known?.fields ?? [], isOpen: known == nil),
+            fields: conditions(keys.take("where"), of: known, name),
             during: during, result: result)
     }
 

@@ -39,7 +39,8 @@ extension SourceReader {
         guard case .mapping = node, valueDepth <= 24, var keys = keys(node, of: "a condition") else {
             return .equals(operand(node, field: field))
         }
-        if keys.has("text") || keys.has("octet") || keys.has("part") { return .equals(operand(node, field: field)) }
+        let isMadeOfOctets = field?.kind.isOctets == true && ["join", "address"].contains { keys.has($0) }
+        if isMadeOfOctets || ["text", "octet", "part"].contains(where: { keys.has($0) }) { return .equals(operand(node, field: field)) }
         if let field, !field.columns.isEmpty, !keys.entries.isEmpty,
             keys.entries.allSatisfy({ entry in
                 field.columns.contains { $0.name == entry.name } || !Self.conditionNames.contains(entry.name)

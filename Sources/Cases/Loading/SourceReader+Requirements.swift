@@ -23,7 +23,7 @@ extension SourceReader {
     }
 
     private mutating func isFeature(_ name: String) -> Bool {
-        if name == "air" || name == "virtual" { return true }
+        if name == "air" || name == "virtual" || DeclaredItems.Declared(word: name) != nil { return true }
         let parts = name.split(separator: ".", maxSplits: 1)
         if parts.count == 2, parts[0] == Vocabulary.DeviceShape.name {
             mentionsDevice = true

@@ -123,6 +123,10 @@ extension SourceReader {
         guard var keys = keys(node, of: "a value") else { return .literal(.number(0)) }
         if keys.has("octet"), keys.has("times") { return fill(&keys, node, field) }
         if keys.has("part"), keys.has("from") { return part(&keys) }
+        if keys.entries.count == 1, let field, field.kind.isOctets {
+            if let parts = keys.take("join") { return .joined(sequence(parts, "join").map { operand($0, field: field) }) }
+            if let address = keys.take("address") { return .address(operand(address, field: .init("address", .address))) }
+        }
         if keys.entries.count == 1, let text = keys.take("text") {
             let octets = Array((self.text(text, "text") ?? "").utf8)
             if octets == Array(TestCase.referenceName.utf8) { mentionsReference = true }

@@ -27,6 +27,10 @@ package enum Features {
         return (declaration.name, bit)
     }
 
+    /// The bits of the commands in Supported_Commands, counted from the first octet on.
+    static let positionsOfCommands = Dictionary(commandBits.map { ($0.name, 8 * Int($0.bit.octet) + Int($0.bit.bit)) }) { first, _ in first
+    }
+
     package static func commands(in mask: SupportedCommands) -> [String] { commandBits.filter { mask.contains($0.bit) }.map(\.name) }
 
     /// The names of the commands of both sides as conditions of cases write them: `subject.LE_Set_PHY`. Each case asks for them, and all

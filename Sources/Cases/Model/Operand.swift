@@ -9,6 +9,10 @@ public indirect enum Operand: Sendable, Hashable {
     case filled(octet: UInt8, times: Operand)
     /// `{part: $value, from: 21, length: 22}`: octets of a value, as far as it has them; without a length, all from there on.
     case part(of: Operand, from: Int, length: Int?)
+    /// `{address: $tester.address}`: the six octets of a device address, least significant first.
+    case address(Operand)
+    /// `{join: ["02", {address: $tester.address}, "02"]}`: octets one after the other.
+    case joined([Operand])
 
     public struct Entry: Sendable, Hashable {
         public var name: String
@@ -59,6 +63,18 @@ public struct Variables: Sendable {
             guard let octets = value.asOctets else { throw BadReference(text: "a part needs octets, not \(value)") }
             let rest = octets.dropFirst(start)
             return .octets(Array(length.map { rest.prefix($0) } ?? rest))
+        case .address(let operand):
+            let value = try resolve(operand)
+            guard let address = value.asDeviceAddress else { throw BadReference(text: "an address is needed, not \(value)") }
+            return .octets((0..<6).map { UInt8(truncatingIfNeeded: address >> (8 * $0)) })
+        case .joined(let parts):
+            var octets: [UInt8] = []
+            for part in parts {
+                let value = try resolve(part)
+                guard let more = value.asOctets else { throw BadReference(text: "octets are joined, not \(value)") }
+                octets += more
+            }
+            return .octets(octets)
         }
     }
 
@@ -99,6 +115,8 @@ extension Operand {
         case .filled(let octet, let times): "\(times.text) octets of \(octet)"
         case .part(let whole, let start, let length):
             "the octets of \(whole.text) from \(start)" + (length.map { ", \($0) of them" } ?? "")
+        case .address(let address): "the octets of \(address.text)"
+        case .joined(let parts): parts.map(\.text).joined(separator: ", then ")
         }
     }
 }

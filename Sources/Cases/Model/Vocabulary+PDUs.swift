@@ -22,7 +22,7 @@ extension Vocabulary {
             let layer = declaration.layer
             let isData = Set<Layer>.data.contains(layer)
             var fields = fields(declaration.fields, isCommand: layer == .hciCommands)
-            if declaration.name == HCIEvents.CommandComplete.name { fields = fields.map(\.withUnknownParts) }
+            if declaration.name == HCIEvents.CommandComplete.name { fields = fields.map { $0.ofUnknownCommand } }
             if Set<Layer>.onConnections.contains(layer) { fields.append(Field("Connection_Handle", .number(0...0x0EFF))) }
             if layer == .att || isData { fields.append(Field(L2CAPFrame.channel, .number(0...0xFFFF))) }
             if layer == .l2capSignaling || isData { fields.append(Field("Identifier", .number(0...0xFFFF))) }
@@ -30,6 +30,10 @@ extension Vocabulary {
             return PDU.Shape(fields: fields, returns: returns(of: declaration))
         }
     }
+
+    fileprivate static let commandOpcodes = Dictionary(
+        PDUCatalog.all.filter { $0.layer == .hciCommands }.map { ($0.name, $0.code) }
+    ) { first, _ in first }
 
     private static func returns(of declaration: PDUDeclaration) -> [Field]? {
         switch declaration.layer {
@@ -81,10 +85,18 @@ extension Vocabulary.Field {
         }
     }
 
-    /// The field without its kind if it is octets: the return parameters have the fields of a command that the event names.
-    fileprivate var withUnknownParts: Self {
+    /// The return parameters of a command that is not known, which begin with a status; other fields stay as they are.
+    fileprivate var ofUnknownCommand: Self {
         guard case .octets = kind else { return self }
-        return Vocabulary.Field(name)
+        let status = PDUCatalog.declaration(layer: .hciEvents, name: HCIEvents.CommandStatus.name)?.fields ?? []
+        return withParts(Self.columns(status.filter { $0.name == "Status" }))
+    }
+
+    /// The field with these parts, without its kind: the return parameters have the fields of the command that the event names.
+    func withParts(_ parts: [Self]) -> Self {
+        var field = Vocabulary.Field(name)
+        field.columns = parts
+        return field
     }
 
     private static func columns(_ declarations: [FieldDeclaration]) -> [Vocabulary.Field] {
@@ -104,7 +116,7 @@ extension Vocabulary.Field {
 
     fileprivate mutating func label(_ declaration: FieldDeclaration) {
         guard let type = declaration.type else {
-            labels = Self.table(declaration.labels)
+            labels = declaration.isOpcode ? Vocabulary.commandOpcodes : Self.table(declaration.labels)
             return
         }
         isFlags = type.isFlags

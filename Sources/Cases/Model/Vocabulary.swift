@@ -60,6 +60,8 @@ public struct Vocabulary: Sendable {
             case record
             /// A value of unknown type.
             case any
+
+            var isOctets: Bool { if case .octets = self { true } else { false } }
         }
 
         public var name: String

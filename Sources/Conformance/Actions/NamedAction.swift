@@ -59,7 +59,7 @@ enum NamedActions {
         LosePacket.self, OfferSerialEcho.self, OfferAttributes.self, OpenAttributes.self, OfferValue.self, AcceptBridging.self,
         BridgeOver.self, LookAtStream.self,
         MakeSDU.self, SendSDU.self, ReceiveSDU.self, SendFrame.self, NoteNumber.self, JoinOctets.self, SendUnknownCommands.self,
-        FillAdvertisingData.self,
+        FillAdvertisingData.self, CompareWithStatement.self, NoteTime.self,
     ]
 
     static func named(_ name: String) -> (any NamedAction.Type)? { all.first { $0.name == name } }

@@ -33,6 +33,8 @@ public struct BenchSetup: Sendable {
     public var upperTester: BTPPlace?
     /// The file name of the accessory profile whose rules are judged.
     public var profile: String?
+    /// The declaration of the subject's maker; nil without a conformance statement.
+    public var declared: DeclaredItems?
     public static let usualSlack = Microseconds.milliseconds(100)
     /// Opens real devices.
     public var opener = DeviceOpener()
@@ -109,6 +111,7 @@ struct BenchFactory {
             isAccessoryOnly && testCase.subject != .controller && testCase.needs?.names.contains("tester.BR_EDR") != true
         plan.addresses.seed = setup.seed(of: testCase.id, attempt: attempt)
         plan.slack = setup.slack
+        plan.declared = setup.declared
         return plan
     }
 

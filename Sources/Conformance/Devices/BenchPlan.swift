@@ -17,6 +17,8 @@ struct BenchPlan {
     /// The pipe to an upper tester outside; nil for that of the bench's own host.
     var upperTester: HeldBTPPipe?
     var tools = ProductTools()
+    /// The declaration of the subject's maker; nil without a conformance statement.
+    var declared: DeclaredItems?
 }
 
 /// The hosts of a bench.

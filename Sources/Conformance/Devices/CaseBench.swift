@@ -20,6 +20,8 @@ final class CaseBench {
     let product: ProductPlan
     let rules: RulePlan
     let tools: ProductTools
+    /// The declaration of the subject's maker; nil without a conformance statement.
+    let declared: DeclaredItems?
     private let plan: HostPlan
     /// The judgement of what the subject's controller sends on the simulated air.
     private var airConduct = AirConduct(of: .subject)
@@ -33,6 +35,8 @@ final class CaseBench {
     var memory = ProductMemory()
     /// The number of times that the case has noted each number.
     var notedNumbers: [Int: Int] = [:]
+    /// The times that the case has noted.
+    var notedTimes: [Microseconds] = []
 
     init(loop: RunLoop, log: ObservationLog, ends: [Endpoint], world: SimulatedWorld?, plan: BenchPlan = BenchPlan()) {
         self.loop = loop
@@ -41,7 +45,7 @@ final class CaseBench {
         self.world = world
         slack = loop.mode == .virtual ? .zero : plan.slack
         schedulingDelay = SchedulingDelay(loop: loop)
-        (product, rules, tools, self.plan) = (plan.product, plan.rules, plan.tools, plan.hosts)
+        (product, rules, tools, declared, self.plan) = (plan.product, plan.rules, plan.tools, plan.declared, plan.hosts)
         identities = CaseIdentities(plan.addresses, on: loop)
         upper = UpperTesterEnds(outside: plan.upperTester)
     }

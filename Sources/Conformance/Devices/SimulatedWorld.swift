@@ -94,9 +94,9 @@ final class SimulatedWorld {
     }
 
     /// Sends an LMP message outside any procedure; returns false if there is no link.
-    func inject(lmp message: [UInt8], at side: Side) -> Bool {
+    func inject(lmp message: [UInt8], at side: Side, inAnswer: Bool = false) -> Bool {
         guard let identifier = identifiers[side] else { return false }
-        return simulation.inject(lmp: message, from: identifier)
+        return simulation.inject(lmp: message, from: identifier, inAnswer: inAnswer)
     }
 
     /// Sends a link layer control PDU outside any procedure; returns false if there is no link.

@@ -81,7 +81,7 @@ final class CaseRun {
         log.limit(bounds)
         do {
             try await bench.prepare()
-            features = bench.features.union(bench.product.facts?.features ?? [])
+            features = bench.features.union(bench.product.facts?.features ?? []).union(declaredWords)
             if let needs = testCase.needs, !needs.holds(in: features) {
                 (result.verdict, result.lacks) = (.notApplicable, needs.unmet(in: features))
                 result.message = "needs " + result.lacks.joined(separator: ", ")
@@ -150,6 +150,13 @@ final class CaseRun {
         if let last = testCase.steps.last ?? testCase.setup.last {
             try judgeConduct(at: last, scope)
         }
+    }
+
+    /// The words about the conformance statement that hold in conditions of the case.
+    private var declaredWords: Set<String> {
+        guard let declared = bench.declared else { return [] }
+        let conditions = [testCase.needs] + testCase.castSteps(catalogue).map(\.condition)
+        return declared.words(among: conditions.compactMap(\.?.names).joined())
     }
 
     private func tell(of error: any Error) {

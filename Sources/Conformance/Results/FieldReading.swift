@@ -89,7 +89,8 @@ struct FieldReading {
                 }
                 return source
             }
-        case .part(let whole, _, _): return resolved(whole)
+        case .part(let whole, _, _), .address(let whole): return resolved(whole)
+        case .joined(let parts): return parts.flatMap { resolved($0) }
         case .literal, .list, .record, .filled: return []
         }
     }
@@ -154,7 +155,7 @@ struct FieldReading {
     /// Marks the fields that a value is taken from: what the value is used for depends on them.
     private mutating func use(_ operand: Operand) {
         switch operand {
-        case .reference, .part: for source in resolved(operand) { mark(source.packet, source.path) }
+        case .reference, .part, .address, .joined: for source in resolved(operand) { mark(source.packet, source.path) }
         case .list(let list): for element in list { use(element) }
         case .record(let entries): for entry in entries { use(entry.value) }
         case .filled(_, let times): use(times)

@@ -153,6 +153,11 @@ extension PDUDeclaration {
     }
 }
 
+extension FieldDeclaration {
+    /// True for the opcode of a command, which is written as the command's name.
+    public var isOpcode: Bool { if case .opcode = format { true } else { false } }
+}
+
 extension FieldDeclaration.Shape {
     /// The size of the field, if it is the same in every PDU.
     var octets: Int? {

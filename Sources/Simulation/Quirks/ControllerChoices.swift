@@ -66,6 +66,8 @@ public struct ControllerChoices: Sendable {
     /// Rejects an entry for a full resolving list with Memory Capacity Exceeded before it checks if the list is in use. Core Vol 4, Part E,
     /// 7.8.38.
     public var looksForRoomFirst = false
+    /// As an extended advertiser with an identity address, sends AUX_CONNECT_RSP under a private address. Core Vol 6, Part B, 6.2.
+    public var answersPrivately = false
 
     public init() {}
 }

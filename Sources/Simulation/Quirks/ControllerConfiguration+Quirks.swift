@@ -10,7 +10,7 @@ extension ControllerConfiguration {
     private static let abilityQuirks: [Quirk<ControllerConfiguration>] = [
         Quirk(
             QuirkDeclaration(
-                "core-version", .controller, .number(6...16),
+                "core-version", .controller, .number(6...17),
                 allowedBy: "Core Vol 4, Part E, 3.1: additions of later versions are absent",
                 "is a controller of this version, as in the assigned numbers, without the commands, events and features of later ones")
         ) { $0.limit(to: UInt8(clamping: $1.number)) },
@@ -132,6 +132,10 @@ extension ControllerConfiguration {
             "looks-for-room-first", .controller, \.choices.looksForRoomFirst,
             allowedBy: "Core Vol 4, Part E, 7.8.38: neither error has priority",
             "refuses a new entry for a full resolving list with Memory Capacity Exceeded, even if the list is in use"),
+        .flag(
+            "answers-privately", .linkLayer, \.choices.answersPrivately,
+            allowedBy: "Core Vol 4, Part E, 7.7.65.10: the last addresses that were sent and received are reported",
+            "as an extended advertiser, sends AUX_CONNECT_RSP under its resolvable private address for the initiator"),
         .number(
             "used-octets", .linkLayer, 27...251, \.choices.usedOctets,
             allowedBy: "Core Vol 4, Part E, 7.8.33: smaller or larger values may be used",

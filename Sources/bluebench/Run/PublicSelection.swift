@@ -8,6 +8,8 @@ struct PublicSelection {
     let tests: PublicTests
     private let items: PublicTestItems
     private let path: String
+    /// The declaration of the subject's maker; nil without a conformance statement.
+    let declared: DeclaredItems?
     private let statement: ConformanceStatement?
 
     /// - Parameters:
@@ -16,7 +18,13 @@ struct PublicSelection {
     init(folder: String, ics: String? = nil) throws {
         (tests, items) = try CaseFolder.knownPublicTests(folder)
         path = ics ?? ""
-        do { statement = try ics.map { path throws(Problems) in try ConformanceStatement.load(path) } } catch {
+        do {
+            let statement = try ics.map { path throws(Problems) in try ConformanceStatement.load(path) }
+            declared = try statement.map { statement throws(Problems) in
+                DeclaredItems(statement, try DeclaredMasks.load(CaseFolder.standard))
+            }
+            self.statement = statement
+        } catch {
             throw CommandFailure(error)
         }
     }

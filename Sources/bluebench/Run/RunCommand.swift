@@ -58,6 +58,7 @@ struct RunCommand: ParsableCommand {
         plan.keepsTraces = outputs.showPackets
         controls.apply(to: &plan)
         let tests = try publicSelection()
+        plan.setup.declared = tests?.declared
         if let tests { try publicOptions.expect(in: &plan, tests, cases: selection.cases) }
         guard try selection.narrow(&plan, filters, tests, report: outputs.report) else { return }
         plan.parameters = try RunParameters.read(selection.set, plan.cases)

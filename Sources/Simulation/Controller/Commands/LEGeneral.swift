@@ -4,6 +4,7 @@ import BBPackets
 extension LEController {
     static func generalCommands(_ rows: inout CommandRows<LEController>) {
         rows.perform(HCICommands.LESetEventMask.self) { try $0.execute($1) }
+        rows.perform(HCICommands.LESetEventMaskV2.self) { try $0.execute($1) }
         rows.complete(HCICommands.LEReadBufferSize.self) { try $0.execute($1) }
         rows.complete(HCICommands.LEReadBufferSizeV2.self) { try $0.execute($1) }
         rows.complete(HCICommands.LEReadLocalSupportedFeatures.self) { try $0.execute($1) }
@@ -18,6 +19,12 @@ extension LEController {
 
     func execute(_ command: HCICommands.LESetEventMask) throws(CommandRefusal) {
         controller.masks.le = command.leEventMask
+    }
+
+    /// No event has a bit after the first 64.
+    func execute(_ command: HCICommands.LESetEventMaskV2) throws(CommandRefusal) {
+        let first = command.leEventMask.prefix(8).enumerated().reduce(UInt64(0)) { $0 | UInt64($1.element) << UInt64(8 * $1.offset) }
+        controller.masks.le = LEEventMask(rawValue: first)
     }
 
     func execute(_ command: HCICommands.LEReadBufferSize) throws(CommandRefusal) -> HCICommands.LEReadBufferSize.Return {

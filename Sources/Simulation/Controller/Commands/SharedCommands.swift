@@ -11,6 +11,7 @@ extension Controller {
         rows.complete(HCICommands.ReadTransmitPowerLevel.self) { try $0.execute($1) }
         rows.complete(HCICommands.ReadLocalVersionInformation.self) { try $0.execute($1) }
         rows.complete(HCICommands.ReadLocalSupportedCommands.self) { try $0.execute($1) }
+        rows.complete(HCICommands.ReadLocalSupportedCommandsV2.self) { try $0.execute($1) }
         rows.complete(HCICommands.ReadLocalSupportedFeatures.self) { try $0.execute($1) }
         rows.complete(HCICommands.ReadLocalExtendedFeatures.self) { try $0.execute($1) }
         rows.complete(HCICommands.ReadBufferSize.self) { try $0.execute($1) }
@@ -92,6 +93,13 @@ extension Controller {
     func execute(_ command: HCICommands.ReadLocalSupportedCommands) throws(CommandRefusal) -> HCICommands.ReadLocalSupportedCommands.Return
     {
         .init(status: .success, supportedCommands: table.supportedCommands)
+    }
+
+    func execute(_ command: HCICommands.ReadLocalSupportedCommandsV2) throws(CommandRefusal)
+        -> HCICommands.ReadLocalSupportedCommandsV2.Return
+    {
+        let first = table.supportedCommands
+        return .init(status: .success, supportedCommands: first + [UInt8](repeating: 0, count: 251 - first.count))
     }
 
     func execute(_ command: HCICommands.ReadLocalSupportedFeatures) throws(CommandRefusal) -> HCICommands.ReadLocalSupportedFeatures.Return

@@ -27,6 +27,11 @@ extension LEController: AdvertiserDelegate {
                 advertisingHandle: advertiser.set.handle, scannerAddressType: scanner.type, scannerAddress: scanner.address.bdADDR))
     }
 
+    func advertiser(_ advertiser: Advertiser, addressFor initiator: DeviceAddress) -> DeviceAddress {
+        guard configuration.choices.answersPrivately, let device = identify(initiator) else { return advertiser.ownAddress }
+        return settings.resolving.local(for: device.address, at: controller.loop.now, &secrets) ?? advertiser.ownAddress
+    }
+
     func advertiser(_ advertiser: Advertiser, connected request: ConnectRequest, over link: NewLink) {
         advertising.remove(advertiser)
         guard links.count < configuration.maxConnections else { return tellTerminated(advertiser, .connectionLimitExceeded, 0) }
@@ -63,6 +68,11 @@ extension LEController: InitiatorDelegate {
     func initiator(_ initiator: Initiator, addressFor advertiser: DeviceAddress) -> DeviceAddress {
         guard initiator.settings.own.isResolvable, let device = identify(advertiser) else { return initiator.settings.ownAddress }
         return privateAddress(initiator.settings.own, towards: device.address) ?? initiator.settings.ownAddress
+    }
+
+    func initiator(_ initiator: Initiator, knows answerer: DeviceAddress, as advertiser: DeviceAddress) -> Bool {
+        guard answerer != advertiser, let device = identify(answerer) else { return answerer == advertiser }
+        return device.address == identify(advertiser)?.address
     }
 
     func initiator(_ initiator: Initiator, connected request: ConnectRequest, over link: NewLink) {

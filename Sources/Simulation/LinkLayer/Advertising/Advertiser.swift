@@ -11,6 +11,8 @@ protocol AdvertiserDelegate: AnyObject {
     /// Channels that auxiliary packets may use.
     func secondaryChannels(for advertiser: Advertiser) -> [UInt8]
     func advertiser(_ advertiser: Advertiser, scanRequestFrom address: DeviceAddress)
+    /// AdvA of AUX_CONNECT_RSP.
+    func advertiser(_ advertiser: Advertiser, addressFor initiator: DeviceAddress) -> DeviceAddress
     /// A valid connection request arrived, and AUX_CONNECT_RSP was sent if needed; the advertiser has stopped.
     func advertiser(_ advertiser: Advertiser, connected request: ConnectRequest, over link: NewLink)
     /// The duration or maximum number of events was reached; the advertiser has stopped.

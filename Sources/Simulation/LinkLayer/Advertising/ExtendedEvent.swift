@@ -106,13 +106,14 @@ extension Advertiser {
             phase = .auxiliaryScanResponse(0)
             send(plan.scanResponse[0])
         case (.connectInd, .connectable):
-            guard let pdu, accepts(pdu, filtered: set.parameters.filtersConnectRequests), let request = ConnectRequest(pdu), request.isValid
+            guard let pdu, accepts(pdu, filtered: set.parameters.filtersConnectRequests), var request = ConnectRequest(pdu), request.isValid
             else { return endEvent() }
+            request.advertiser = delegate.advertiser(self, addressFor: request.initiator)
             let link = NewLink(requestEnd: reception.end, phy: set.parameters.secondaryPHY, isExtended: true, usesAlgorithm2: true)
             pendingConnection = (request, link)
             phase = .sendingConnectResponse
             var response = ExtendedHeader()
-            response.advertiser = ownAddress
+            response.advertiser = request.advertiser
             response.target = request.initiator
             send(response.pdu(.auxConnectRsp).air, reception.tuning, phy: reception.phy, at: reception.end + quirks.interFrameSpace)
         default: endEvent()

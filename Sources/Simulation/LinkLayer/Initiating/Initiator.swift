@@ -34,6 +34,8 @@ protocol InitiatorDelegate: AnyObject {
     func initiator(_ initiator: Initiator, isOwn address: DeviceAddress, calledBy advertiser: DeviceAddress?) -> Bool
     /// Own address towards an advertiser.
     func initiator(_ initiator: Initiator, addressFor advertiser: DeviceAddress) -> DeviceAddress
+    /// True if two addresses belong to the same device: a private address may change between AUX_CONNECT_REQ and AUX_CONNECT_RSP.
+    func initiator(_ initiator: Initiator, knows answerer: DeviceAddress, as advertiser: DeviceAddress) -> Bool
     /// CONNECT_IND was sent, or AUX_CONNECT_RSP was received; the initiator has stopped.
     func initiator(_ initiator: Initiator, connected request: ConnectRequest, over link: NewLink)
 }
@@ -112,12 +114,14 @@ final class Initiator: ListenerOwner {
 
     func exchangeAnswered(_ reception: Reception?) -> Bool {
         guard let reception, reception.isIntact, let pdu = AdvertisingPDU(reception.pdu), pdu.type == .auxConnectRsp,
-            let header = ExtendedHeader(pdu), let request, header.advertiser == request.request.advertiser,
-            header.target == request.request.initiator
+            let header = ExtendedHeader(pdu), let answerer = header.advertiser, var request, header.target == request.request.initiator,
+            delegate.initiator(self, knows: answerer, as: request.request.advertiser)
         else {
             self.request = nil
             return false
         }
+        request.request.advertiser = answerer
+        self.request = request
         finish()
         return true
     }
