@@ -29,6 +29,8 @@ struct PredicateTests {
         ("{int16: -2, at: 2}", .octets([0, 0, 0xFE, 0xFF]), true), ("{int16: -2, at: 3}", .octets([0, 0, 0xFE, 0xFF]), false),
         ("{uint16: {atLeast: 256}}", .octets([0, 1]), true), ("{uint32: 0x04030201}", .octets([1, 2, 3, 4]), true),
         ("{int8: 127}", .octets([127]), true), ("{uint24: 1}", .octets([1, 0]), false), ("{uint8: 1}", .octets([]), false),
+        ("0000FF11-0000-1000-8000-00805F9B34FB", .text("FF11"), true), ("0000FF11-0000-1000-8000-00805F9B34FB", .text("FF12"), false),
+        ("\"0000FF11\"", .text("FF11"), false), ("Front-Left", .text("FF11"), false),
         ("{bitsOf: 0x0F}", .number(5), true), ("{bitsOf: 0x0F}", .number(0x15), false),
     ]
 

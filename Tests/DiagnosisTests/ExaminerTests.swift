@@ -63,6 +63,12 @@ private let courses = [
         ]),
     Course("a read shortly before the end", [(1, read, .hostToController), (1.5, ended, .controllerToHost)]),
     Course("a read before a reset", [(1, read, .hostToController), (9, reset, .controllerToHost)], "att-unanswered"),
+    Course(
+        "an unknown request that is refused",
+        [
+            (1, att([0x3E, 0x01, 0x00]), .hostToController), (1.1, att([0x01, 0x3E, 0x00, 0x00, 0x06]), .controllerToHost),
+            (2, ended, .controllerToHost),
+        ]),
     Course("a response without a request", [(1, value, .controllerToHost), (2, ended, .controllerToHost)], "att-unrequested"),
     Course(
         "a peer that restarts", [(1, read, .hostToController), (3, advertised, .controllerToHost), (6, lost, .controllerToHost)],

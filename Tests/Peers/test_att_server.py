@@ -40,8 +40,8 @@ def description(tmp_path_factory):
 
 
 def declared(description, folder, name):
-    """The description with what the maker of a product declares otherwise; none, so that the run surveys it, if the product asks for security."""
-    if "asks" in CHANGES[name].methods:
+    """The description with what the maker of a product declares otherwise; none, so that the run surveys it, if it asks for security or has other services."""
+    if {"asks", "surveyed"} & CHANGES[name].methods.keys():
         return None
     if "declares" not in CHANGES[name].methods:
         return description
@@ -93,6 +93,9 @@ ONCE_DEFECTIVE = [
     ("legacy-without-keys", ["accessory-security/legacy-reconnects", "accessory-subscribe/kept-for-a-bond"], {"accessory-subscribe/kept-for-a-bond"}),
     ("restarts-at-change", ["accessory-change"], {"accessory-change/hash-follows", "accessory-change/reported-later", "accessory-change/out-of-sync-later"}),
     ("extended-on-2m", ["accessory-discovery", "accessory-link"], {"accessory-discovery/everything", "accessory-link/reconnects"}),
+    ("short-uuids-in-long-form", ["accessory-discovery"], {"accessory-discovery/declared[by=value-type]"}),
+    ("last-service-to-the-end", ["accessory-discovery"], {"accessory-discovery/service-by-uuid"}),
+    ("asks-for-parameters-at-once", ["accessory-link"], {"accessory-link/latency", "accessory-link/parameters"}),
 ]
 """Legal products, the cases that once called them defective or said nothing of them, and what passes now."""
 

@@ -127,7 +127,8 @@ extension CaseValue {
         case (.number(let a), .number(let b)): a == b
         case (.list(let a), .list(let b)): a.count == b.count && zip(a, b).allSatisfy { $0.isSame(as: $1) }
         case (.record(let a), .record(let b)): a == b
-        case (.text(let a), .text(let b)): a == b || (Hexadecimal.octets(a).map { $0 == Hexadecimal.octets(b) } ?? false)
+        case (.text(let a), .text(let b)):
+            a == b || (Hexadecimal.octets(a).map { $0 == Hexadecimal.octets(b) } ?? false) || Self.isUUID(a, b)
         case (.number(let number), .text), (.text, .number(let number)):
             (self.asAddress ?? other.asAddress).map { $0 == UInt64(bitPattern: Int64(number)) } ?? isUUID(number, other)
         case (.record, _), (_, .record): false
@@ -135,6 +136,12 @@ extension CaseValue {
             (self.asNumber ?? number) == (other.asNumber ?? ~number)
         default: asOctets.map { $0 == other.asOctets } ?? false
         }
+    }
+
+    /// True if texts are two forms of a UUID, one of which is written with its hyphens.
+    private static func isUUID(_ a: String, _ b: String) -> Bool {
+        guard a.contains("-") || b.contains("-"), let uuid = BluetoothUUID(a) else { return false }
+        return uuid == BluetoothUUID(b)
     }
 
     /// True if a number is the 16-bit form of the other value's UUID.

@@ -44,7 +44,8 @@ package struct DeviceFacts: Sendable {
         "extensions", "subscription", "value", "length", "past", "psm",
     ]
     private static let otherLists: [String: [String]] = [
-        "services": ["uuid", "start", "end", "octets", "extended", "declares"], "descriptors": ["uuid", "handle", "characteristic"],
+        "services": ["uuid", "start", "end", "leastEnd", "octets", "extended", "declares"],
+        "descriptors": ["uuid", "handle", "characteristic"],
         "descriptions": ["uuid", "handle", "characteristic"], "echoingChannels": ["psm", "needs"], "guardedChannels": ["psm", "needs"],
     ]
     private static let flags = [
@@ -150,8 +151,8 @@ package struct DeviceFacts: Sendable {
         .record(
             CaseRecord([
                 ("uuid", .text(service.uuid.digits)), ("start", .number(Int(service.start))), ("end", .number(Int(service.end))),
-                ("octets", .octets(service.uuid.octets)), ("extended", .octets(Self.extended(service.uuid.octets))),
-                ("declares", .number(service.characteristics.count)),
+                ("leastEnd", .number(Int(service.leastEnd))), ("octets", .octets(service.uuid.octets)),
+                ("extended", .octets(Self.extended(service.uuid.octets))), ("declares", .number(service.characteristics.count)),
             ]))
     }
 
@@ -171,6 +172,14 @@ extension BluetoothUUID {
 extension [UInt8] {
     /// The first two octets as a number, least significant octet first.
     fileprivate var leadingNumber: Int { prefix(2).reversed().reduce(0) { $0 << 8 | Int($1) } }
+}
+
+extension DeviceDescription.Service {
+    /// The least handle that can be the end of the service: 0xFFFF stands for any handle from the last attribute on.
+    var leastEnd: UInt16 {
+        guard end == 0xFFFF else { return end }
+        return characteristics.map { max($0.handle, $0.descriptors.map(\.handle).max() ?? 0) }.max() ?? start
+    }
 }
 
 extension DeviceDescription.Characteristic {

@@ -38,7 +38,7 @@ extension Link {
             let client = requests.attribute.keys.first {
                 $0 != sender && (requests.attribute[$0]?.code == Int(ATT.HandleValueInd.opcode)) == isConfirmation
             }
-            if let client { requests.attribute[client] = nil } else { note(.unasked(opcode: pdu.code), &events) }
+            if let client { requests.attribute[client] = nil } else if !refusesUnknown(pdu) { note(.unasked(opcode: pdu.code), &events) }
         }
         switch UInt8(truncatingIfNeeded: pdu.code) {
         case ATT.ExchangeMTUReq.opcode: clientMTU = pdu.content(as: ATT.ExchangeMTUReq.self).map { Int($0.clientRxMTU) }
@@ -48,6 +48,12 @@ extension Link {
             note(.mtu, &events)
         default: break
         }
+    }
+
+    /// True for the answer to a request that is not declared, which is not followed. Core Vol 3, Part F, 3.3.
+    private func refusesUnknown(_ pdu: DecodedLayer) -> Bool {
+        guard let error = pdu.content(as: ATT.ErrorRsp.self) else { return false }
+        return PDUCatalog.declaration(layer: .att, code: Int(error.requestOpcodeInError.rawValue)) == nil
     }
 
     // MARK: SMP
