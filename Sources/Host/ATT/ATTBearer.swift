@@ -82,6 +82,7 @@ final class ATTBearer {
         isEnhanced = remote != nil
         server = ATTServer(client: client)
         if let mtu = channel.mtu {
+            server.takesSignedWrites = false
             server.mtu = mtu
             server.exchangesMTU = context.quirks.channels.exchangesMTU
         }

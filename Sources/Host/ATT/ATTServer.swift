@@ -24,6 +24,8 @@ final class ATTServer {
     var offeredMTU = ATTBearer.maximumMTU
     /// True on LE; ATT_MTU is not exchanged on BR/EDR. Core Vol 3, Part G, 4.3.1.
     var exchangesMTU = true
+    /// True on the fixed channel; signed writes on other bearers are ignored. Core Vol 3, Part G, 4.2.
+    var takesSignedWrites = true
     var quirks = HostQuirks()
     /// The request that waits for the application; no other one follows until its response. Core Vol 3, Part F, 3.3.2.
     private(set) var waiting: [UInt8]?
@@ -57,7 +59,8 @@ final class ATTServer {
             return nil
         }
         if opcode == ATT.SignedWriteCmd.opcode {
-            if !client.isOutOfSync { signedWriteCommand(pdu, access) }
+            let isForThisBearer = takesSignedWrites || quirks.bearers.takesSignedWrites
+            if isForThisBearer, !client.isOutOfSync { signedWriteCommand(pdu, access) }
             return nil
         }
         if opcode & 0x40 != 0, !quirks.answersUnknownCommands { return nil }

@@ -32,6 +32,9 @@ extension HostQuirks {
             "reads-hash-at-once", .att, \.bearers.readsHashAtOnce, violates: "Core Vol 3, Part G, 2.5.2.1",
             "after Database Out Of Sync, reads the hash while requests on other bearers are pending"),
         .flag(
+            "takes-signed-writes", .att, \.bearers.takesSignedWrites, violates: "Core Vol 3, Part G, 4.2",
+            "carries out signed writes on Enhanced ATT bearers"),
+        .flag(
             "retries-bearers-at-once", .att, \.bearers.retriesAtOnce, violates: "Core Vol 3, Part G, 5.4",
             "as a peripheral, requests Enhanced ATT bearers again at once after a collision"),
         .flag(

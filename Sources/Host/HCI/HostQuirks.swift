@@ -143,6 +143,8 @@ public struct BearerQuirks: Sendable, Hashable {
     public var closesAllOnTimeOut = false
     /// After Database Out Of Sync, reads the hash while requests on other bearers are pending.
     public var readsHashAtOnce = false
+    /// Carries out signed writes on Enhanced ATT bearers.
+    public var takesSignedWrites = false
     /// Requests bearers again at once after a collision, as a peripheral, too.
     public var retriesAtOnce = false
     /// Has a queue of prepared writes for each bearer.

@@ -50,8 +50,9 @@ final class GATTState {
     func addCharacteristic(_ uuid: BluetoothUUID, properties: UInt8, permissions: UInt8) throws -> UInt16 {
         guard let index = pending.indices.last else { throw BTPError.fail }
         let properties = CharacteristicProperties(rawValue: properties)
-        let definition = CharacteristicDefinition(
-            uuid, properties: properties, permissions: AttributePermissions(rawValue: UInt16(permissions)))
+        var permissions = AttributePermissions(rawValue: UInt16(permissions))
+        if properties.contains(.signedWrite) { permissions.insert(.writeSigned) }
+        let definition = CharacteristicDefinition(uuid, properties: properties, permissions: permissions)
         pending[index].definition.characteristics.append(definition)
         let declaration = take()
         last = take()
