@@ -41,13 +41,22 @@ public struct HCIRules {
 
     public mutating func sent(_ command: HCIPacket) {
         completions.sent(command)
-        if command.commandOpcode == HCICommands.LESetEventMask.opcode,
-            let mask = try? command.command(as: HCICommands.LESetEventMask.self).leEventMask
-        {
+        if let mask = Self.leEventMask(in: command) {
             hidesConnections = hidesConnections || mask.isDisjoint(with: Self.connectionEvents)
         }
         repetitions.sent()
         knownDevices.sent(command)
+    }
+
+    /// The LE event mask that a command sets; no event has a bit after the first 64.
+    private static func leEventMask(in command: HCIPacket) -> LEEventMask? {
+        if command.commandOpcode == HCICommands.LESetEventMask.opcode {
+            return try? command.command(as: HCICommands.LESetEventMask.self).leEventMask
+        }
+        guard command.commandOpcode == HCICommands.LESetEventMaskV2.opcode,
+            let octets = try? command.command(as: HCICommands.LESetEventMaskV2.self).leEventMask
+        else { return nil }
+        return LEEventMask(rawValue: octets.prefix(8).enumerated().reduce(UInt64(0)) { $0 | UInt64($1.element) << UInt64(8 * $1.offset) })
     }
 
     /// Judges an event before the connections change with it.
