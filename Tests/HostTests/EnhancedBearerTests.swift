@@ -1,4 +1,5 @@
 import BBBenchTesting
+import BBBluetoothCrypto
 import BBL2CAP
 import BBPackets
 import BBTiming
@@ -264,6 +265,21 @@ import Testing
         }
     }
 
+    /// Core Vol 3, Part G, 4.2: signed writes are for the fixed channel of LE.
+    @Test(arguments: [false, true]) func aSignedWriteOnABearerIsIgnored(isTaken: Bool) throws {
+        try run { link in
+            let bearers = try await link.near.enableEnhancedBearers(1)
+            let (key, host) = ([UInt8](0x30..<0x40), link.hosts.peripheral)
+            var bond = try #require(link.far.bond)
+            bond.peerSigningKey = SigningKey(key)
+            host.keys.add(bond)
+            host.quirks.bearers.takesSignedWrites = isTaken
+            try await bearers[0].gatt.signedWrite(link.values[0], [0x55], csrk: UInt128(littleEndianOctets: key), counter: 0)
+            try await settle(link)
+            #expect((host.database[link.values[0]] == [0x55]) == isTaken)
+        }
+    }
+
     @Test func aReconfiguredChannelChangesTheMTU() throws {
         try run { link in
             var settings = EnhancedBearerSettings()
@@ -278,6 +294,24 @@ import Testing
     }
 
     // MARK: Robust caching
+
+    /// Core Vol 3, Part G, 2.5.2.1: no request is pending on another bearer when the client proves that it is aware of the change.
+    @Test(arguments: [true, false]) func theHashWaitsForRequestsOnOtherBearers(isOutOfSync: Bool) throws {
+        try run { link in
+            let bearers = try await link.near.enableEnhancedBearers(2)
+            link.hosts.peripheral.quirks.bearers.servesOneBearer = true
+            let pending = link.hosts.loop.start { _ = try? await bearers[1].gatt.read(link.values[0]) }
+            try await settle(link)
+            #expect(link.near.leastBusyClient.bearer === bearers[0].bearer)
+            if isOutOfSync { link.near.bearer.remote.foundOutOfSync() }
+            let before = link.hosts.loop.now
+            _ = try await bearers[0].gatt.read(uuid: .databaseHash)
+            let waited = link.hosts.loop.now - before
+            #expect(isOutOfSync ? waited > .seconds(29) : waited < .seconds(1))
+            #expect(!link.near.bearer.remote.isOutOfSync)
+            await pending.ended()
+        }
+    }
 
     /// Core Vol 3, Part G, 2.5.2.1, for a client with more than one bearer.
     @Test func theErrorComesOnceOnEachBearer() throws {

@@ -262,6 +262,28 @@ import Testing
         }
     }
 
+    @Test func aPrivateAddressEndsWithPrivacy() throws {
+        try World.run { world in
+            let controller = try await Self.start(world)
+            try await controller.host.enablePrivacy()
+            #expect(controller.host.privateAddress != nil)
+            try await controller.host.disablePrivacy()
+            #expect(controller.host.privateAddress == nil)
+            controller.commands.removeAll()
+            try await world.loop.sleep(for: .seconds(1_000))
+            #expect(controller.commands.isEmpty)
+        }
+    }
+
+    /// Core Vol 6, Part B, 1.3.2.2: the two most significant bits are 0.
+    @Test func nonResolvableAddressesAreNewEachTime() throws {
+        try World.run { world in
+            let host = try await Self.start(world).host
+            let addresses = (0..<100).map { _ in host.drawNonResolvableAddress() }
+            #expect(Set(addresses).count == 100 && addresses.allSatisfy { $0.kind == .random && $0.value >> 46 == 0 })
+        }
+    }
+
     /// Bonds without IRK, and those beyond its size, are not added to the controller's list.
     @Test(arguments: [0, 1, 2, 9]) func theResolvingListTakesWhatItHasRoomFor(size: Int) throws {
         try World.run { world in

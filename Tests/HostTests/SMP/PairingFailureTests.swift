@@ -73,6 +73,12 @@ import Testing
             compare(&$0, &$1)
             ($0.maximumKeySize, $1.isSecureConnectionsOnly) = (15, true)
         },
+        Row("LE Secure Connections alone, at any level, against a legacy central", .peripheral, .authenticationRequirements) {
+            ($0.supportsSecureConnections, $1.requiresSecureConnections) = (false, true)
+        },
+        Row("LE Secure Connections alone, at any level, and a short key", .peripheral, .encryptionKeySize) {
+            ($0.maximumKeySize, $1.requiresSecureConnections) = (15, true)
+        },
         Row("a key too short for the peripheral", .peripheral, .encryptionKeySize) { ($0.maximumKeySize, $1.minimumKeySize) = (9, 10) },
         Row("a key too short for the central", .central, .encryptionKeySize) { ($1.maximumKeySize, $0.minimumKeySize) = (9, 10) },
         Row("out of band or not at all", .central, .oobNotAvailable) { central, _ in central.requiresOutOfBand = true },
