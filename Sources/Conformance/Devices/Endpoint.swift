@@ -50,7 +50,7 @@ final class Endpoint: HCITransport, HCITransportSink {
         let (waiting, inFlight) = scheduler.totals
         guard waiting > 0, inFlight > 0 else { return nil }
         return "\(waiting) packets wait at the \(side.rawValue), whose controller has not reported \(inFlight) others in "
-            + "Number_Of_Completed_Packets"
+            + HCIEvents.NumberOfCompletedPackets.name
     }
 
     init(
