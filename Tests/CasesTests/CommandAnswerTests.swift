@@ -13,7 +13,7 @@ struct CommandAnswerTests {
             ("{Command_Opcode: LE_Rand, Return_Parameters: {Status: Success, Random_Number: {not: 0}}}", nil),
             ("{Command_Opcode: LE_Read_PHY, Return_Parameters: {TX_PHY: LE_2M}}", nil),
             ("{Return_Parameters: {Status: {not: Success}}}", nil),
-            ("{Command_Opcode: \"LE_Set_Host_Feature [v2]\"}", nil), ("{Command_Opcode: 0xFC01, Return_Parameters: \"00\"}", nil),
+            ("{Command_Opcode: \"LE_Set_Host_Feature [v2]\"}", nil), ("{Command_Opcode: 0xFCFE, Return_Parameters: \"00\"}", nil),
             ("{Command_Opcode: LE_Rant}", "Command_Opcode has no value 'LE_Rant'; did you mean LE_Rand?"),
             ("{Command_Opcode: 0x2018}", "Command_Opcode is written by name: LE_Rand for 0x2018"),
             ("{Command_Opcode: LE_Rand, Return_Parameters: {Status: Succes}}", "Status has no value 'Succes'; did you mean Success?"),

@@ -136,8 +136,8 @@ struct ConformanceStatementTests {
         ),
     ])
     func aStatementDecidesBits(_ text: String, _ file: String, _ expected: String) throws {
-        let declared = DeclaredItems(
-            try ConformanceStatement(text, file: file), try DeclaredMasks.load(try Folder(Self.masks).path))
+        let folder = try Folder(Self.masks)
+        let declared = DeclaredItems(try ConformanceStatement(text, file: file), try DeclaredMasks.load(folder.path))
         let bits = DeclaredMasks.Mask.allCases.flatMap { declared.bits(of: $0) }
         #expect(bits.map { "\($0.name) \($0.position) \($0.isDeclared)" }.joined(separator: ", ") == expected)
     }

@@ -52,7 +52,7 @@ struct DeclaredTests {
         let masks = try DeclaredMasks.load(SuiteTests.folder)
         let declared = try row.statement.map { DeclaredItems(try ConformanceStatement($0, file: "a"), masks) }
         let result = try Trial.run(row.id, declared: declared) { [$1] }
-        #expect(result.verdict == row.verdict && result.message.contains(row.words), "\(result.message)")
+        #expect(result.verdict == row.verdict && (row.words.isEmpty || result.message.contains(row.words)), "\(result.message)")
     }
 
     /// A controller of Core 6.3 has 251 octets of Supported_Commands, and a mask of 255 octets whose first 64 bits are those of version 1.

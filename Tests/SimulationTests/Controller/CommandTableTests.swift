@@ -18,7 +18,7 @@ import Testing
     static func template(_ profile: ControllerConfiguration.Profile) -> ControllerConfiguration {
         var template = ControllerConfiguration(address: World.address(0))
         template.profile = profile
-        template.version = 0x0F
+        template.version = 0x11
         return template
     }
 
@@ -65,7 +65,8 @@ import Testing
         (2, 5, 0x041B), (2, 6, 0x041C), (3, 0, 0x041F), (17, 2, 0x0C53), (17, 5, 0x0C55), (17, 6, 0x0C56), (17, 7, 0x0C57), (18, 7, 0x042B),
         (19, 0, 0x042C), (19, 1, 0x042D), (19, 2, 0x042E), (19, 3, 0x042F), (19, 4, 0x0430), (19, 7, 0x0433), (20, 2, 0x0C60),
         (20, 3, 0x0434), (20, 4, 0x1408), (32, 1, 0x0445), (32, 2, 0x0C79), (32, 3, 0x0C7A), (32, 6, 0x0C7D), (45, 7, 0x0C84),
-        (48, 2, 0x209E), (4, 6, 0x0807), (4, 7, 0x0809), (5, 0, 0x080B), (5, 1, 0x080C), (5, 2, 0x080D), (5, 3, 0x080E), (5, 4, 0x080F),
+        (48, 2, 0x209E), (49, 0, 0x1010), (49, 1, 0x20A4), (4, 6, 0x0807), (4, 7, 0x0809), (5, 0, 0x080B), (5, 1, 0x080C), (5, 2, 0x080D),
+        (5, 3, 0x080E), (5, 4, 0x080F),
         (5, 5, 0x0810), (15, 4, 0x1403), (15, 6, 0x1406), (15, 7, 0x1407), (12, 1, 0x0C3F), (13, 2, 0x0C48), (13, 3, 0x0C49),
         (2, 1, 0x0415), (4, 2, 0x0803), (4, 3, 0x0804), (16, 3, 0x0428), (16, 4, 0x0429), (16, 5, 0x042A),
     ]

@@ -172,8 +172,9 @@ struct ChannelConfiguration {
 
     // MARK: Contents of the proposal
 
-    private func supports(_ mode: ChannelMode) -> Bool {
-        let both = features.intersection(peerFeatures)
+    /// - Parameter isProposed: true if the peer proposes it, which shows that the peer has it while its features are not known.
+    private func supports(_ mode: ChannelMode, isProposed: Bool = false) -> Bool {
+        let both = isProposed && peerFeatures.isEmpty ? features : features.intersection(peerFeatures)
         return switch mode {
         case .basic: true
         case .enhancedRetransmission: both.contains(.enhancedRetransmission)
@@ -182,9 +183,9 @@ struct ChannelConfiguration {
     }
 
     /// Changes to another mode if that is allowed and comes before this one; returns false if not.
-    private mutating func settle(on other: ChannelMode) -> Bool {
+    private mutating func settle(on other: ChannelMode, isProposed: Bool = false) -> Bool {
         guard other != mode else { return true }
-        guard !settings.isModeMandatory, other < mode, supports(other) else { return false }
+        guard !settings.isModeMandatory, other < mode, supports(other, isProposed: isProposed) else { return false }
         mode = other
         // The options agreed for the previous mode are no longer valid.
         if case .agreed = outgoing { outgoing = .idle }
@@ -312,7 +313,7 @@ struct ChannelConfiguration {
         return Answer(options: part)
     }
 
-    private mutating func mayFollow(_ mode: UInt8) -> Bool { ChannelMode(rawValue: mode).map { settle(on: $0) } ?? false }
+    private mutating func mayFollow(_ mode: UInt8) -> Bool { ChannelMode(rawValue: mode).map { settle(on: $0, isProposed: true) } ?? false }
 
     /// Merges the options; an omitted option keeps its value. Core Vol 3, Part A, 4.4.
     private mutating func merge(_ options: ConfigurationOptions) {
