@@ -31,7 +31,10 @@ GAPS = {
         "btatt.opcode == 0x09 && btatt.length == 6",
     "it takes a channel of LE for one of SDP, which earlier had the same CID (Vol 3, Part A, 2.1)": "btsdp",
     "it reads octets that only fill advertising data as structures, and looks for the last one's end (Vol 3, Part C, 11)":
-        "btcommon.eir_ad.entry.type == 0x5a",
+        "btcommon.eir_ad.entry.type == 0x5a || btcommon.eir_ad.entry.type == btcommon.eir_ad.entry.length",
+    "cases advertise one octet, which is half a structure for it (Vol 3, Part C, 11)":
+        "bthci_evt.data_length == 1 || bthci_cmd.le_data_length == 1 || btle.advertising_header.length == 7"
+        " || (btle.advertising_header.pdu_type == 7 && btle.advertising_header.length == 11)",
     "cases cut commands of the security manager on purpose, to less than their fields (Vol 3, Part H, 3.5.1, 3.5.3 and 3.5.6)":
         "(btsmp.opcode == 0x01 && btl2cap.length < 7) || (btsmp.opcode == 0x03 && btl2cap.length < 17) || (btsmp.opcode == 0x0c && btl2cap.length < 65)",
 }
