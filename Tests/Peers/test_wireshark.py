@@ -18,10 +18,11 @@ GAPS = {
     "it takes the data of each AUX_CHAIN_IND, and of what points to one, for whole data (Vol 6, Part B, 2.3.4.9)":
         "btle.advertising_header.pdu_type == 7 && (btle.extended_advertising_header.flags.aux_pointer == 1"
         " || btle.extended_advertising_header.flags.advertiser_address == 0)",
-    "it wants data in an Echo Response and after a signalling command that it does not know, which may have none (Vol 3, Part A, 4 and 4.9)":
-        "btl2cap.cid == 5 && (btl2cap.cmd_code == 0xf3 || (btl2cap.cmd_code == 0x09 && btl2cap.length == 4))",
-    "cases cut signalling commands on purpose: their header, or requests for a channel and for a disconnection (Vol 3, Part A, 4, 4.6 and 4.22)":
-        "btl2cap.cid == 5 && (btl2cap.length < 4 || (btl2cap.cmd_code == 0x14 && btl2cap.length < 14) || (btl2cap.cmd_code == 0x06 && btl2cap.length < 8))",
+    "it wants data in an Echo Request or Response and after a signalling command that it does not know, which may have none (Vol 3, Part A, 4 and 4.9)":
+        "btl2cap.cid == 5 && (btl2cap.cmd_code > 0x1a || (btl2cap.cmd_code in {0x08, 0x09} && btl2cap.length == 4))",
+    "cases cut signalling commands on purpose, or add an octet: their header, or requests for a channel and for a disconnection (Vol 3, Part A, 4, 4.6 and 4.22)":
+        "btl2cap.cid == 5 && (btl2cap.length < 4 || (btl2cap.cmd_code == 0x14 && btl2cap.length < 14) || (btl2cap.cmd_code == 0x06 && btl2cap.length < 8)"
+        " || btl2cap.cmd_code == 0x00)",
     "it takes a channel whose request was refused for connected, and one octet on it for half an SDU length (Vol 3, Part A, 4.23)":
         "btl2cap.cid == 0x0040 && btl2cap.length == 1",
     "it takes a part of a long value for the whole value (Vol 3, Part F, 3.4.4.5 and 3.4.6.1)": "btatt.opcode in {0x0d, 0x16, 0x17}",
@@ -32,6 +33,7 @@ GAPS = {
     "it takes a channel of LE for one of SDP, which earlier had the same CID (Vol 3, Part A, 2.1)": "btsdp",
     "it reads octets that only fill advertising data as structures, and looks for the last one's end (Vol 3, Part C, 11)":
         "btcommon.eir_ad.entry.type == 0x5a || btcommon.eir_ad.entry.type == btcommon.eir_ad.entry.length",
+    "cases send on the channels of BR/EDR over LE, where nobody has opened them (Vol 3, Part A, 2.1)": "btl2cap.cid in {1, 2, 3, 7}",
     "cases advertise one octet, which is half a structure for it (Vol 3, Part C, 11)":
         "bthci_evt.data_length == 1 || bthci_cmd.le_data_length == 1 || btle.advertising_header.length == 7"
         " || (btle.advertising_header.pdu_type == 7 && btle.advertising_header.length == 11)",
