@@ -32,13 +32,12 @@ struct OwnAddressTests {
     @Test(arguments: Side.allCases) func casesPassWithoutAPublicAddress(at side: Side) throws {
         let catalogue = try SuiteTests.catalogue()
         let cases = try RunPlan.select(catalogue.cases, ["gap-*", "hci/reset-*", "gatt/whole-session", "gatt/read-long"])
-        // BR/EDR has no other address than the public one, and these rounds are about it.
-        let isAboutPublicAddress = { (id: String) in
-            id == "hci/reset-with-bredr-link" || ["=public", "address=device"].contains { id.contains($0) }
-        }
-        for testCase in cases where !isAboutPublicAddress(testCase.id) {
+        // BR/EDR has no other address than the public one. Rounds about it have no verdict on such a controller.
+        let isAboutPublicAddress = { (id: String) in ["=public", "address=device"].contains { id.contains($0) } }
+        for testCase in cases where testCase.id != "hci/reset-with-bredr-link" {
             let result = try Trial.run(testCase.id, at: side, catalogue: catalogue, change: Self.withoutPublicAddress)
-            #expect(result.verdict == .pass, "\(testCase.id): \(result.message)")
+            let isRight = isAboutPublicAddress(testCase.id) ? result.verdict != .fail && result.verdict != .error : result.verdict == .pass
+            #expect(isRight, "\(testCase.id): \(result.message)")
         }
     }
 
