@@ -28,8 +28,10 @@ struct BTPCommand: ParsableCommand {
         let place = try BTPPlace(btp)
         let isDualMode = dualMode
         let prepare: (Host) -> Void = { if !isDualMode { $0.addressChoice = .drawn } }
-        var secrets = SecretSource.system
-        let database = GATTDatabase(deviceName: "bluebench", advertisingKeys: AdvertisingKeyMaterial(drawnFrom: &secrets))
+        let database = { (loop: RunLoop) in
+            var secrets = SecretSource(seed: 0, label: "advertising keys", on: loop)
+            return GATTDatabase(deviceName: "bluebench", advertisingKeys: AdvertisingKeyMaterial(drawnFrom: &secrets))
+        }
         try HostSession.run(on: device, firmware: firmware, database: database, prepare: prepare) { host in
             let pipe = try await place.pipe(on: host.loop) { Console.line("waiting for a BTP tester on \($0)") }
             let server = BTPServer(host: host, isDualMode: isDualMode)

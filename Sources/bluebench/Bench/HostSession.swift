@@ -10,10 +10,10 @@ enum HostSession {
     ///
     /// - Parameters:
     ///   - name: the Device Name that peers can read.
-    ///   - database: the GATT database, instead of one with only that name.
+    ///   - database: makes the GATT database, instead of one with only that name.
     ///   - prepare: configures the host before it starts.
     static func run(
-        on device: String, firmware: FirmwareOptions, named name: String = "bluebench", database: GATTDatabase? = nil,
+        on device: String, firmware: FirmwareOptions, named name: String = "bluebench", database: ((RunLoop) -> GATTDatabase)? = nil,
         prepare: @escaping (Host) -> Void = { _ in },
         _ body: @escaping (Host) async throws -> Void
     ) throws {
@@ -23,7 +23,7 @@ enum HostSession {
             let selector = try DeviceSelector(device)
             let loop = RunLoop(mode: selector.isInVirtualTime ? .virtual : .wall, watchesDescriptors: true)
             let device = try firmware.open(selector, on: loop)
-            let host = device.host(on: loop, database: database ?? GATTDatabase(deviceName: name))
+            let host = device.host(on: loop, database: database?(loop) ?? GATTDatabase(deviceName: name))
             prepare(host)
             try loop.run {
                 let work = loop.start {

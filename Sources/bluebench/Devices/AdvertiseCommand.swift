@@ -48,7 +48,7 @@ struct AdvertiseCommand: ParsableCommand {
             host.addressChoice = keys.identityAddress.map { .fixed($0) } ?? .drawn
         }
         let database = played?.database ?? kind.database(hasEnhancedBearers: hasEnhancedBearers)
-        try HostSession.run(on: device, firmware: firmware, database: database, prepare: prepare) { host in
+        try HostSession.run(on: device, firmware: firmware, database: { _ in database }, prepare: prepare) { host in
             if file != nil { try host.keys.keepIdentity(host.address) }
             if isPrivate { try await host.enablePrivacy() }
             let accessory = played.map { ServedAccessory($0, quirks: quirks, on: host) } ?? ServedAccessory(kind, on: host)
