@@ -10,6 +10,8 @@ public struct BTPFrame: Sendable, Hashable {
     public static let errorOpcode: UInt8 = 0x00
     /// Index of a message that belongs to no controller.
     public static let noController: UInt8 = 0xFF
+    /// The type of addresses over BR/EDR.
+    public static let bredrAddress: UInt8 = 0xE0
 
     public var service: BTPService
     public var opcode: UInt8

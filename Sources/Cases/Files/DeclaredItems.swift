@@ -53,14 +53,7 @@ public struct DeclaredMasks: Sendable {
             problems.append(Problem(name.place, "'\(name.text)' is not a bit of this mask" + hint))
             return nil
         }
-        do {
-            return Bit(name: name.text, position: position, items: try Requirement(parsing: items.text))
-        } catch {
-            var place = items.place
-            place.column += error.offset
-            problems.append(Problem(place, error.text))
-            return nil
-        }
+        return items.condition(&problems).map { Bit(name: name.text, position: position, items: $0) }
     }
 }
 

@@ -32,20 +32,13 @@ public struct PublicTestItems: Sendable {
     subscript(id: String) -> Requirement? { conditions[id] }
 
     private mutating func read(_ row: TabTable.Row, _ tests: PublicTests, _ problems: inout [Problem]) {
-        guard let items = row["items"], let ids = row["ids"] else { return }
-        do {
-            let condition = try Requirement(parsing: items.text)
-            for id in ids.list {
-                if tests[id] == nil {
-                    problems.append(
-                        Problem(ids.place, "no table has the public test case '\(id)'" + Suggestion.text(for: id, among: tests.ids)))
-                }
-                conditions[id] = conditions[id].map { .or($0, condition) } ?? condition
+        guard let items = row["items"], let ids = row["ids"], let condition = items.condition(&problems) else { return }
+        for id in ids.list {
+            if tests[id] == nil {
+                problems.append(
+                    Problem(ids.place, "no table has the public test case '\(id)'" + Suggestion.text(for: id, among: tests.ids)))
             }
-        } catch {
-            var place = items.place
-            place.column += error.offset
-            problems.append(Problem(place, error.text))
+            conditions[id] = conditions[id].map { .or($0, condition) } ?? condition
         }
     }
 }

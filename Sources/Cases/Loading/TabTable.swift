@@ -10,6 +10,16 @@ struct TabTable {
 
         /// The parts of a list, separated by commas.
         var list: [String] { text.split(separator: ",").map { $0.split(separator: " ").joined(separator: " ") } }
+
+        /// The condition that the cell holds; a mistake in it becomes a problem at its place.
+        func condition(_ problems: inout [Problem]) -> Requirement? {
+            do { return try Requirement(parsing: text) } catch {
+                var place = place
+                place.column += error.offset
+                problems.append(Problem(place, error.text))
+                return nil
+            }
+        }
     }
 
     /// A row; a cell that is missing at its end is empty, since editors remove the tabs there.

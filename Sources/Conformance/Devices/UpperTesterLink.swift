@@ -71,7 +71,7 @@ final class UpperTesterLink {
                 BTPCommands.GAPUnpair.name,
                 BTPCommands.GAPUnpair(addressType: peer.type, address: peer.address).parameters
             ),
-            (BTPCommands.GAPUnpair.name, BTPCommands.GAPUnpair(addressType: 0xE0, address: peer.address).parameters),
+            (BTPCommands.GAPUnpair.name, BTPCommands.GAPUnpair(addressType: BTPFrame.bredrAddress, address: peer.address).parameters),
             (BTPCommands.GAPSetPrivacy.name, [0]), (BTPCommands.GATTResetServer.name, []), (BTPCommands.GAPSetBondable.name, [1]),
             (BTPCommands.GAPSetIOCapability.name, [3]), (BTPCommands.GAPSetSecureConnections.name, [1]),
             (BTPCommands.GAPSetSecureConnectionsOnly.name, [0]), (BTPCommands.GAPSetConnectable.name, [0]),

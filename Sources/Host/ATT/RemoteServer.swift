@@ -46,6 +46,7 @@ final class RemoteServer {
 
     /// A request on one of the bearers has ended.
     func answered() {
+        guard !awaitingAnswer.isEmpty else { return }
         let waiting = awaitingAnswer
         awaitingAnswer.removeAll()
         for promise in waiting { promise.fulfil(()) }

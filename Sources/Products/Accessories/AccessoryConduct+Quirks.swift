@@ -45,12 +45,10 @@ extension AccessoryConduct {
     ]
 
     private static let procedureQuirks: [Quirk<AccessoryConduct>] = [
-        Quirk(
-            QuirkDeclaration(
-                "advertising-interval", .accessory, .number(20...10_240),
-                allowedBy: "Core Vol 4, Part E, 7.8.5: 20 ms to 10.24 s; Core Vol 3, Part C, 9.3.11 only recommends less",
-                "advertises at this interval in ms")
-        ) { $0.advertisingInterval = UInt32(clamping: $1.number) * 8 / 5 },
+        .number(
+            "advertising-interval", .accessory, 20...10_240, \.advertisingInterval,
+            allowedBy: "Core Vol 4, Part E, 7.8.5: 20 ms to 10.24 s; Core Vol 3, Part C, 9.3.11 only recommends less",
+            "advertises at this interval in ms"),
         asks("asks-for-parameters", \.asksForParameters, "Core Vol 3, Part A, 4.20: at any time", "other connection parameters"),
         asks("asks-for-phy", \.asksForPHY, anyTime, "another PHY"),
         asks("asks-for-data-length", \.asksForDataLength, anyTime, "a longer data length"),

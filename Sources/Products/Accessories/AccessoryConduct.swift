@@ -39,7 +39,7 @@ package struct AccessoryConduct: Sendable {
     var hasAllOfGenericAccess = false
     /// Shows its Peripheral Preferred Connection Parameters on an encrypted link only.
     var protectsParameters = false
-    /// The advertising interval, N x 0.625 ms.
+    /// The advertising interval in ms.
     var advertisingInterval: UInt32?
     /// The delay of the user's answer.
     var userTakes = Microseconds.zero

@@ -67,7 +67,7 @@ final class ReferenceAccessory: Accessory {
                 .completeLocalName(TestCase.referenceName),
             ]),
             scanResponse: AdvertisingData([.services([Self.uuid(0)]), .manufacturerData(company: 0xFFFF, [1, 0])]))
-        settings.intervalMin = conduct.advertisingInterval ?? 0x00A0
+        settings.intervalMin = (conduct.advertisingInterval ?? 100) * 8 / 5
         settings.intervalMax = settings.intervalMin
         while !Task.isCancelled {
             guard let set = try? await host.advertise(settings) else { return }

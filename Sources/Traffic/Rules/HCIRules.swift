@@ -48,15 +48,13 @@ public struct HCIRules {
         knownDevices.sent(command)
     }
 
-    /// The LE event mask that a command sets; no event has a bit after the first 64.
+    /// The LE event mask that a command sets.
     private static func leEventMask(in command: HCIPacket) -> LEEventMask? {
         if command.commandOpcode == HCICommands.LESetEventMask.opcode {
             return try? command.command(as: HCICommands.LESetEventMask.self).leEventMask
         }
-        guard command.commandOpcode == HCICommands.LESetEventMaskV2.opcode,
-            let octets = try? command.command(as: HCICommands.LESetEventMaskV2.self).leEventMask
-        else { return nil }
-        return LEEventMask(rawValue: octets.prefix(8).enumerated().reduce(UInt64(0)) { $0 | UInt64($1.element) << UInt64(8 * $1.offset) })
+        guard command.commandOpcode == HCICommands.LESetEventMaskV2.opcode else { return nil }
+        return try? command.command(as: HCICommands.LESetEventMaskV2.self).firstBits
     }
 
     /// Judges an event before the connections change with it.

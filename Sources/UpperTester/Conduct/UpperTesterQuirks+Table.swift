@@ -52,12 +52,10 @@ extension UpperTesterQuirks {
             "host-hides-silently", .upperTester, \.hidesSilently,
             allowedBy: "Core Vol 3, Part C, 9.2.2.2: a device that is not discoverable may advertise",
             "sends no advertising events while it is neither connectable nor discoverable"),
-        Quirk(
-            QuirkDeclaration(
-                "host-advertising-interval", .upperTester, .number(20...10_240),
-                allowedBy: "Core Vol 4, Part E, 7.8.5: 20 ms to 10.24 s; Core Vol 3, Part C, 9.3.11 only recommends less",
-                "advertises at this interval in ms")
-        ) { $0.advertisingInterval = UInt32(clamping: $1.number) * 8 / 5 },
+        .number(
+            "host-advertising-interval", .upperTester, 20...10_240, \.advertisingInterval,
+            allowedBy: "Core Vol 4, Part E, 7.8.5: 20 ms to 10.24 s; Core Vol 3, Part C, 9.3.11 only recommends less",
+            "advertises at this interval in ms"),
         .flag(
             "host-protects-parameters", .upperTester, \.protectsParameters,
             allowedBy: "Core Vol 3, Part C, 12.3: a server chooses the permissions to read them",

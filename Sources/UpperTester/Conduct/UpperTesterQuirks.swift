@@ -3,8 +3,7 @@ import BBMisbehaviour
 import BBPackets
 import BBTiming
 
-/// Deviations of an upper tester, and of the application above its host. Defects are rules for messages, and `staysDiscoverable`;
-/// the other fields are legal conduct.
+/// Deviations of an upper tester, and of the application above its host. The table says which of them are legal.
 public struct UpperTesterQuirks: Sendable {
     /// Rules that change responses and events.
     public var rewrites = PacketRules()
@@ -38,7 +37,7 @@ public struct UpperTesterQuirks: Sendable {
     public var broadcastsPrivately = false
     /// Sends no advertising events while it is neither connectable nor discoverable.
     public var hidesSilently = false
-    /// The advertising interval, N x 0.625 ms.
+    /// The advertising interval in ms.
     public var advertisingInterval: UInt32?
     /// Has Peripheral Preferred Connection Parameters, which it shows on an encrypted link only.
     public var protectsParameters = false

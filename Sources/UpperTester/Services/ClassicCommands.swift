@@ -62,8 +62,10 @@ extension BTPServer {
         start { [unowned self] in
             for result in try await inquiry.ended() where result.name == nil {
                 guard classic.inquiry === inquiry else { return }
-                guard let name = try? await host.name(of: result.address, found: result) else { continue }
-                found(result, AdvertisingData((result.data?.elements ?? []) + [.completeLocalName(name)]))
+                do {
+                    let name = try await host.name(of: result.address, found: result)
+                    found(result, AdvertisingData((result.data?.elements ?? []) + [.completeLocalName(name)]))
+                } catch is HostError {}
             }
         }
     }
@@ -77,7 +79,7 @@ extension BTPServer {
     private func found(_ result: InquiryResult, _ data: AdvertisingData) {
         send(
             BTPEvents.GAPDeviceFound(
-                addressType: bredrAddressType, address: result.address, rssi: result.rssi ?? 0,
+                addressType: BTPFrame.bredrAddress, address: result.address, rssi: result.rssi ?? 0,
                 flags: result.rssi == nil ? .advertisingData : [.rssi, .advertisingData], data: data.octets))
     }
 
@@ -140,7 +142,7 @@ extension BTPHandlers {
     mutating func addPairingToLevel() {
         does(BTPCommands.GAPPairV2.self) { server, command in
             let isForced = command.flags & 1 == 1
-            guard command.addressType != bredrAddressType else {
+            guard command.addressType != BTPFrame.bredrAddress else {
                 let level = command.level == 0xFF ? SecurityMode4Level.unauthenticated : SecurityMode4Level(rawValue: Int(command.level))
                 guard command.mode == 4 || command.mode == 0xFF, let level else { throw BTPError.fail }
                 return try server.pairClassic(command.address, to: level, isForced: isForced)

@@ -3,9 +3,6 @@ import BBHost
 import BBPackets
 import BBTiming
 
-/// The type of addresses over BR/EDR in the Bluetooth Test Protocol.
-let bredrAddressType: UInt8 = 0xE0
-
 /// The state of an upper tester on BR/EDR.
 final class ClassicState {
     let channels = ClassicChannelState()

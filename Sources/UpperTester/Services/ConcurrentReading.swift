@@ -8,24 +8,30 @@ extension BTPHandlers {
     mutating func addConcurrentReading() {
         does(BTPCommands.GATTCRead.self) { server, command in
             let link = try server.connection(command.addressType, command.address)
-            let client = link.leastBusyClient
-            server.start { [unowned server] in
-                let (code, value) = try await ATTOutcome.of { try await client.read(command.handle) }
-                server.send(link) {
-                    BTPEvents.GATTCReadResponse(addressType: $0, address: $1, status: code, data: value ?? [])
-                }
+            server.read(link, { try await $0.read(command.handle) }) { code, value in
+                { BTPEvents.GATTCReadResponse(addressType: $0, address: $1, status: code, data: value ?? []) }
             }
         }
         does(BTPCommands.GATTCReadMultipleVariable.self) { server, command in
             let link = try server.connection(command.addressType, command.address)
-            let client = link.leastBusyClient
-            server.start { [unowned server] in
-                let (code, values) = try await ATTOutcome.of { try await client.readMultipleVariable(command.handles) }
-                server.send(link) {
-                    BTPEvents.GATTCReadMultipleVariableResponse(
-                        addressType: $0, address: $1, status: code, data: LengthValues.octets(values ?? []))
-                }
+            server.read(link, { try await $0.readMultipleVariable(command.handles) }) { code, values in
+                let octets = LengthValues.octets(values ?? [])
+                return { BTPEvents.GATTCReadMultipleVariableResponse(addressType: $0, address: $1, status: code, data: octets) }
             }
+        }
+    }
+}
+
+extension BTPServer {
+    /// Reads on the bearer with the fewest pending requests, and reports the result by an event.
+    fileprivate func read<Value>(
+        _ link: Connection, _ body: @escaping (GATTClient) async throws -> Value,
+        _ event: @escaping (ATTErrorCode, Value?) -> (UInt8, BDADDR) -> some PDU
+    ) {
+        let client = link.leastBusyClient
+        start { [unowned self] in
+            let (code, value) = try await ATTOutcome.of { try await body(client) }
+            send(link, event(code, value))
         }
     }
 }

@@ -53,7 +53,7 @@ extension BTPHandlers {
             server.gap.scan = nil
         }
         does(BTPCommands.GAPConnect.self) { server, command in
-            if command.addressType == bredrAddressType { return try await server.connectClassic(to: command.address) }
+            if command.addressType == BTPFrame.bredrAddress { return try await server.connectClassic(to: command.address) }
             guard let kind = DeviceAddress.Kind(rawValue: command.addressType) else { throw BTPError.fail }
             let address = DeviceAddress(command.address, kind: kind)
             try await server.gap.scan?.stop()
@@ -61,7 +61,7 @@ extension BTPHandlers {
             server.start { [unowned host = server.host] in _ = try await host.connect(to: address) }
         }
         does(BTPCommands.GAPDisconnect.self) { server, command in
-            if command.addressType == bredrAddressType {
+            if command.addressType == BTPFrame.bredrAddress {
                 let link = try server.classicLink(command.address)
                 return server.start { _ = try await link.disconnect() }
             }
@@ -106,7 +106,9 @@ extension BTPServer {
         // A device that is neither connectable nor discoverable may send no events. Core Vol 3, Part C, 9.2.2.2.
         if quirks.hidesSilently, gap.settings.isDisjoint(with: [.connectable, .discoverable]) { return }
         var settings = AdvertisingSettings()
-        if let interval = quirks.advertisingInterval { (settings.intervalMin, settings.intervalMax) = (interval, interval) }
+        if let interval = quirks.advertisingInterval.map({ $0 * 8 / 5 }) {
+            (settings.intervalMin, settings.intervalMax) = (interval, interval)
+        }
         settings.data = gap.flags + (try AdvertisedFields.onAir(command.advertisingData))
         settings.scanResponse = try AdvertisedFields.onAir(command.scanResponse)
         if !gap.settings.contains(.connectable) { settings.properties = settings.scanResponse.isEmpty ? [.legacy] : [.legacy, .scannable] }
@@ -133,7 +135,7 @@ extension BTPServer {
         }
     }
 
-    func stopAdvertising() async throws {
+    fileprivate func stopAdvertising() async throws {
         if let set = gap.advertising, set.isRunning { try await set.stop() }
         gap.advertising = nil
         gap.settings.remove(.advertising)

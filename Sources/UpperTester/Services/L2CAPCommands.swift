@@ -35,7 +35,9 @@ extension BTPHandlers {
 
     mutating func addL2CAP() {
         on(BTPCommands.L2CAPConnect.self) { server, command in
-            if command.addressType == bredrAddressType { return BTPResponses.L2CAPConnect(channelIDs: try server.connectClassic(command)) }
+            if command.addressType == BTPFrame.bredrAddress {
+                return BTPResponses.L2CAPConnect(channelIDs: try server.connectClassic(command))
+            }
             let link = try server.connection(command.addressType, command.address)
             guard (1...5).contains(command.numChannels) else { throw BTPError.fail }
             var settings = CreditBasedChannelSettings(mtu: command.mtu)

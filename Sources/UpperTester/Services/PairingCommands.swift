@@ -33,13 +33,13 @@ extension BTPHandlers {
             server.change { $0.minimumKeySize = Int(command.keySize) }
         }
         does(BTPCommands.GAPPair.self) { server, command in
-            if command.addressType == bredrAddressType { return try server.pairClassic(command.address) }
+            if command.addressType == BTPFrame.bredrAddress { return try server.pairClassic(command.address) }
             let link = try server.connection(command.addressType, command.address)
             let hasKey = link.isCentral && server.host.keys[link.peer]?.peerLongTermKey != nil
             server.start { if hasKey { try await link.encrypt() } else { _ = try await link.pair() } }
         }
         does(BTPCommands.GAPUnpair.self) { server, command in
-            if command.addressType == bredrAddressType { return try await server.unpairClassic(command.address) }
+            if command.addressType == BTPFrame.bredrAddress { return try await server.unpairClassic(command.address) }
             guard let kind = DeviceAddress.Kind(rawValue: command.addressType) else { throw BTPError.fail }
             let address = DeviceAddress(command.address, kind: kind)
             if let link = try? server.connection(command.addressType, command.address) { _ = try await link.disconnect() }

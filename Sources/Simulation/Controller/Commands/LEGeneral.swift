@@ -21,10 +21,8 @@ extension LEController {
         controller.masks.le = command.leEventMask
     }
 
-    /// No event has a bit after the first 64.
     func execute(_ command: HCICommands.LESetEventMaskV2) throws(CommandRefusal) {
-        let first = command.leEventMask.prefix(8).enumerated().reduce(UInt64(0)) { $0 | UInt64($1.element) << UInt64(8 * $1.offset) }
-        controller.masks.le = LEEventMask(rawValue: first)
+        controller.masks.le = command.firstBits
     }
 
     func execute(_ command: HCICommands.LEReadBufferSize) throws(CommandRefusal) -> HCICommands.LEReadBufferSize.Return {
