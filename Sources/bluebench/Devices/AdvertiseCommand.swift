@@ -5,6 +5,7 @@ import BBHost
 import BBPackets
 import BBProducts
 import BBSessions
+import BBTiming
 
 /// `bluebench advertise`: runs an accessory on a device.
 struct AdvertiseCommand: ParsableCommand {
@@ -48,7 +49,8 @@ struct AdvertiseCommand: ParsableCommand {
             host.addressChoice = keys.identityAddress.map { .fixed($0) } ?? .drawn
         }
         let database = played?.database ?? kind.database(hasEnhancedBearers: hasEnhancedBearers)
-        try HostSession.run(on: device, firmware: firmware, database: { _ in database }, prepare: prepare) { host in
+        let serve = { (_: RunLoop) in database }
+        try HostSession.run(on: device, firmware: firmware, database: serve, prepare: prepare) { host in
             if file != nil { try host.keys.keepIdentity(host.address) }
             if isPrivate { try await host.enablePrivacy() }
             let accessory = played.map { ServedAccessory($0, quirks: quirks, on: host) } ?? ServedAccessory(kind, on: host)

@@ -99,11 +99,12 @@ struct L2CAPCommand: ParsableCommand {
         if published, listen {
             database.add(ServiceDefinition(L2CAPService.uuid, characteristics: [.publishing(spsm)]))
         }
+        let serve = { (_: RunLoop) in database }
         let bonds = peer == nil && !listen ? nil : try protection.bonds(for: device)
         let prepare: (Host) -> Void = {
             plan.protection.prepare($0, bonds?.keys, isCentral: command.peer != nil, isPublic: command.transport == .bredr)
         }
-        try HostSession.run(on: device, firmware: firmware, database: { _ in database }, prepare: prepare) { host in
+        try HostSession.run(on: device, firmware: firmware, database: serve, prepare: prepare) { host in
             if command.transport == .bredr { try PublicAddress.check(host, chosen: bonds?.keys.identityAddress) }
             if command.protection.pair { try host.keys.keepIdentity(host.address) }
             let session = L2CAPSession(plan, on: Terminal(on: host.loop))
