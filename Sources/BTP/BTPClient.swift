@@ -8,6 +8,8 @@ public struct BTPClient: Sendable {
         case response(BTPFrame)
         /// The error response to the command; the reason is nil if it is undefined.
         case refused(BTPError?, BTPFrame)
+        /// The response to a command that was abandoned.
+        case late(BTPFrame)
         /// A violation of the protocol by the upper tester.
         case violation(String)
     }
@@ -18,6 +20,7 @@ public struct BTPClient: Sendable {
     }
 
     private var state = State.idle
+    private var abandoned: BTPFrame?
     private var framer: BTPFramer
 
     public init(limit: Int = 65_535) { framer = BTPFramer(limit: limit) }
@@ -34,8 +37,8 @@ public struct BTPClient: Sendable {
         return command.bytes
     }
 
-    /// Abandons the pending command.
-    public mutating func giveUp() { state = .idle }
+    /// Abandons the pending command. Its response may still come.
+    public mutating func giveUp() { (abandoned, state) = (pending ?? abandoned, .idle) }
 
     public mutating func receive(_ octets: some Sequence<UInt8>) -> [Outcome] {
         do {
@@ -47,12 +50,14 @@ public struct BTPClient: Sendable {
 
     private mutating func take(_ frame: BTPFrame) -> Outcome {
         if frame.isEvent { return problem(frame, isResponse: false).map { .violation($0) } ?? .event(frame) }
-        guard case .awaitingResponse(let command) = state else {
-            return .violation("it sent a response that no command asked for: service \(frame.service), opcode \(frame.opcode)")
-        }
-        guard frame.service == command.service, frame.opcode == command.opcode || frame.opcode == BTPFrame.errorOpcode else {
+        guard case .awaitingResponse(let command) = state, Self.answers(frame, command) else {
+            if let late = abandoned, Self.answers(frame, late) {
+                abandoned = nil
+                return .late(frame)
+            }
             return .violation(
-                "it answered \(command.text) with a response to service \(frame.service), opcode \(frame.opcode)")
+                pending.map { "it answered \($0.text) with a response to service \(frame.service), opcode \(frame.opcode)" }
+                    ?? "it sent a response that no command asked for: service \(frame.service), opcode \(frame.opcode)")
         }
         state = .idle
         if frame.opcode == BTPFrame.errorOpcode {
@@ -60,6 +65,10 @@ public struct BTPClient: Sendable {
             return .refused(frame.error, frame)
         }
         return problem(frame, isResponse: true).map { .violation($0) } ?? .response(frame)
+    }
+
+    private static func answers(_ frame: BTPFrame, _ command: BTPFrame) -> Bool {
+        frame.service == command.service && (frame.opcode == command.opcode || frame.opcode == BTPFrame.errorOpcode)
     }
 
     /// Describes data that do not fit the declaration; nil if they do, or if there is no declaration.

@@ -35,10 +35,25 @@ import Testing
             case .event: "event"
             case .response: "response"
             case .refused(let reason, _): reason.map { "refused \($0)" } ?? "refused"
+            case .late: "late"
             case .violation: "violation"
             }
         }
         #expect(outcomes == [reply.outcome])
+    }
+
+    @Test func theResponseToAnAbandonedCommandMayComeLate() {
+        var client = BTPClient()
+        _ = client.send(Self.connect)
+        client.giveUp()
+        let next = BTPFrame(.core, 1)
+        #expect(client.send(next) == next.bytes)
+        #expect(client.receive([1, 0x0E, 0, 0, 0]) == [.late(BTPFrame(success: Self.connect))])
+        #expect(client.pending == next)
+        guard case .violation? = client.receive([1, 0x0E, 0, 0, 0]).first else {
+            Issue.record("accepted twice")
+            return
+        }
     }
 
     @Test func sendsOneCommandAtATime() {

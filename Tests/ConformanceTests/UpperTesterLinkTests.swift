@@ -11,7 +11,7 @@ import Testing
 @Suite struct UpperTesterLinkTests {
     /// Behaviour of the upper tester towards the command after the start sequence.
     enum Conduct: Sendable, CaseIterable {
-        case answers, refuses, silent, leaves, otherService, cutEvent, longResponse, split
+        case answers, refuses, silent, late, leaves, otherService, cutEvent, longResponse, split
     }
 
     /// An upper tester without a host.
@@ -49,6 +49,7 @@ import Testing
             case .answers: answer(response)
             case .refuses: answer(BTPFrame(.notReady, to: frame).bytes)
             case .silent: break
+            case .late: later(.seconds(25)) { [received] in received(response) }
             case .leaves: later { [ended] in ended(.lost("dummy")) }
             case .otherService: answer([2] + response.dropFirst())
             case .cutEvent: answer([1, 0x82, 0, 3, 0, 1, 2, 3])
@@ -58,7 +59,7 @@ import Testing
         }
 
         private func answer(_ octets: [UInt8]) { later { [received] in received(octets) } }
-        private func later(_ action: @escaping () -> Void) { loop.schedule(after: .milliseconds(1), action) }
+        private func later(_ delay: Microseconds = .milliseconds(1), _ action: @escaping () -> Void) { loop.schedule(after: delay, action) }
     }
 
     @Test(arguments: Conduct.allCases) func isToldApartFromTheHost(conduct: Conduct) throws {
@@ -85,7 +86,7 @@ import Testing
             switch conduct {
             case .answers, .split: "response"
             case .refuses: "refused notReady"
-            case .silent: "the upper tester did not answer BTP_GAP_Set_Connectable within 20 s"
+            case .silent, .late: "the upper tester did not answer BTP_GAP_Set_Connectable within 20 s"
             case .leaves: "the upper tester left"
             case .otherService: "answered BTP_GAP_Set_Connectable with a response to service"
             case .cutEvent: "its BTP_GAP_Device_Connected is malformed"
@@ -93,6 +94,24 @@ import Testing
             }
         #expect(text.contains(expected), "\(text)")
         // A fault also ends the waits of the case.
-        if ![.answers, .split, .refuses, .silent].contains(conduct) { #expect(log.broken is StepFailure) }
+        if ![.answers, .split, .refuses, .silent, .late].contains(conduct) { #expect(log.broken is StepFailure) }
+    }
+
+    /// A host whose upper tester answers other commands has not answered this one.
+    @Test(arguments: [Conduct.silent, .late]) func aCommandThatIsGivenUpLeavesTheOthers(conduct: Conduct) throws {
+        let loop = RunLoop(mode: .virtual)
+        defer { loop.end() }
+        let log = ObservationLog(loop: loop)
+        try loop.run {
+            let link = UpperTesterLink(Dummy(conduct, loop), log: log, loop: loop)
+            _ = try await link.start()
+            let command = try #require(BTPFrame(.btpCommands, named: BTPCommands.GAPSetConnectable.name, data: [1]))
+            let answer = try await link.attempt(command, within: .seconds(20))
+            #expect(answer == nil)
+            #expect(await link.isAlive())
+            try await loop.sleep(for: .seconds(10))
+            #expect(await link.isAlive())
+        }
+        #expect(log.broken == nil)
     }
 }

@@ -96,6 +96,14 @@ final class UpperTesterLink {
     ///
     /// - Throws: `StepFailure` of the environment if there is none.
     func ask(_ command: BTPFrame, within limit: Microseconds = UpperTesterLink.timeout) async throws -> Answer {
+        if let answer = try await attempt(command, within: limit) { return answer }
+        let failure = failure("did not answer \(command.text) within \(limit.text)")
+        fault = failure
+        throw failure
+    }
+
+    /// Sends a command and waits for its response; returns nil if there is none. The next command may be answered.
+    func attempt(_ command: BTPFrame, within limit: Microseconds) async throws -> Answer? {
         if let fault { throw fault }
         guard let octets = client.send(command) else { throw StepFailure(.bench, "two commands to the upper tester at a time") }
         log.trail?.add(command, isResponse: false, at: loop.now)
@@ -106,9 +114,7 @@ final class UpperTesterLink {
             return try await answer.value(until: loop.now + limit)
         } catch is TimeOut {
             client.giveUp()
-            let failure = failure("did not answer \(command.text) within \(limit.text)")
-            fault = failure
-            throw failure
+            return nil
         }
     }
 
@@ -127,6 +133,7 @@ final class UpperTesterLink {
             case .refused(let error, let frame):
                 log.trail?.add(frame, isResponse: true, at: loop.now)
                 take()?.fulfil(.refused(error, frame))
+            case .late(let frame): log.trail?.add(frame, isResponse: true, at: loop.now)
             case .violation(let text): end("violates its protocol: \(text)")
             }
         }

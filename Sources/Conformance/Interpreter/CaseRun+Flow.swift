@@ -83,7 +83,6 @@ extension CaseRun {
     /// Continues with the branch whose expectation is satisfied first.
     func runEither(_ branches: [[Step]], _ step: Step, _ scope: inout Scope) async throws {
         var searches: [Branch] = []
-        var waitUntil = Microseconds.zero
         for branch in branches {
             guard var first = branch.first, case .expect(let expectation) = first.kind else { continue }
             first.limit = first.limit ?? step.limit
@@ -91,14 +90,13 @@ extension CaseRun {
             search.start = try searchStart(expectation.since, scope)
             let answers = AnswerRule(expectation, after: lastCommands[first.side], isAlone: !scope.isBeside)
             searches.append(Branch(first: first, search: search, answers: answers))
-            waitUntil = max(waitUntil, search.limits.waitUntil)
         }
         let began = loop.now
         let candidates = searches
         let start = candidates.map(\.search.start).min() ?? 0
         var found = candidates.lazy.compactMap { self.earlierEnd(of: $0.search, before: start) }.first
         if found == nil {
-            found = try await log.take(from: start, until: waitUntil) { observation in
+            found = try await take(candidates.map(\.search), from: start) { observation in
                 candidates.contains { $0.takes(observation) || self.end(of: $0.search, told: observation) != nil }
                     || !candidates.isEmpty && candidates.allSatisfy { $0.answers.isOther(observation, $0.search) }
             }
@@ -109,7 +107,8 @@ extension CaseRun {
             throw lost(link, names, step, told: found, evidence: recent(at: step.side, from: scope.searchStart))
         }
         guard let found, let index = candidates.firstIndex(where: { $0.takes(found) }) else {
-            throw missed(candidates, step, scope, answer: found, waited: loop.now - began)
+            let failure = missed(candidates, step, scope, answer: found, waited: loop.now - began)
+            throw found == nil ? await askingUpperTester(failure, candidates.map(\.search)) : failure
         }
         scope.reference.pass(to: found.time)
         if let first = branches[index].first {
@@ -149,7 +148,8 @@ extension CaseRun {
             }.joined(separator: "; ")
             evidence += misses.map { Self.evidence($0.miss.observation) }
         }
-        var failure = lateSubject(step, text, since: scope.reference.latest, evidence: evidence)
+        let granted = branches.map(\.search.limits.granted).max() ?? .zero
+        var failure = lateSubject(step, text, since: scope.reference.latest, granted: granted, evidence: evidence)
         let isNobodys = branches.allSatisfy { blame(for: $0.search, $0.first.states == nil ? step : $0.first) == .precondition }
         if failure.blame == .subject, isNobodys { failure.blame = .precondition }
         return failure

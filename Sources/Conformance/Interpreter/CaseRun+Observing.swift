@@ -74,7 +74,9 @@ extension CaseRun {
         let gone = earlierEnd(of: search, before: start)
         let found =
             if let gone { gone } else {
-                try await take(search) { search.matches($0) || answers.isOther($0, search) || self.end(of: search, told: $0) != nil }
+                try await take([search], from: start) {
+                    search.matches($0) || answers.isOther($0, search) || self.end(of: search, told: $0) != nil
+                }
             }
         if let failure = search.failure { throw failure }
         if let found, let link = end(of: search, told: found) {
@@ -84,20 +86,24 @@ extension CaseRun {
             !search.misses.contains(where: { $0.observation.index == found.index })
         else {
             if let found { throw answered(search, step, with: found) }
-            throw await askingUpperTester(missed(search, step, waited: loop.now - began), search)
+            throw await askingUpperTester(missed(search, step, waited: loop.now - began), [search])
         }
         scope.reference.pass(to: found.time)
         save(.record(try record(of: found, for: expectation, scope)), of: step, in: scope, from: found.place)
         if step.states != nil { evidence.append(Self.evidence(found)) }
     }
 
-    /// Waits for an observation; extends the window by the machine's delays, so that silence is attributed to the subject only after its
+    /// Waits for an observation; extends the windows by the machine's delays, so that silence is attributed to the subject only after its
     /// full time.
-    private func take(_ search: Search, where wants: @escaping (Observation) -> Bool) async throws -> Observation? {
+    func take(_ searches: [Search], from start: Int, where wants: @escaping (Observation) -> Bool) async throws -> Observation? {
         while true {
-            if let found = try await log.take(from: search.start, until: search.limits.waitUntil, where: wants) { return found }
-            let delays = bench.schedulingDelay.total(since: search.limits.origin.latest)
-            guard loop.mode == .wall, search.prolong(by: delays, slack: bench.slack, last: caseDeadline) else { return nil }
+            let waitUntil = searches.map(\.limits.waitUntil).max() ?? .zero
+            if let found = try await log.take(from: start, until: waitUntil, where: wants) { return found }
+            guard loop.mode == .wall else { return nil }
+            let longer = searches.filter {
+                $0.prolong(by: bench.schedulingDelay.total(since: $0.limits.origin.latest), slack: bench.slack, last: caseDeadline)
+            }
+            if longer.isEmpty { return nil }
         }
     }
 

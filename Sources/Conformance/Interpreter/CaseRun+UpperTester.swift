@@ -14,7 +14,9 @@ extension CaseRun {
             throw StepFailure(.bench, "\(command.name) is not a command for an upper tester")
         }
         let (start, limit) = (loop.now, step.limit ?? UpperTesterLink.timeout)
-        let answer = try await upper.ask(frame, within: min(limit + (step.states == nil ? .zero : Self.grace), caseDeadline - start))
+        let longest = min(limit + (step.states == nil ? .zero : Self.grace), caseDeadline - start)
+        let found = step.states == nil ? try await upper.ask(frame, within: longest) : try await upper.attempt(frame, within: longest)
+        guard let answer = found else { throw await silence(after: command, within: longest, upper, step) }
         scope.reference = TimeReference(loop.now)
         var record: CaseRecord
         switch answer {
@@ -50,9 +52,17 @@ extension CaseRun {
         ).comparing(ExpectationDiff(mismatch, of: command.name))
     }
 
+    /// A missing response is the host's fault only if its upper tester answers other commands.
+    private func silence(after command: Command, within limit: Microseconds, _ upper: UpperTesterLink, _ step: Step) async -> StepFailure {
+        let text = "\(command.name) of the upper tester was not answered within \(limit.text)"
+        return await upper.isAlive()
+            ? StepFailure(.subject, step.stating(text + ", though another command is"))
+            : StepFailure(.environment, step.stating(text + ", nor is another command, so this says nothing"))
+    }
+
     /// A missing event is the host's fault only if its upper tester still answers.
-    func askingUpperTester(_ failure: StepFailure, _ search: Search) async -> StepFailure {
-        guard failure.blame == .subject, PDUCatalog.declaration(layer: .btpEvents, name: search.name) != nil,
+    func askingUpperTester(_ failure: StepFailure, _ searches: [Search]) async -> StepFailure {
+        guard failure.blame == .subject, searches.contains(where: { PDUCatalog.declaration(layer: .btpEvents, name: $0.name) != nil }),
             let upper = bench.upperTester, await !upper.isAlive()
         else { return failure }
         return StepFailure(.environment, failure.message + "; its upper tester does not answer any more, so this says nothing")
