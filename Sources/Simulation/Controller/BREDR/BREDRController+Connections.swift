@@ -100,7 +100,7 @@ extension BREDRController: ACLConnectionDelegate {
     /// Accepts or rejects a connection request, or asks the host, as the event filters define.
     private func consider(_ end: ACLLinkEnd) {
         switch settings.filters.verdict(on: end.peer, end.classOfDevice) {
-        case .accept: _ = end.connection.accept(asCentral: false)
+        case .accept(let asCentral): _ = end.connection.accept(asCentral: asCentral)
         case .refuse: end.connection.refuse(.connectionRejectedDueToUnacceptableBDADDR)
         case .ask:
             // A host that masks the event accepts no connections.

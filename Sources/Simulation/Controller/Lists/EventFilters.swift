@@ -49,7 +49,8 @@ struct EventFilters {
 
     enum Verdict {
         case ask
-        case accept
+        /// As central by a role switch, if both devices have it.
+        case accept(asCentral: Bool)
         case refuse
     }
 
@@ -57,7 +58,7 @@ struct EventFilters {
     func verdict(on address: BDADDR, _ classOfDevice: UInt32) -> Verdict {
         guard !connections.isEmpty else { return .ask }
         guard let filter = connections.first(where: { $0.condition.passes(address, classOfDevice) }) else { return .refuse }
-        return filter.acceptance == 1 ? .ask : .accept
+        return filter.acceptance == 1 ? .ask : .accept(asCentral: filter.acceptance == 3)
     }
 
     /// Executes Set_Event_Filter.
