@@ -4,6 +4,7 @@ import contextlib
 import http.server
 import random
 import re
+import select
 import signal
 import subprocess
 import threading
@@ -66,6 +67,8 @@ def exchange(caller, listener):
     for one, other in ((caller, listener), (listener, caller)):
         one.process.stdin.write(b"hello\n")
         one.process.stdin.flush()
+        ready, _, _ = select.select([other.process.stdout], [], [], TIMEOUT)
+        assert ready, f"nothing came\nfrom: {one.text}\nto: {other.text}"
         assert other.process.stdout.readline() == b"hello\n"
 
 
