@@ -119,7 +119,7 @@ soak: test-build ## a hundred orders of the cases, each with another seed; the l
 	$(BLUEBENCH) variants --seeds 10
 	$(BLUEBENCH) mutants --generated --all --least 0 | tail -5
 	BLUEBENCH_UNPLUGS=1000 $(TESTED) --filter UnplugTests
-	SOAK=1 $(TESTED) --filter CasesOverUSBTests/aBusy
+	SOAK=1 $(TESTED) --filter CasesOverUSBTests
 	SOAK=1 $(TESTED) --filter "MutatedCasesTests|QuirkStartTests|CheckUpOverUSBTests|PagingTests"
 	SOAK=1 $(TESTED) --filter CasesOnChipsTests
 	SOAK=1 $(TESTED) --filter LongRunTests

@@ -9,8 +9,9 @@
     /// Cases with the tag `usb`, run by `bluebench run` over libusb, with tester and subject on dongles of a fake usbfs.
     @Suite(.onFakeUSB)
     struct CasesOverUSBTests {
+        /// A sample of the cases; all of them with SOAK=1.
         @Test func theVerdictsAreThoseInProcess() async throws {
-            let expected = try TaggedRun.inProcess()
+            let expected = try TaggedRun.sample(of: 120, seed: 7)
             let found = try await TaggedRun.overUSB(expected)
             TaggedRun.compare(found, with: expected)
         }
@@ -28,9 +29,7 @@
         /// 3 % packet loss, four background devices and a busy core: the device still passes. A sample of the cases; all of them, on ten
         /// airs, with SOAK=1.
         @Test func aBusyDeskFailsNoGoodDevice() async throws {
-            let all = try TaggedRun.inProcess()
-            var random = RandomSource(seed: 8)
-            let cases = TaggedRun.soaks ? all : Array(all.shuffled(using: &random).prefix(40))
+            let cases = try TaggedRun.sample(of: 40, seed: 8)
             for seed in 1...(TaggedRun.soaks ? 10 : 1) as ClosedRange<UInt64> {
                 let found = try await TaggedRun.overUSB(cases, seed: seed, on: BusyMachine(cores: 1)) { simulation in
                     simulation.setLoss(corrupted: 0.03)

@@ -2,6 +2,7 @@
     import Foundation
     import BBPackets
     import BBSimulation
+    import BBTiming
     import Synchronization
     import Testing
     import BBVirtualDongle
@@ -61,6 +62,13 @@
         private static let groupCount = 4
 
         static func inProcess() throws -> [Document.Case] { try outcome(FakeUsbfsBus(), ["--tag", "usb"]).document.cases }
+
+        /// So many of the cases, run in process; all with SOAK=1.
+        static func sample(of count: Int, seed: UInt64) throws -> [Document.Case] {
+            let all = try inProcess()
+            var random = RandomSource(seed: seed)
+            return soaks ? all : Array(all.shuffled(using: &random).prefix(count))
+        }
 
         /// Runs cases that were run in process, each group on its own bus and thread.
         ///
