@@ -34,7 +34,7 @@ extension RunPlan {
                 if cases.isEmpty, tests[entry.id] != nil || exists(file) { cases = [entry.id] }
             }
             if cases.isEmpty {
-                let names = catalogue.cases.map(\.id) + tests.ids
+                let names = catalogue.cases.map(\.file) + catalogue.cases.map(\.id) + tests.ids
                 let near = Suggestion.text(for: entry.id, among: names)
                 problems.append(Problem(entry.position, "'\(entry.id)' is neither a case nor a public test case\(near)"))
             }
