@@ -118,7 +118,7 @@ class UpperTester:
         connection.on("disconnection", lambda reason: self.event(GAP, 0x83, peer))
         connection.on("pairing_failure", lambda reason: self.event(GAP, 0x8C, peer + bytes([int(reason) & 0xFF])))
         connection.on("connection_encryption_change", lambda: self.secured(connection))
-        connection.on("pairing", lambda keys: self.secured(connection))
+        connection.on("pairing", lambda keys: self.secured(connection, keys))
         client = connection.gatt_client
         client.on_att_handle_value_notification = self.noted(peer, 1, client.on_att_handle_value_notification)
         client.on_att_handle_value_indication = self.noted(peer, 2, client.on_att_handle_value_indication)
@@ -130,9 +130,11 @@ class UpperTester:
             return handled(value)
         return on_value
 
-    def secured(self, connection):
+    def secured(self, connection, keys=None):
         if connection.is_encrypted:
-            level = (3 if connection.sc else 2) if connection.authenticated else 1
+            # Bumble's own flag is set after Just Works, too.
+            key = keys and (keys.ltk or keys.ltk_central or keys.ltk_peripheral)
+            level = (3 if connection.sc else 2) if key and key.authenticated else 1
             self.event(GAP, 0x89, spelled(connection.peer_address) + bytes([level]))
 
     def pairing(self, connection):

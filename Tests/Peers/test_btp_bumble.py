@@ -27,6 +27,7 @@ FAULTS = {
     "host-sm/key-too-short": "a responder takes a key of 6 octets",
     "host-sm/short-key-reconnects": "keys are not shortened",
     "host-sm/initiator-repeated-attempts": "no waiting interval after failures",
+    "host-sm/initiator-refused": "an initiator goes on with a pairing that has failed",
     "host-sm/initiator-silence": "an initiator without an answer does not give up",
     "host-sm/answers-security-request": "a Security_Request is left to the application",
     "host-sm/second-security-request": "a Security_Request is left to the application",
