@@ -99,6 +99,7 @@ public struct RunPlan: Sendable {
     /// Lists suites with the prefix, a near name, or all suites.
     private static func hint(for filter: String, _ all: [TestCase]) -> String {
         if CaseTag.all[filter] != nil { return "; as a tag it is --tag \(filter)" }
+        if all.contains(where: { $0.covers.contains { $0.id == filter } }) { return "; as a public test case it is --covers \(filter)" }
         let suites = Set(all.map(\.suite)).sorted()
         let begun = filter.isEmpty ? [] : suites.filter { $0.hasPrefix(filter) }
         if !begun.isEmpty { return "; there are \(begun.joined(separator: ", ")): '\(filter)*' is all of them" }
