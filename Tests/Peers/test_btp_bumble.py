@@ -18,6 +18,7 @@ FAULTS = {
     "host-gatt/refused[request=write,reason=lacks-permission]": "a value without permission to write is written",
     "host-gatt/refused[request=prepare,": "permissions are not checked before a part is queued",
     "host-gatt/unknown-handles[request=read-multiple": "Read Multiple answers Attribute Not Found instead of Invalid Handle",
+    "host-gatt/two-clients": "reserved bits of Client Supported Features are kept",
     "host-gatt/unsupported-request": "an unknown request stays unanswered",
     "host-gatt/indication-unconfirmed": "indications go on after the time-out",
     "host-gatt/write-prepared-wrong[parts=too-long]": "a part that does not begin the value is refused",
