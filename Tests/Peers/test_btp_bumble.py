@@ -35,6 +35,7 @@ FAULTS = {
     "host-sm/key-size-out-of-range": "a responder takes a key of less than 7 octets",
     "host-sm/out-of-sequence[pdu=public-key-first]": "a public key without a request is answered",
     "host-sm/pdu-of-other-method[pdu=public-key-in-legacy]": "a public key in LE legacy pairing is answered",
+    "host-sm/refused": "a responder goes on with a pairing that has failed",
     "host-sm/repeated-attempts": "no waiting interval after failures",
     "host-sm/silence": "pairing is answered after the time-out",
     "host-sm/pdu-of-other-method[pdu=truncated-confirm]": "half a confirmation is answered",
