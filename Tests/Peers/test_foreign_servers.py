@@ -41,7 +41,8 @@ EXPECTED = {
     },
 }
 # Its host ends at an opcode that it does not know, and answers nothing any more (Core Vol 3, Part F, 3.3: Request Not Supported, or ignored).
-DEADLY = {"accessory-att/unknown-command", "accessory-att/unknown-request", "accessory-att/read-multiple-variable"}
+DEADLY = {
+    "accessory-att/unknown-command", "accessory-att/unknown-request", "accessory-att/unknown-signed-command", "accessory-att/read-multiple-variable"}
 
 
 def judge(folder, *cases):
