@@ -63,7 +63,7 @@
 
         static func inProcess() throws -> [Document.Case] { try outcome(FakeUsbfsBus(), ["--tag", "usb"]).document.cases }
 
-        /// So many of the cases, run in process; all with SOAK=1.
+        /// `count` of the cases, drawn by the seed and run in process; all with SOAK=1.
         static func sample(of count: Int, seed: UInt64) throws -> [Document.Case] {
             let all = try inProcess()
             var random = RandomSource(seed: seed)
