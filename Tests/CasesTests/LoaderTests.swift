@@ -148,6 +148,10 @@ struct LoaderTests {
         ("steps:\n  - {parallel: [[]]}", "a branch is empty"),
         ("steps:\n  - {either: []}", "either is empty"),
         ("steps:\n  - {either: [[{expect: LE_Connected, as: tester}]]}", "either needs two branches or more"),
+        (
+            "steps:\n  - {either: [[{expect: LE_Connected, as: tester, within: 1 s}], [{expect: LE_Connected, as: tester}, {wait: 1 ms}]]}",
+            "a branch before this one begins with the same expect"
+        ),
         ("steps:\n  - {repeat: 3, steps: []}", "steps is empty"),
         ("steps:\n  - {repeat: -1, steps: [{wait: 1 ms}]}", "5:14: repeat needs a number from 1 to 10000"),
         ("steps:\n  - {repeat: 1000000, steps: [{wait: 1 ms}]}", "repeat needs a number from 1 to 10000"),

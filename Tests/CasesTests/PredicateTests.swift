@@ -144,4 +144,11 @@ struct PredicateTests {
     func badRequirements(_ text: String) {
         #expect(throws: Requirement.SyntaxError.self) { try Requirement(parsing: text) }
     }
+
+    /// The name of a value has no number where its field is unknown.
+    @Test(arguments: ["Success", "{not: Success}", "{anyOf: [1, Success]}"]) func aNameIsNotComparedWithANumber(text: String) throws {
+        let predicate = try Self.predicate(text)
+        #expect(throws: BadReference.self) { try predicate.mismatch(.number(0), Variables()) }
+        #expect(throws: Never.self) { try predicate.mismatch(.text("Success"), Variables()) }
+    }
 }

@@ -191,11 +191,16 @@ extension SourceReader {
     private mutating func either(_ node: Node, depth: Int) -> Step.Kind? {
         let sources = sequence(node, "either")
         let branches = sources.map { steps($0, "a branch", depth: depth + 1) }
+        var begun: [Step] = []
         for (branch, source) in zip(branches, sources) {
-            guard case .expect? = branch.first?.kind else {
+            guard let first = branch.first, case .expect(let expectation) = first.kind else {
                 report(source, "each branch of either begins with an expect")
                 return nil
             }
+            if begun.contains(where: { $0.side == first.side && $0.expects(expectation) }) {
+                report(source, "a branch before this one begins with the same expect, so that this one never runs")
+            }
+            begun.append(first)
         }
         if branches.count == 1 { report(node, "either needs two branches or more") }
         return branches.count < 2 ? nil : .either(branches)

@@ -7,6 +7,7 @@ extension Predicate {
         case .any: return nil
         case .equals(let operand):
             let wanted = try variables.resolve(operand)
+            try Self.checkComparable(operand, value)
             return value.isSame(as: wanted) ? nil : Mismatch(self, value, variables)
         case .not(let inner):
             return try inner.mismatch(value, variables) != nil
@@ -26,6 +27,14 @@ extension Predicate {
         case .range, .masked, .bits, .length, .starts, .ends, .contains:
             return try satisfiesScalar(value, variables) ? nil : Mismatch(self, value, variables)
         }
+    }
+
+    /// A name stands for a number only where the field is known. Elsewhere a comparison of both would never, or always, be satisfied.
+    private static func checkComparable(_ operand: Operand, _ value: CaseValue) throws(BadReference) {
+        guard case .number(let number) = value, case .literal(.text(let name)) = operand else { return }
+        let isName = name.utf8.first.map { UInt8(ascii: "A")...UInt8(ascii: "z") ~= $0 } ?? false
+        guard isName, Hexadecimal.octets(name) == nil, CaseValue.text(name).asAddress == nil, BluetoothUUID(name) == nil else { return }
+        throw BadReference(text: "\(name) is a name, and the value is a number, \(number), of no known field: write the number")
     }
 
     private func satisfiesScalar(_ value: CaseValue, _ variables: Variables) throws(BadReference) -> Bool {

@@ -104,6 +104,16 @@ public struct Expectation: Sendable, Hashable {
     public var isStrict: Bool
 }
 
+extension Step {
+    /// True if the step waits for the same packet, with the same fields, from the same step on.
+    package func expects(_ other: Expectation) -> Bool {
+        guard case .expect(let own) = kind, own.name == other.name, own.since == other.since, own.fields.count == other.fields.count else {
+            return false
+        }
+        return zip(own.fields, other.fields).allSatisfy { $0.name == $1.name && $0.predicate == $1.predicate }
+    }
+}
+
 extension Expectation {
     /// The name of the list element that satisfied `some`, which is saved with the packet.
     package static let match = "match"

@@ -82,6 +82,9 @@ public final class GATTDatabase {
         return ServerFeatures(rawValue: octets.first ?? 0).contains(.enhancedBearer)
     }
 
+    /// The value of Device Name; empty without one. Core Vol 3, Part C, 12.1.
+    public var deviceName: String { String(decoding: valueHandle(of: .deviceName).flatMap { self[$0] } ?? [], as: UTF8.self) }
+
     /// Value handle of the first characteristic with a UUID.
     func valueHandle(of uuid: BluetoothUUID) -> UInt16? {
         services.lazy.flatMap(\.characteristics).first { $0.uuid == uuid }?.value

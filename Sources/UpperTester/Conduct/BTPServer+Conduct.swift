@@ -22,6 +22,7 @@ extension UpperTesterQuirks {
 
     /// Replaces the Generic Access service by one with Peripheral Preferred Connection Parameters that need encryption.
     private func protectParameters(in database: GATTDatabase) {
+        let name = [UInt8](database.deviceName.utf8)
         if let plain = database.services.first(where: { $0.uuid == .genericAccess }) { database.remove(plain) }
         let parameters = CharacteristicDefinition(
             0x2A04, properties: .read, permissions: [.read, .readEncrypted], value: [0x18, 0, 0x28, 0, 0, 0, 0x90, 0x01])
@@ -29,7 +30,7 @@ extension UpperTesterQuirks {
             ServiceDefinition(
                 .genericAccess,
                 characteristics: [
-                    CharacteristicDefinition(.deviceName, properties: .read, value: Array("Bluebench".utf8)),
+                    CharacteristicDefinition(.deviceName, properties: .read, value: name),
                     CharacteristicDefinition(.appearance, properties: .read, value: [0, 0]), parameters,
                 ]))
     }

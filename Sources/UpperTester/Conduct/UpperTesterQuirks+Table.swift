@@ -49,6 +49,10 @@ extension UpperTesterQuirks {
             allowedBy: "Core Vol 3, Part C, 10.7.1: a private address in non-connectable mode",
             "advertises under a non-resolvable private address while it is not connectable"),
         .flag(
+            "host-advertises-extended", .upperTester, \.advertisesExtended,
+            allowedBy: "Core Vol 4, Part E, 7.8.53: Advertising_Event_Properties without legacy advertising PDUs",
+            "advertises with extended events, and has its scan response in the advertising data"),
+        .flag(
             "host-hides-silently", .upperTester, \.hidesSilently,
             allowedBy: "Core Vol 3, Part C, 9.2.2.2: a device that is not discoverable may advertise",
             "sends no advertising events while it is neither connectable nor discoverable"),

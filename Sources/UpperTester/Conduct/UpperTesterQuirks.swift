@@ -37,6 +37,8 @@ public struct UpperTesterQuirks: Sendable {
     public var broadcastsPrivately = false
     /// Sends no advertising events while it is neither connectable nor discoverable.
     public var hidesSilently = false
+    /// Advertises with extended events, which have all data in the advertising data.
+    public var advertisesExtended = false
     /// The advertising interval in ms.
     public var advertisingInterval: UInt32?
     /// Has Peripheral Preferred Connection Parameters, which it shows on an encrypted link only.

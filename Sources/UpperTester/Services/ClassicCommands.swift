@@ -26,7 +26,7 @@ extension BTPServer {
     func applyModes() async throws {
         guard let classic else { return }
         if !classic.isDescribed {
-            try await host.describeClassic(ClassicDescription(name: ClassicState.name))
+            try await host.describeClassic(ClassicDescription(name: host.database.deviceName))
             classic.isDescribed = true
         }
         classic.modeChanges += 1

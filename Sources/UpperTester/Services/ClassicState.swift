@@ -12,7 +12,6 @@ final class ClassicState {
     /// The host has its name and its class.
     var isDescribed = false
 
-    static let name = "Bluebench"
     /// The PIN for devices without Secure Simple Pairing, that of other upper testers.
     static let pin = [UInt8]("0000".utf8)
     /// T_GAP(104): the longest time in limited discoverable mode. Core Vol 3, Part C, Appendix A.

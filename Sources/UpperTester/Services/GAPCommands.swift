@@ -6,11 +6,12 @@ extension BTPHandlers {
     mutating func addGAP() {
         on(BTPCommands.GAPReadControllerIndexList.self) { _, _ in BTPResponses.GAPReadControllerIndexList(controllerIndex: [0]) }
         on(BTPCommands.GAPReadControllerInformation.self) { server, _ in
-            BTPResponses.GAPReadControllerInformation(
+            let name = [UInt8](server.host.database.deviceName.utf8)
+            return BTPResponses.GAPReadControllerInformation(
                 address: server.host.address.bdADDR,
                 supportedSettings: server.classic == nil ? GAPState.supported : GAPState.supported.union(GAPState.dualMode),
                 currentSettings: server.gap.settings,
-                name: [UInt8]("Bluebench".utf8), shortName: [UInt8]("Bluebench".utf8))
+                name: name, shortName: name.prefix(10) + [0])
         }
         on(BTPCommands.GAPReset.self) { server, _ in
             try await server.reset()
@@ -112,6 +113,10 @@ extension BTPServer {
         settings.data = gap.flags + (try AdvertisedFields.onAir(command.advertisingData))
         settings.scanResponse = try AdvertisedFields.onAir(command.scanResponse)
         if !gap.settings.contains(.connectable) { settings.properties = settings.scanResponse.isEmpty ? [.legacy] : [.legacy, .scannable] }
+        if quirks.advertisesExtended {
+            (settings.data, settings.scanResponse) = (settings.data + settings.scanResponse, [])
+            settings.properties = settings.properties.intersection(.connectable)
+        }
         if quirks.broadcastsPrivately, !settings.properties.contains(.connectable) {
             (settings.ownAddressType, settings.randomAddress) = (.randomDevice, UpperTesterQuirks.broadcastAddress)
         }
