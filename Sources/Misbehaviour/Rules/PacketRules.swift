@@ -23,6 +23,7 @@ public struct PacketRules: Sendable {
 
     private var rules: [Rule] = []
     private var layers: Set<Layer> = []
+    private var addedCount = 0
 
     public init(_ rewrites: [PacketRewrite] = []) {
         for rewrite in rewrites { append(rewrite) }
@@ -36,6 +37,13 @@ public struct PacketRules: Sendable {
     public mutating func append(_ rewrite: PacketRewrite) {
         rules.append(Rule(rewrite: rewrite))
         layers.insert(rewrite.layer)
+    }
+
+    /// Adds a rule that comes before those from the beginning, and behind those that were added before.
+    public mutating func add(_ rewrite: PacketRewrite) {
+        rules.insert(Rule(rewrite: rewrite), at: addedCount)
+        layers.insert(rewrite.layer)
+        addedCount += 1
     }
 
     /// The packets that the first matching rule puts in place of a packet; nil if no rule applies.

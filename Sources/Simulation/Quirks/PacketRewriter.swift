@@ -21,7 +21,7 @@ final class PacketRewriter {
     }
 
     func add(_ rewrite: PacketRewrite) {
-        rules.append(rewrite)
+        rules.add(rewrite)
         noteLayers()
     }
 
