@@ -157,7 +157,8 @@ class UpperTester:
         # Bumble reports the data of both packets together, so a scan response has the Flags, too.
         if self.scan & 16 == 0 and int(flags) & wanted == 0:
             return
-        octets = bytes(advertisement.data_bytes)
+        # With a scan response, those of both packets.
+        octets = bytes(advertisement.data)
         kind = 6 if advertisement.is_scan_response else 2
         self.event(GAP, 0x81, spelled(advertisement.address) + struct.pack("<bBH", advertisement.rssi, 1 | kind, len(octets)) + octets)
 
