@@ -38,13 +38,22 @@ extension ClassicConnection {
         var requests = Self.bearerRequests
         while true {
             requests -= 1
-            if let bearer = attributeBearer { return GATTClient(bearer) }
+            if let bearer = try await arrivingBearer() { return GATTClient(bearer) }
             do {
                 return GATTClient(layers.addBearer(try await openChannel(PSM.att, Host.attributeChannel)))
             } catch HostError.peer(.channel(.refused(.refusedNoResources))) where hasCollided && requests > 0 {
                 try await pauseAfterCollision()
             }
         }
+    }
+
+    /// The bearer on a channel that the peer has opened or is about to open; nil if there is none.
+    private func arrivingBearer() async throws -> ATTBearer? {
+        let end = host.loop.now + .seconds(20)
+        while attributeBearer == nil, channels.isArriving(psm: PSM.att), host.loop.now < end {
+            try await host.loop.sleep(for: .milliseconds(10))
+        }
+        return attributeBearer
     }
 
     /// Sends notifications and indications to the peer; nil while it has no bearer.
