@@ -23,7 +23,6 @@ public struct PacketRules: Sendable {
 
     private var rules: [Rule] = []
     private var layers: Set<Layer> = []
-    private var addedCount = 0
 
     public init(_ rewrites: [PacketRewrite] = []) {
         for rewrite in rewrites { append(rewrite) }
@@ -39,11 +38,10 @@ public struct PacketRules: Sendable {
         layers.insert(rewrite.layer)
     }
 
-    /// Adds a rule that comes before those from the beginning, and behind those that were added before.
-    public mutating func add(_ rewrite: PacketRewrite) {
-        rules.insert(Rule(rewrite: rewrite), at: addedCount)
+    /// Adds a rule before the one at the index, which is at most the number of rules.
+    public mutating func insert(_ rewrite: PacketRewrite, at index: Int) {
+        rules.insert(Rule(rewrite: rewrite), at: index)
         layers.insert(rewrite.layer)
-        addedCount += 1
     }
 
     /// The packets that the first matching rule puts in place of a packet; nil if no rule applies.

@@ -5,6 +5,7 @@ import BBPackets
 final class PacketRewriter {
     private var rules: PacketRules
     private var receivedRules: PacketRules
+    private var addedCount = 0
     /// True if a rule exists for this kind of packet; without one, packets take the fast path.
     private(set) var isAboutData = false
     private(set) var isAboutCommands = false
@@ -20,8 +21,10 @@ final class PacketRewriter {
         noteLayers()
     }
 
+    /// Adds a rule that comes before those of the quirks, and behind those that were added before.
     func add(_ rewrite: PacketRewrite) {
-        rules.add(rewrite)
+        rules.insert(rewrite, at: addedCount)
+        addedCount += 1
         noteLayers()
     }
 
