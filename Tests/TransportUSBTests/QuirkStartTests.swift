@@ -25,8 +25,8 @@
             "stale-data": "stale-data",
         ]
 
-        /// Values to use if the default value takes longer than these hosts wait.
-        static let values = ["scan-disable-slow": "300"]
+        /// Values to use if the default value takes longer than these hosts wait, or comes at the very end of the start.
+        static let values = ["scan-disable-slow": "300", "unplugged-after-commands": "10"]
 
         /// Each switch once, with its default value, in groups that share a bus and a process. All of them take minutes; without `SOAK`
         /// every third of those without a special expectation.
