@@ -37,6 +37,8 @@ GAPS = {
     "cases advertise one octet, which is half a structure for it (Vol 3, Part C, 11)":
         "bthci_evt.data_length == 1 || bthci_cmd.le_data_length == 1 || btle.advertising_header.length == 7"
         " || (btle.advertising_header.pdu_type == 7 && btle.advertising_header.length == 11)",
+    "it wants more octets than Truncated Page and the commands of MWS coexistence without an element have (Vol 4, Part E, 7.1.47, 7.3.81, 7.3.84 and 7.3.85)":
+        "bthci_cmd.opcode in {0x043f, 0x0c6f, 0x0c72, 0x0c73}",
     "cases cut commands of the security manager on purpose, to less than their fields (Vol 3, Part H, 3.5.1, 3.5.3 and 3.5.6)":
         "(btsmp.opcode == 0x01 && btl2cap.length < 7) || (btsmp.opcode == 0x03 && btl2cap.length < 17) || (btsmp.opcode == 0x0c && btl2cap.length < 65)",
 }
