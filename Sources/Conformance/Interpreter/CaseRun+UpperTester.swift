@@ -16,7 +16,7 @@ extension CaseRun {
         let (start, limit) = (loop.now, step.limit ?? UpperTesterLink.timeout)
         let longest = min(limit + (step.states == nil ? .zero : Self.grace), caseDeadline - start)
         let found = step.states == nil ? try await upper.ask(frame, within: longest) : try await upper.attempt(frame, within: longest)
-        guard let answer = found else { throw await silence(after: command, within: longest, upper, step) }
+        guard let answer = found else { throw await silence(after: command, for: longest, isWhole: longest >= limit, upper, step) }
         scope.reference = TimeReference(loop.now)
         var record: CaseRecord
         switch answer {
@@ -53,8 +53,13 @@ extension CaseRun {
     }
 
     /// A missing response is the host's fault only if its upper tester answers other commands.
-    private func silence(after command: Command, within limit: Microseconds, _ upper: UpperTesterLink, _ step: Step) async -> StepFailure {
-        let text = "\(command.name) of the upper tester was not answered within \(limit.text)"
+    ///
+    /// - Parameter isWhole: false if the case ended before the limit of the step.
+    private func silence(
+        after command: Command, for time: Microseconds, isWhole: Bool, _ upper: UpperTesterLink, _ step: Step
+    ) async -> StepFailure {
+        let text = "\(command.name) of the upper tester was not answered within \(time.text)"
+        guard isWhole else { return StepFailure(.environment, step.stating(text + ", when the time of the case was over")) }
         return await upper.isAlive()
             ? StepFailure(.subject, step.stating(text + ", though another command is"))
             : StepFailure(.environment, step.stating(text + ", nor is another command, so this says nothing"))

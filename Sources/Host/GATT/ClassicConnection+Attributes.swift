@@ -49,10 +49,7 @@ extension ClassicConnection {
 
     /// The bearer on a channel that the peer has opened or is about to open; nil if there is none.
     private func arrivingBearer() async throws -> ATTBearer? {
-        let end = host.loop.now + .seconds(20)
-        while attributeBearer == nil, channels.isArriving(psm: PSM.att), host.loop.now < end {
-            try await host.loop.sleep(for: .milliseconds(10))
-        }
+        try await awaitArrival(psm: PSM.att) { attributeBearer != nil }
         return attributeBearer
     }
 

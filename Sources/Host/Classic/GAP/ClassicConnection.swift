@@ -135,6 +135,12 @@ public final class ClassicConnection: ACLLink {
         return try await creditBased.open(spsm, settings, .enhanced, count: count, opened: opened)
     }
 
+    /// Waits for a channel that the peer has requested, for 20 s at most.
+    func awaitArrival(psm: UInt16, until isThere: () -> Bool) async throws {
+        let end = host.loop.now + .seconds(20)
+        while !isThere(), channels.isArriving(psm: psm), host.loop.now < end { try await host.loop.sleep(for: .milliseconds(10)) }
+    }
+
     private func secureForChannel(_ level: SecurityMode4Level) async throws {
         if !host.context.quirks.channels.requestsInClear { try await security.secure(to: demanded(level)) }
     }

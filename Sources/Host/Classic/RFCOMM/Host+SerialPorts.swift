@@ -91,10 +91,7 @@ extension ClassicConnection {
 
     /// The session on a channel that the peer has opened or is about to open; nil if there is none.
     private func arrivingMultiplexer() async throws -> SerialMultiplexer? {
-        let end = host.loop.now + .seconds(20)
-        while !layers.multiplexers.contains(where: \.isUsable), channels.isArriving(psm: PSM.rfcomm), host.loop.now < end {
-            try await host.loop.sleep(for: .milliseconds(10))
-        }
+        try await awaitArrival(psm: PSM.rfcomm) { layers.multiplexers.contains(where: \.isUsable) }
         return layers.multiplexers.first(where: \.isUsable)
     }
 }
