@@ -11,10 +11,10 @@
         /// Switches with which no host starts, and a part of the reason.
         static let impediments = [
             "vendor-interface": "no such dongle", "hid-proxy": "no such dongle", "amp-protocol": "AMP controller",
-            "vendor-requests": "does not answer HCI_Reset",
+            "vendor-requests": "does not answer HCI_Reset", "unplugged-after-commands": "went away",
         ]
         /// Switches with which the host starts but ends later, and a part of the reason.
-        static let troubles = ["unplugged-after-commands": "went away", "mute-after-commands": "did not answer command"]
+        static let troubles = ["mute-after-commands": "did not answer command"]
         /// Switches that the host reports, with the kind of quirk.
         static let lessons = [
             "class-request-stalls": "stalled-request", "first-reset-unanswered": "deaf-at-start",
@@ -25,7 +25,7 @@
             "stale-data": "stale-data",
         ]
 
-        /// Values to use if the default value takes longer than these hosts wait, or comes at the very end of the start.
+        /// Values to use if the default value takes longer than these hosts wait, or comes at the very end of the start and not in its middle.
         static let values = ["scan-disable-slow": "300", "unplugged-after-commands": "10"]
 
         /// Each switch once, with its default value, in groups that share a bus and a process. All of them take minutes; without `SOAK`
