@@ -171,6 +171,13 @@ class Product:
                 if changed is not None:
                     receive(handle, changed)
             device.l2cap_channel_manager.register_fixed_channel(att.ATT_CID, received)
+        if self.fault == "restarts-at-garbage":
+            def taken(handle, pdu):
+                if len(pdu) == 2:
+                    self.restart = asyncio.get_running_loop().create_task(self.restarted(handle))
+                else:
+                    receive(handle, pdu)
+            device.l2cap_channel_manager.register_fixed_channel(att.ATT_CID, taken)
         answers = {
             "beyond-found": lambda pdu: b"\x05\x01\xff\xff\x00\x28" if pdu[:4] == b"\x01\x04\xff\xff" else pdu,
             "group-of-any-type": lambda pdu: pdu[:4] + b"\x0a" if pdu[:2] == b"\x01\x10" and pdu[4:] == b"\x10" else pdu,
@@ -196,6 +203,12 @@ class Product:
             if self.fault == "answers-twice" and octets[:1] == b"\x0b":
                 send(bearer, octets)
         server.send_gatt_pdu = sent
+
+    async def restarted(self, handle):
+        """The controller starts anew: its links end without LL_TERMINATE_IND."""
+        await self.device.power_on()
+        self.device.host.on_packet(bytes(hci.HCI_Disconnection_Complete_Event(
+            status=0, connection_handle=handle, reason=hci.HCI_CONNECTION_TIMEOUT_ERROR)))
 
     def pair_for_both(self, device):
         """One pairing generates the keys of both transports."""

@@ -63,6 +63,7 @@ PLANTED = [
     ("groups-cut", "serial", "accessory-discovery/everything", "Each request is answered by a valid response"),
     ("discovery-stands-still", "heart-rate", "accessory-discovery/everything", "Each request is answered by a valid response"),
     ("notifies-unasked", "heart-rate", "accessory-subscribe/silent-at-first", "must not come"),
+    ("restarts-at-garbage", "serial", "accessory-robust/survives[pdu=att-cut-read]", "the connection was lost, Connection_Timeout"),
 ]
 
 # The same for the rules of profiles.
@@ -94,7 +95,7 @@ PLANTED_FOR_PROFILES = [
 
 QUICK = [
     "battery-187", "appearance-of-three", "response-flags", "handle-zero-read", "mtu-of-20", "answers-twice", "beyond-found", "subscribed-at-first",
-    "groups-cut",
+    "groups-cut", "restarts-at-garbage",
 ]
 
 
@@ -216,6 +217,15 @@ def test_a_value_is_judged_as_it_is_now(tmp_path):
     other.write_text(json.dumps(same))
     told = run_bench("compare", earlier, other, expected=2).stderr
     assert "the product" in told and "Keys 60" in told, told
+
+
+def test_a_device_whose_discovery_is_malformed_is_no_other_device(tmp_path):
+    """The description names services that are not found; the cases go on and name the malformed response."""
+    description = described("serial", tmp_path)
+    document, told, _ = judge_by(description, "serial", tmp_path, "accessory-discovery", fault=["groups-cut"], expected=1)
+    assert "missing, as the discovery is malformed (services: " in told, told
+    [case] = [case for case in document["cases"] if case["id"] == "accessory-discovery/everything"]
+    assert case["verdict"] == "FAIL" and "valid response" in case["message"], case
 
 
 def test_another_product_is_not_written_to(tmp_path):

@@ -21,11 +21,13 @@ import Testing
     static let stored: DeviceDescription = {
         var device = DeviceDescription()
         var battery = DeviceDescription.Service(uuid: 0x180F, start: 10, end: 12)
-        battery.characteristics = [.init(uuid: 0x2A19, declaration: 11, handle: 12, end: 12, properties: 2, value: [100])]
+        battery.characteristics = [.init(uuid: 0x2A19, declaration: 11, handle: 12, end: 12, properties: 0x12, value: [100])]
         var reports = DeviceDescription.Service(uuid: 0x1812, start: 20, end: 24)
-        reports.characteristics = [21, 23].map { .init(uuid: 0x2A4D, declaration: $0, handle: $0 + 1, end: $0 + 1, properties: 10) }
+        reports.characteristics = [21, 23].map { .init(uuid: 0x2A4D, declaration: $0, handle: $0 + 1, end: $0 + 1, properties: 10, value: [1]) }
         device.services = [battery, reports]
         device.declares.bonds = true
+        device.pairing = .init(io: "NoInputNoOutput", requirements: ["Bonding"], keySize: 16)
+        (device.link.mtu, device.link.phys) = (185, ["1M", "2M"])
         return device
     }()
 
@@ -58,7 +60,35 @@ import Testing
         },
         Row(
             testDescription: "other properties", change: "not as in wire.yaml: characteristic 2A19 of 180F has other properties"
-        ) { $0.services[0].characteristics[0].properties = 18 },
+        ) { $0.services[0].characteristics[0].properties = 0x1A },
+        Row(
+            testDescription: "a value that is refused", change: "not as in wire.yaml: 2A4D of 1812 can no longer be read: Read_Not_Permitted"
+        ) { ($0.services[1].characteristics[0].value, $0.services[1].characteristics[0].error) = (nil, 2) },
+        Row(
+            testDescription: "a value that is guarded now",
+            change: "not as in wire.yaml: 2A4D of 1812 can no longer be read: Insufficient_Authentication"
+        ) { ($0.services[1].characteristics[0].value, $0.services[1].characteristics[0].error) = (nil, 5) },
+        Row(testDescription: "another value", change: "not as in wire.yaml: 2A4D of 1812 has another value") {
+            $0.services[1].characteristics[1].value = [2]
+        },
+        Row(testDescription: "another length", change: "not as in wire.yaml: the value of 2A4D of 1812 has 2 octets, had 1") {
+            $0.services[1].characteristics[1].value = [1, 0]
+        },
+        Row(testDescription: "it declines to pair", change: "not as in wire.yaml: it declines to pair") { $0.pairing?.isDeclined = true },
+        Row(
+            testDescription: "another pairing",
+            change: "not as in wire.yaml: its Pairing_Response differs: DisplayOnly Bonding 16 octets, was NoInputNoOutput Bonding 16 octets"
+        ) { $0.pairing?.io = "DisplayOnly" },
+        Row(testDescription: "a smaller link", change: "not as in wire.yaml: its ATT_MTU is 23, was 185, its PHYs are 1M, were 1M, 2M") {
+            ($0.link.mtu, $0.link.phys) = (23, ["1M"])
+        },
+        Row(
+            testDescription: "a discovery that is malformed",
+            change: "not as in wire.yaml: characteristic 2A4D of 1812 is missing, as the discovery is malformed (services: cut)", touched: 2
+        ) {
+            $0.services[1].characteristics.removeLast()
+            $0.malformed = "services: cut"
+        },
         Row(
             testDescription: "a characteristic is missing",
             refusal: "this is not the device of wire.yaml: characteristic 2A4D of 1812 is missing;",
@@ -91,6 +121,25 @@ import Testing
         #expect(battery?["handle"]?.asNumber == row.handle)
         // The value is the one read in this run.
         #expect(battery.map { $0["value"] == .octets([101]) } ?? true)
+    }
+
+    /// A value that needed a pairing is still refused without one; read in clear, it has lost its protection. After a pairing at the device's
+    /// request nobody knows.
+    @Test(arguments: [(false, false, true), (true, false, true), (true, true, false)])
+    func aProtectedValueIsComparedByItsProtection(isPaired: Bool, asksForSecurity: Bool, isTold: Bool) {
+        var stored = Self.stored
+        stored.services[1].characteristics[0].protection = 5
+        var found = stored
+        if !isPaired { found.pairing = nil }
+        if asksForSecurity { found.link.asks = ["security"] }
+        found.services[1].characteristics[0].protection = nil
+        let change = DescriptionComparison(stored, in: "wire.yaml", found: found).change
+        #expect(change == (isTold ? "not as in wire.yaml: 2A4D of 1812 was protected and can be read in clear" : nil))
+        found = stored
+        found.pairing = nil
+        (found.services[1].characteristics[0].value, found.services[1].characteristics[0].protection) = (nil, nil)
+        found.services[1].characteristics[0].error = 5
+        #expect(DescriptionComparison(stored, in: "wire.yaml", found: found).change == nil)
     }
 
     /// A characteristic excluded by the manufacturer is excluded at its new handle, too.

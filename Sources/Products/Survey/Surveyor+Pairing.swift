@@ -24,14 +24,22 @@ extension Surveyor {
             pairing.isDeclined = (failure as? PairingFault)?.cause == .declined
             guard pairing.isDeclined else { throw failure }
         } catch HostError.peer(.pairingRefused) {}
-        guard let response = record.response else { return pairing }
-        pairing.io = "\(response.ioCapability)"
-        pairing.requirements = Self.requirements.filter { response.authReq.contains($0.1) }.map(\.0)
-        pairing.keySize = Int(response.maximumEncryptionKeySize)
+        pairing.take(record.response)
         return pairing
     }
+}
 
-    private static let requirements: [(String, AuthReq)] = [
+extension DeviceDescription.Pairing {
+    init(_ response: SMP.PairingResponse) { take(response) }
+
+    mutating func take(_ response: SMP.PairingResponse?) {
+        guard let response else { return }
+        io = "\(response.ioCapability)"
+        requirements = Self.bits.filter { response.authReq.contains($0.1) }.map(\.0)
+        keySize = Int(response.maximumEncryptionKeySize)
+    }
+
+    private static let bits: [(String, AuthReq)] = [
         ("Bonding", .bonding), ("MITM", .mitm), ("SC", .sc), ("Keypress", .keypress), ("CT2", .ct2),
     ]
 }

@@ -65,6 +65,8 @@ public final class Surveyor {
             if asked.names.contains(Self.security) { await pair(link) }
             await look(at: link)
             if link.isConnected, link.security == .none { await pair(link) }
+            // The host pairs by itself if the device asks for security while it is read.
+            if description.pairing == nil, choice != nil { description.pairing = asked.pairing.response.map(DeviceDescription.Pairing.init) }
             if link.security > .none { await readProtected(link) }
             if lingers { try await linger(until: connected + Self.unaskedLimit, asked) }
             description.link.asks = asked.names
@@ -123,6 +125,8 @@ public final class Surveyor {
         var isConnected = false
         /// The handles of values that it sent without a subscription, on a link without a bond.
         var unsubscribed: Set<UInt16> = []
+        /// The PDUs of the first pairing.
+        let pairing = PairingRecord()
         func add(_ name: String) { if !names.contains(name), names.count < 16 { names.append(name) } }
     }
 
@@ -142,6 +146,7 @@ public final class Surveyor {
             ATT.ExchangeMTUReq.name: "mtu", ATT.ReadByGroupTypeReq.name: "services", ATT.FindByTypeValueReq.name: "services",
         ]
         link.pduObservers.add { [unowned link] direction, channel, payload in
+            if channel == CID.smp { asked.pairing.add(direction, payload.octets) }
             guard direction == .received else { return }
             guard let name = PDUCatalog.name(of: payload.octets, on: channel) else { return }
             if let word = words[name] { asked.add(word) }
@@ -192,6 +197,7 @@ public final class Surveyor {
         guard firstError == nil || !isStrict else { return }
         do { try await body() } catch {
             description.remarks.append("\(what): \(error)")
+            if case HostError.peer(.malformed) = error, description.malformed == nil { description.malformed = "\(what): \(error)" }
             firstError = firstError ?? error
         }
     }
