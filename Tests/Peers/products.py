@@ -206,6 +206,7 @@ class Product:
 
     async def restarted(self, handle):
         """The controller starts anew: its links end without LL_TERMINATE_IND."""
+        self.device.legacy_advertising_set = None
         await self.device.power_on()
         self.device.host.on_packet(bytes(hci.HCI_Disconnection_Complete_Event(
             status=0, connection_handle=handle, reason=hci.HCI_CONNECTION_TIMEOUT_ERROR)))
