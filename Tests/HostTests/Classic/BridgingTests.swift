@@ -80,7 +80,7 @@ import Testing
             #expect(steps.prefix(3) == [.found(.a2dp), .found(.hfp), .found(.avrcp)] && steps.last == .finished)
             #expect([ProfileStep.mediaOpen, .streaming, .serviceLevelConnection, .codec(.mSBC)].allSatisfy(steps.contains))
             #expect(steps.contains(.remoteControl(.volume(0x40))))
-            try await hosts.loop.sleep(for: .milliseconds(100))
+            try await hosts.loop.sleep(for: .seconds(1))
             #expect([ProfileStep.mediaOpen, .streaming, .serviceLevelConnection, .codec(.mSBC)].allSatisfy(told.accessory.contains))
             let audio = ProfileStep.audio(.mSBC, isExtended: true)
             #expect(told.accessory.contains(audio) && bridge.profiles.hasAudio)
