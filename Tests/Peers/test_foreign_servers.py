@@ -26,7 +26,7 @@ EXPECTED = {
     "accessory-att": {
         **dict.fromkeys((
             "cancel-of-nothing", "executed", "long-value", "offset-beyond-all", "part-at-the-end", "part-of-short-value", "prepare-beyond-the-end",
-            "prepared[end=cancelled]", "prepared[end=unexecuted]", "prepare-echo", "prepare-left-behind", "not-permitted[request=prepare]", "handle-beyond[request=read-blob]",
+            "prepared[end=cancelled]", "prepared[end=executed-after-cancel]", "prepared[end=unexecuted]", "prepare-echo", "prepare-left-behind", "not-permitted[request=prepare]", "handle-beyond[request=read-blob]",
             "handle-zero[request=read-blob]", "read-multiple", "write-too-long"), NO_OPCODE),
         "command-unanswered": "Core Vol 3, Part F, 3.3.2: a command has no response",
         "mtu-of-client": "Core Vol 3, Part F, 3.2.8: a PDU is not longer than ATT_MTU",

@@ -23,7 +23,9 @@ import Testing
         var battery = DeviceDescription.Service(uuid: 0x180F, start: 10, end: 12)
         battery.characteristics = [.init(uuid: 0x2A19, declaration: 11, handle: 12, end: 12, properties: 0x12, value: [100])]
         var reports = DeviceDescription.Service(uuid: 0x1812, start: 20, end: 24)
-        reports.characteristics = [21, 23].map { .init(uuid: 0x2A4D, declaration: $0, handle: $0 + 1, end: $0 + 1, properties: 10, value: [1]) }
+        reports.characteristics = [21, 23].map {
+            .init(uuid: 0x2A4D, declaration: $0, handle: $0 + 1, end: $0 + 1, properties: 10, value: [1])
+        }
         device.services = [battery, reports]
         device.declares.bonds = true
         device.pairing = .init(io: "NoInputNoOutput", requirements: ["Bonding"], keySize: 16)
@@ -62,7 +64,8 @@ import Testing
             testDescription: "other properties", change: "not as in wire.yaml: characteristic 2A19 of 180F has other properties"
         ) { $0.services[0].characteristics[0].properties = 0x1A },
         Row(
-            testDescription: "a value that is refused", change: "not as in wire.yaml: 2A4D of 1812 can no longer be read: Read_Not_Permitted"
+            testDescription: "a value that is refused",
+            change: "not as in wire.yaml: 2A4D of 1812 can no longer be read: Read_Not_Permitted"
         ) { ($0.services[1].characteristics[0].value, $0.services[1].characteristics[0].error) = (nil, 2) },
         Row(
             testDescription: "a value that is guarded now",
@@ -77,7 +80,8 @@ import Testing
         Row(testDescription: "it declines to pair", change: "not as in wire.yaml: it declines to pair") { $0.pairing?.isDeclined = true },
         Row(
             testDescription: "another pairing",
-            change: "not as in wire.yaml: its Pairing_Response differs: DisplayOnly Bonding 16 octets, was NoInputNoOutput Bonding 16 octets"
+            change:
+                "not as in wire.yaml: its Pairing_Response differs: DisplayOnly Bonding 16 octets, was NoInputNoOutput Bonding 16 octets"
         ) { $0.pairing?.io = "DisplayOnly" },
         Row(testDescription: "a smaller link", change: "not as in wire.yaml: its ATT_MTU is 23, was 185, its PHYs are 1M, were 1M, 2M") {
             ($0.link.mtu, $0.link.phys) = (23, ["1M"])

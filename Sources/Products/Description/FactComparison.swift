@@ -58,7 +58,9 @@ struct FactComparison {
         let (old, new) = (stored.link, found.link)
         if old.mtu != new.mtu { clauses.append("its ATT_MTU is \(new.mtu), was \(old.mtu)") }
         if old.dataLength != new.dataLength { clauses.append("its LL data PDUs have \(new.dataLength) octets, had \(old.dataLength)") }
-        if old.phys != new.phys { clauses.append("its PHYs are \(new.phys.joined(separator: ", ")), were \(old.phys.joined(separator: ", "))") }
+        if old.phys != new.phys {
+            clauses.append("its PHYs are \(new.phys.joined(separator: ", ")), were \(old.phys.joined(separator: ", "))")
+        }
         let lost = old.features.filter { !new.features.contains($0) }
         if !lost.isEmpty { clauses.append("it no longer has \(lost.joined(separator: ", "))") }
         return clauses

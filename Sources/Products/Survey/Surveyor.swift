@@ -66,7 +66,9 @@ public final class Surveyor {
             await look(at: link)
             if link.isConnected, link.security == .none { await pair(link) }
             // The host pairs by itself if the device asks for security while it is read.
-            if description.pairing == nil, choice != nil { description.pairing = asked.pairing.response.map(DeviceDescription.Pairing.init) }
+            if description.pairing == nil, choice != nil {
+                description.pairing = asked.pairing.response.map(DeviceDescription.Pairing.init)
+            }
             if link.security > .none { await readProtected(link) }
             if lingers { try await linger(until: connected + Self.unaskedLimit, asked) }
             description.link.asks = asked.names
