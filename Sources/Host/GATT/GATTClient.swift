@@ -206,8 +206,9 @@ public struct GATTClient {
         var position = 0
         repeat {
             let part = [UInt8](value[position...].prefix(bearer.mtu - 5))
-            let echo = try await prepareWrite(handle, offset: offset + position, part)
-            guard !verify || echo == part else {
+            let echo = try await prepare(handle, offset: offset + position, part)
+            let isSame = echo.attributeHandle == handle && Int(echo.valueOffset) == offset + position && echo.partAttributeValue == part
+            guard !verify || isSame else {
                 throw HostError.peer(.malformed(.preparedValueDiffers(handle: handle)))
             }
             position += part.count
@@ -217,9 +218,11 @@ public struct GATTClient {
     /// Queues one part; returns the part echoed by the server.
     @discardableResult
     public func prepareWrite(_ handle: UInt16, offset: Int, _ part: [UInt8]) async throws -> [UInt8] {
-        let response: ATT.PrepareWriteRsp = try await request(
-            ATT.PrepareWriteReq(attributeHandle: handle, valueOffset: UInt16(clamping: offset), partAttributeValue: part))
-        return response.partAttributeValue
+        try await prepare(handle, offset: offset, part).partAttributeValue
+    }
+
+    private func prepare(_ handle: UInt16, offset: Int, _ part: [UInt8]) async throws -> ATT.PrepareWriteRsp {
+        try await request(ATT.PrepareWriteReq(attributeHandle: handle, valueOffset: UInt16(clamping: offset), partAttributeValue: part))
     }
 
     /// Executes or cancels the prepared writes.

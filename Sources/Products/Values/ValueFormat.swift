@@ -69,6 +69,7 @@ package struct ValueFormat: Sendable {
                 rest = []
             case .items(let name):
                 if let position = Self.brokenItem(in: Array(rest)) { return "\(name) is cut short in the item at octet \(position)" }
+                if let text = Self.unbalancedCollection(in: Array(rest)) { return "\(name) \(text)" }
                 rest = []
             }
         }
@@ -79,13 +80,32 @@ package struct ValueFormat: Sendable {
     private static func brokenItem(in octets: [UInt8]) -> Int? {
         var position = 0
         while position < octets.count {
-            let isLong = octets[position] == 0xFE
-            guard !isLong || position + 1 < octets.count else { return position }
-            let length = isLong ? 3 + Int(octets[position + 1]) : 1 + [0, 1, 2, 4][Int(octets[position] & 3)]
-            guard position + length <= octets.count else { return position }
+            guard let length = itemLength(at: position, in: octets), position + length <= octets.count else { return position }
             position += length
         }
         return octets.isEmpty ? 0 : nil
+    }
+
+    /// Returns the octets of an item with its prefix; nil if its length is cut off.
+    private static func itemLength(at position: Int, in octets: [UInt8]) -> Int? {
+        guard octets[position] == 0xFE else { return 1 + [0, 1, 2, 4][Int(octets[position] & 3)] }
+        return position + 1 < octets.count ? 3 + Int(octets[position + 1]) : nil
+    }
+
+    /// Returns what is wrong with the nesting of collections in a report descriptor of whole items. HID 1.11, 6.2.2.6.
+    private static func unbalancedCollection(in octets: [UInt8]) -> String? {
+        var (position, depth) = (0, 0)
+        while position < octets.count, let length = itemLength(at: position, in: octets) {
+            // Tag and type of a short item.
+            switch octets[position] & 0xFC {
+            case 0xA0: depth += 1
+            case 0xC0: depth -= 1
+            default: break
+            }
+            if depth < 0 { return "ends a collection at octet \(position) that has not begun" }
+            position += length
+        }
+        return depth == 0 ? nil : "does not end \(depth) of its collections"
     }
 }
 
@@ -154,6 +174,7 @@ extension ValueFormat {
         0x2A4A: ValueFormat(name: "HID Information", parts: [word("the version"), byte("the country"), byte("the flags", 0...255)]),
         0x2A4B: ValueFormat(name: "Report Map", parts: [.items("the report descriptor")]),
         0x2A4E: one("Protocol Mode", "the mode", 0...1),
+        0x2A51: ValueFormat(name: "Glucose Feature", parts: [word("the features")]),
         0x2A50: ValueFormat(
             name: "PnP ID", parts: [byte("the vendor's source", 1...2), word("the vendor"), word("the product"), word("the version")]),
         0x2A6E: one("Temperature", "the temperature", octets: 2, 0...0x7FFF, 0x8000...0x8000, 0x954D...0xFFFF),
