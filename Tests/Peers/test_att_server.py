@@ -20,7 +20,7 @@ SAMPLE = int(os.environ.get("SAMPLE", "1"))
 SUITES = ["accessory"] if SOAK else [
     "accessory-att", "accessory-discovery", "accessory-gatt", "accessory-security", "accessory-subscribe", "accessory-values"]
 # Below the attribute server is Bumble; docs/design/peers.md has its faults with their sections.
-BELOW = OF_BUMBLE | {"accessory-link/parameters-asked-of-it"}
+BELOW = OF_BUMBLE | {"accessory-link/in-pieces", "accessory-link/parameters-asked-of-it"}
 
 
 def sample(names, count):

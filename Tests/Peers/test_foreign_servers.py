@@ -30,7 +30,9 @@ EXPECTED = {
             "handle-zero[request=read-blob]", "read-multiple", "write-too-long"), NO_OPCODE),
         "command-unanswered": "Core Vol 3, Part F, 3.3.2: a command has no response",
         "mtu-of-client": "Core Vol 3, Part F, 3.2.8: a PDU is not longer than ATT_MTU",
-        **dict.fromkeys(("mtu-per-connection", "values-fit"), "Core Vol 3, Part F, 3.4.4.4: a value is cut at ATT_MTU - 1 octets"),
+        **dict.fromkeys(
+            ("mtu-per-connection", "values-fit", "value-at-mtu[mtu=24,from=first-part]", "value-at-mtu[mtu=24,from=octet-256]"),
+            "Core Vol 3, Part F, 3.4.4.4: a value is cut at ATT_MTU - 1 octets"),
         **dict.fromkeys(("handle-beyond[request=read]", "handle-zero[request=read]"), "Core Vol 3, Part F, 3.4.4.3: a handle without attribute is Invalid Handle"),
         **dict.fromkeys(("handle-beyond[request=write]", "handle-zero[request=write]"), "Core Vol 3, Part F, 3.4.5.1: a handle without attribute is Invalid Handle"),
     },

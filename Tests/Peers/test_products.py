@@ -15,7 +15,7 @@ OF_BUMBLE = {
     "accessory-att/declaration-not-written", "accessory-att/not-permitted[request=prepare]", "accessory-att/not-permitted[request=read]",
     "accessory-att/unknown-request", "accessory-att/not-permitted[request=write]", "accessory-change/features-kept",
     "accessory-discovery/within-range[request=find-by-type-value]",
-    "accessory-discovery/within-range[request=read-by-group-type]", "accessory-link/parameters-asked-of-it",
+    "accessory-discovery/within-range[request=read-by-group-type]", "accessory-link/in-pieces", "accessory-link/parameters-asked-of-it",
     "accessory-gatt/client-features", "accessory-subscribe/configuration-length", "accessory-subscribe/kept-for-a-bond",
     "accessory-security/legacy-reconnects", "accessory-security/requests-refused-in-clear[request=read-multiple]",
     "accessory-security/requests-refused-in-clear[request=read-multiple-variable]",

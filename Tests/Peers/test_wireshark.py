@@ -32,7 +32,10 @@ GAPS = {
         "btatt.opcode == 0x09 && btatt.length == 6",
     "it takes a channel of LE for one of SDP, which earlier had the same CID (Vol 3, Part A, 2.1)": "btsdp",
     "it reads octets that only fill advertising data as structures, and looks for the last one's end (Vol 3, Part C, 11)":
-        "btcommon.eir_ad.entry.type == 0x5a || btcommon.eir_ad.entry.type == btcommon.eir_ad.entry.length",
+        "btcommon.eir_ad.entry.type == 0x5a || btcommon.eir_ad.entry.type == btcommon.eir_ad.entry.length"
+        " || (btcommon.eir_ad.entry.length == 0x11 && btcommon.eir_ad.entry.type == 0x22)",
+    "it wants the Basic L2CAP header in a start fragment, which may have any length (Vol 3, Part A, 1.4)":
+        "bthci_acl && frame.len < 10",
     "cases send on the channels of BR/EDR over LE, where nobody has opened them (Vol 3, Part A, 2.1)": "btl2cap.cid in {1, 2, 3, 7}",
     "cases advertise one octet, which is half a structure for it (Vol 3, Part C, 11)":
         "bthci_evt.data_length == 1 || bthci_cmd.le_data_length == 1 || btle.advertising_header.length == 7"
