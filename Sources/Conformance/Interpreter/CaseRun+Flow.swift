@@ -148,10 +148,13 @@ extension CaseRun {
             }.joined(separator: "; ")
             evidence += misses.map { Self.evidence($0.miss.observation) }
         }
+        let isCut = answer == nil && branches.contains { isOver($0.search) }
+        if isCut { text += Self.caseIsOver }
         let granted = branches.map(\.search.limits.granted).max() ?? .zero
         var failure = lateSubject(step, text, since: scope.reference.latest, granted: granted, evidence: evidence)
         let isNobodys = branches.allSatisfy { blame(for: $0.search, $0.first.states == nil ? step : $0.first) == .precondition }
         if failure.blame == .subject, isNobodys { failure.blame = .precondition }
+        if failure.blame == .subject, isCut { failure.blame = .environment }
         return failure
     }
 

@@ -200,11 +200,12 @@ extension CaseRun {
             text += "\(PDUCodec.spoken(last.mismatch, in: last.observation.decoded.pdu)) (\(last.observation.place))"
             if others > 0 { text += ", and \(others) more did not fit" }
         }
+        if isOver(search) { text += Self.caseIsOver }
         var near = search.misses.suffix(3).map { Self.evidence($0.observation) }
         if near.isEmpty { near = recent(at: search.side, from: search.start, isAir: search.isAir, of: search) }
         var failure = lateSubject(step, text, since: search.limits.origin.latest, granted: search.limits.granted, evidence: near)
         failure.diff = diff(of: search)
-        if failure.blame == .subject { failure.blame = blame(for: search, step) }
+        if failure.blame == .subject { failure.blame = isOver(search) ? .environment : blame(for: search, step) }
         if search.misses.isEmpty {
             failure.overlooked = AnswersOfAKind.instead(of: search.name, at: search.side, isAir: search.isAir, in: seen).map {
                 Self.evidence($0)
@@ -212,6 +213,12 @@ extension CaseRun {
         }
         return failure
     }
+
+    /// The end of a message about a window that the case did not last for.
+    static let caseIsOver = "; the time of the case was over before, so this says nothing"
+
+    /// True if the case has ended before the window did: silence until then is nobody's fault.
+    func isOver(_ search: Search) -> Bool { search.limits.isCut && loop.now >= caseDeadline }
 
     /// Describes a matching packet that preceded the window.
     private func early(_ search: Search) -> String {

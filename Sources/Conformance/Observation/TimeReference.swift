@@ -48,6 +48,8 @@ struct WindowLimits: Sendable {
     var notAfter: Microseconds = .never
     /// The time until which the bench waits for a packet.
     var waitUntil: Microseconds
+    /// True if the case ends before the window.
+    var isCut = false
     /// The extension of both limits so far because of the machine's delays.
     private(set) var granted = Microseconds.zero
 
@@ -97,6 +99,7 @@ extension CaseRun {
         if let after = window?.notBefore { limits.notBefore = reference.earliest + (try duration(after, at: step.side, scope)) }
         if let within = window?.within {
             let end = reference.latest + (try duration(within, at: step.side, scope))
+            limits.isCut = end > caseDeadline
             limits.notAfter = min(isForbidden ? end : end + bench.slack, caseDeadline)
             limits.waitUntil = min(limits.notAfter + bench.slack, caseDeadline)
         }
