@@ -69,6 +69,28 @@ struct BlameTests {
         #expect(result.verdict == .fail && result.message.contains("response was not received within the limit"), "\(result.message)")
     }
 
+    /// A window that the case does not last for is no time in which the subject was silent.
+    @Test(arguments: [(80, Verdict.fail), (100, .inconclusive)]) func aCaseEndsBeforeTheWindow(_ seconds: Int, _ verdict: Verdict) throws {
+        let text = """
+            title: t
+            purpose: p
+            reference: Core Vol 4, Part E, 7.7.5
+            limits: {step: 2 min, case: 2 min}
+            setup:
+              - use: connected
+                saveAs: link
+            steps:
+              - wait: \(seconds) s
+              - expect: Disconnection_Complete
+                as: subject
+                within: 30 s
+                states: The connection ends.
+            """
+        let result = try Trial.run("phy/made", catalogue: try Trial.catalogue(with: text)) { [$1] }
+        #expect(result.verdict == verdict, "\(result.message)")
+        #expect(result.message.contains("the time of the case was over before") == (verdict == .inconclusive), "\(result.message)")
+    }
+
     /// A failure of the tester leaves the case without a verdict about the subject, and is named.
     @Test(arguments: ["hardware-error=1", "mute-after-commands=14", "silent=LE_Create_Connection", "refuses=LE_Create_Connection"])
     func aTesterThatIsNoWitness(_ quirk: String) throws {

@@ -217,7 +217,7 @@ extension CaseRun {
     /// The end of a message about a window that the case did not last for.
     static let caseIsOver = "; the time of the case was over before, so this says nothing"
 
-    /// True if the case has ended before the window did: silence until then is nobody's fault.
+    /// True if the case has ended before the window did: silence until then is no fault of the subject.
     func isOver(_ search: Search) -> Bool { search.limits.isCut && loop.now >= caseDeadline }
 
     /// Describes a matching packet that preceded the window.
