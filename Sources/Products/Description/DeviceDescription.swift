@@ -16,7 +16,7 @@ public struct DeviceDescription: Sendable, Hashable {
     public var leaveOut: [LeftOut] = []
     /// The facts that the survey could not determine, with reasons.
     public var remarks: [String] = []
-    /// The first part of the survey in which a PDU of the device was malformed, with the error; nil if none was.
+    /// The first part of the discovery in which a PDU of the device was malformed, with the error; nil if none was.
     var malformed: String?
 
     public init() {}

@@ -195,11 +195,13 @@ public final class Surveyor {
         await discover(link)
     }
 
-    private func attempt(_ what: String, _ body: () async throws -> Void) async {
+    private func attempt(_ what: String, isDiscovery: Bool = false, _ body: () async throws -> Void) async {
         guard firstError == nil || !isStrict else { return }
         do { try await body() } catch {
             description.remarks.append("\(what): \(error)")
-            if case HostError.peer(.malformed) = error, description.malformed == nil { description.malformed = "\(what): \(error)" }
+            if isDiscovery, case HostError.peer(.malformed) = error, description.malformed == nil {
+                description.malformed = "\(what): \(error)"
+            }
             firstError = firstError ?? error
         }
     }
@@ -215,7 +217,7 @@ public final class Surveyor {
 
     private func discover(_ link: Connection) async {
         for isPrimary in [true, false] {
-            await attempt(isPrimary ? "services" : "secondary services") {
+            await attempt(isPrimary ? "services" : "secondary services", isDiscovery: true) {
                 for found in try await link.gatt.discoverServices(isPrimary: isPrimary) {
                     description.services.append(
                         .init(uuid: found.uuid, start: found.handle, end: found.endHandle, isPrimary: found.isPrimary))
@@ -225,7 +227,7 @@ public final class Surveyor {
         description.services.sort { $0.start < $1.start }
         for index in description.services.indices {
             let service = description.services[index]
-            await attempt("characteristics of \(service.uuid)") {
+            await attempt("characteristics of \(service.uuid)", isDiscovery: true) {
                 let remote = RemoteService(uuid: service.uuid, handle: service.start, endHandle: service.end, isPrimary: service.isPrimary)
                 for found in try await link.gatt.discoverCharacteristics(in: remote).prefix(Self.mostCharacteristics) {
                     description.services[index].characteristics.append(try await look(at: found, link))
