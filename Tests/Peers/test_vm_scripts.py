@@ -1,5 +1,6 @@
 """The virtual machine's scripts: one that is run by itself gets what it needs first. Nothing is booted."""
 
+import argparse
 import importlib.util
 import os
 import subprocess
@@ -59,6 +60,53 @@ def test_the_guest_has_the_folders_below_its_own_tmp(vm, tmp_path):
     order = ["mount --bind /root /whole", "mount -t tmpfs tmpfs /root/tmp", 'mount --bind "/whole$f"', 'user "/root$folder"', "chroot /root"]
     assert [init.index(text) for text in order] == sorted(init.index(text) for text in order)
     assert subprocess.run(["sh", "-n", ROOT / "Tests/VM/init"]).returncode == 0
+
+
+BREAK = """[   46.7] kernel BUG at lib/list_debug.c:56!
+[   46.7] Call Trace:
+[   46.8]  __list_del_entry_valid+0x1/0x2
+[   46.9]  hci_chan_del+0x18/0x90 [bluetooth]
+"""
+
+
+@pytest.mark.parametrize(
+    ("guests", "order", "passed"),
+    [
+        # What each guest's kernel says, and the status of every script that it ran.
+        ([("", "00")], [["11-a", "20-b"]], True),
+        ([("", "01")], [["11-a", "20-b"]], False),
+        ([(BREAK, "00")], [["11-a", "20-b"]], True),
+        ([(BREAK, "01"), ("", "00")], [["11-a", "20-b"], [ATTACH, "20-b"]], True),
+        ([(BREAK, "1"), ("", "000")], [["11-a", "20-b"], [ATTACH, "11-a", "20-b"]], True),
+        ([(BREAK, "01"), (BREAK, "01"), (BREAK, "01"), ("", "00")], [["11-a", "20-b"]] + [[ATTACH, "20-b"]] * 2, False),
+    ],
+)
+def test_what_a_broken_kernel_has_failed_runs_in_another_guest(vm, tmp_path, monkeypatch, capsys, guests, order, passed):
+    """Only a kernel that said that it broke is a reason to run a script again."""
+    (tmp_path / "scripts").mkdir()
+    monkeypatch.setattr(vm, "start_dongles", lambda *_: (subprocess.Popen(["true"]), 1))
+    scripts = [str(tmp_path / name) for name in ("11-a.sh", "20-b.sh")]
+    for script in scripts:
+        (tmp_path / script).write_text("true\n")
+    seen = []
+
+    def boot(_):
+        console, codes = guests[len(seen)]
+        found = sorted(path.name for path in (tmp_path / "scripts").glob("*.sh"))
+        seen.append([name.removesuffix(".sh") if name != ATTACH else name for name in found])
+        (tmp_path / "console.txt").write_text(console)
+        for name, code in zip(found, codes):
+            (tmp_path / f"{name}.status").write_text(code)
+        return True
+
+    with open(tmp_path / "dongles.txt", "w") as log:
+        runs = vm.Guests(argparse.Namespace(bluebench="true", timeout=1), scripts, str(tmp_path), log)
+        assert runs.run(boot)
+        runs.stop()
+    assert seen == order
+    assert all(vm.has_passed(str(tmp_path), script) for script in scripts) == passed
+    told = capsys.readouterr().out
+    assert ("kernel BUG at lib/list_debug.c:56!, in hci_chan_del" in told) == bool(guests[0][0])
 
 
 def tool(*options, cwd=ROOT, **environment):
