@@ -100,8 +100,7 @@ def test_conditions_words_and_mistakes(browser, live):
         until(tab, "document.querySelectorAll('#rows li').length === 2")
         assert "Unknown_HCI_Command" in texts(tab)[0] and tab.locator("#rows li").first.get_attribute("class") == "k-failure"
         tab.fill("#condition", "Status != Sucess")
-        tab.wait_for_selector("#refusal:not([hidden])")
-        assert "did you mean Success?" in tab.text_content("#refusal")
+        until(tab, "document.querySelector('#refusal').checkVisibility() && document.querySelector('#refusal').textContent.includes('did you mean Success?')")
         tab.fill("#condition", "")
         tab.fill("#words", "local_name !status")
         until(tab, "document.querySelectorAll('#rows li').length === 1")

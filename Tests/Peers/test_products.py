@@ -363,8 +363,10 @@ def test_a_product_is_measured_by_what_it_has(kind, flow, limit, tmp_path):
         name = "Bluebench Heart Rate" if kind == "heart-rate" else "Bluebench Serial"
         told = run_bench(*measure, "--peer", name, *flow, "--explain", "--json", tmp_path / "rows.json").stdout
         [row] = json.loads((tmp_path / "rows.json").read_text())["rows"]
-        # One second of real time on a busy machine is measured to a few milliseconds.
-        assert 0 < row["goodput_kbps"] <= 1.01 * row["ceiling_kbps"], row
+        # The count may hold one connection event more than its time has, and what a busy machine hands on late.
+        begin, end = row["window"]["begin_us"], row["window"]["end_us"]
+        more = 1 + (30 + row["machine_delay_ms"]) * 1_000 / (end - begin)
+        assert 0 < row["goodput_kbps"] <= more * row["ceiling_kbps"], row
         assert limit is None or (row["limit"] == limit and "only the product knows" in told), row
         told = run_bench(*measure, "--peer", name, flow[0], "2A00", expected=None)
         assert told.returncode == 1 and "does not" in told.stdout, told

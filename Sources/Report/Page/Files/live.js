@@ -87,10 +87,13 @@ async function load(first, count) {
   const [of, version] = [key(), state.version];
   try {
     const window = await ask("packets", {first, count: Math.min(500, count)});
+    /* What is true of an earlier condition says nothing of this one. */
+    if (of !== key()) return true;
     cache = {first: window.first, list: window.list, version, key: of};
     if (!paused) total = window.rows;
     refuse("");
   } catch (error) {
+    if (of !== key()) return !(error instanceof Lost);
     refuse(error.message);
     if (error instanceof Lost) return false;
     cache = {first: 0, list: [], version, key: of};
