@@ -25,3 +25,17 @@ enum TakeNewIdentity: NamedAction {
         return CaseRecord()
     }
 }
+
+/// Connects as a second device from now on, beside the links of the first.
+enum TakeSecondAddress: NamedAction {
+    static let name = "take a second address"
+    static let about = "the host keeps its links and connects under another static address from now on, as a second device would"
+    static var arguments: [ActionArgument] { [] }
+    static let needsHost = true
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        let host = try context.driver().host
+        try await host.takeAddress(host.drawStaticAddress())
+        return CaseRecord()
+    }
+}

@@ -147,6 +147,7 @@ final class ATTBearer {
         if let response = server.receive(pdu, from: client.access) { reply(response) }
         guard server.mtu != before else { return }
         if let other = context.quirks.usedMTU { server.mtu = other }
+        if context.quirks.clients.sharesMTU { for other in client.others { other.link?.attributeBearer?.setMTU(server.mtu) } }
         let mtu = server.mtu
         mtuChanges.tell { $0(mtu) }
     }
@@ -186,6 +187,7 @@ final class ATTBearer {
 
     /// Sends a response or confirmation on the bearer of its request; as an injected fault, on the fixed channel.
     private func reply(_ pdu: [UInt8]) {
+        if !isEnhanced, context.quirks.clients.answersFirst, let first = client.first?.link?.attributeBearer { return first.transmit(pdu) }
         let isStray = isEnhanced && context.quirks.bearers.repliesOnFixedChannel
         (isStray ? client.link?.attributeBearer ?? self : self).transmit(pdu)
     }

@@ -33,8 +33,19 @@ final class ATTServer {
     private var separate: [Prepared] = []
     /// The client's queue. Core Vol 3, Part F, 3.4.6.
     private var prepared: [Prepared] {
-        get { quirks.bearers.separatesPreparedWrites ? separate : client.prepared }
-        set { if quirks.bearers.separatesPreparedWrites { separate = newValue } else { client.prepared = newValue } }
+        get {
+            if quirks.clients.sharesPreparedWrites { return client.server?.commonQueue ?? [] }
+            return quirks.bearers.separatesPreparedWrites ? separate : client.prepared
+        }
+        set {
+            if quirks.clients.sharesPreparedWrites {
+                client.server?.commonQueue = newValue
+            } else if quirks.bearers.separatesPreparedWrites {
+                separate = newValue
+            } else {
+                client.prepared = newValue
+            }
+        }
     }
     /// Number of the bearer among those of its client.
     private let bearer: Int

@@ -39,6 +39,12 @@ final class OwnAddresses {
         try await commands.send(HCICommands.LESetRandomAddress(randomAddress: BDADDR(address))) { [self] _ in random = address }
     }
 
+    /// Goes by another random address from now on; connections keep theirs.
+    func take(_ address: DeviceAddress) async throws {
+        try await setRandom(address)
+        current = address
+    }
+
     /// The random address in the controller; a reset clears it.
     var currentRandom: DeviceAddress? { random ?? (current.kind == .random ? current : nil) }
 
@@ -99,6 +105,10 @@ extension Host {
 
     /// Sets the random address for random own address types. Core Vol 4, Part E, 7.8.4.
     public func setRandomAddress(_ address: DeviceAddress) async throws { try await addresses.setRandom(address) }
+
+    /// Goes by another random address from now on, as another device would; connections keep the address with which they began. The
+    /// controller refuses it while it advertises, scans or initiates. Core Vol 4, Part E, 7.8.4.
+    public func takeAddress(_ address: DeviceAddress) async throws { try await addresses.take(address) }
 
     /// A new non-resolvable private address. Core Vol 6, Part B, 1.3.2.2.
     public func drawNonResolvableAddress() -> DeviceAddress { addresses.drawNonResolvable() }

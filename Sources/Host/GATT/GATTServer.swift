@@ -9,6 +9,8 @@ final class GATTServer {
     /// Called after the clients are notified.
     var databaseChanged: (() -> Void)?
     private var sessions: [GATTServerSession] = []
+    /// One queue of prepared writes for all clients, as an injected fault.
+    var commonQueue: [GATTServerSession.PreparedWrite] = []
     private var listener: Listeners<(ClosedRange<UInt16>) -> Void>.Token?
 
     init(database: GATTDatabase) {
@@ -31,12 +33,17 @@ final class GATTServer {
 
     /// Configures a client on its other transport, too: it is one client if keys of the same bond encrypt both links. Core Vol 3, Part G, 3.3.3.3.
     fileprivate func configured(_ characteristic: UInt16, _ bits: UInt16, by session: GATTServerSession) {
+        if session.quirks.sharesConfigurations { for other in others(than: session) { other.take(characteristic, bits) } }
         guard let client = session.link?.provenBond?.identity else { return }
         for other in sessions where other !== session && other.link?.provenBond?.identity == client { other.take(characteristic, bits) }
     }
 
+    fileprivate var first: GATTServerSession? { sessions.first }
+    fileprivate func others(than session: GATTServerSession) -> [GATTServerSession] { sessions.filter { $0 !== session } }
+
     /// Ends the session of a client.
     func ended(_ session: GATTServerSession) {
+        if session.quirks.forgetsTogether { for other in others(than: session) { other.forget() } }
         session.link = nil
         sessions.removeAll { $0 === session }
     }
@@ -124,8 +131,24 @@ final class GATTServerSession {
         if bearers == 0 { prepared.removeAll() }
     }
 
+    // MARK: Several clients
+
+    fileprivate var quirks: ClientQuirks { link?.context.quirks.clients ?? ClientQuirks() }
+    /// The sessions with other clients, for faults that mix them up.
+    var others: [GATTServerSession] { server?.others(than: self) ?? [] }
+    var first: GATTServerSession? { server?.first }
+    fileprivate func forget() { configurations = ClientConfigurations() }
+
     /// The client's access rights, for attribute handlers.
-    var access: AttributeAccess { link?.access ?? AttributeAccess() }
+    var access: AttributeAccess {
+        let own = link?.access ?? AttributeAccess()
+        guard quirks.sharesSecurity else { return own }
+        var best = own
+        for other in others.compactMap({ $0.link?.access }) where other.security > best.security {
+            (best.security, best.keySize) = (other.security, other.keySize)
+        }
+        return best
+    }
 
     var record: ClientRecord {
         ClientRecord(configurations: configurations, features: features, knownHash: awareness.isAware ? database.databaseHash : nil)
@@ -139,7 +162,7 @@ final class GATTServerSession {
 
     /// Handles a write of Client Supported Features; set bits cannot be cleared, and reserved ones are ignored. Core Vol 3, Part G, 7.2.
     func declare(_ value: RawSpan) -> ATTErrorCode? {
-        guard value.byteCount > 0 else { return .invalidAttributeValueLength }
+        guard (1...512).contains(value.byteCount) else { return .invalidAttributeValueLength }
         let declared = ClientFeatures(rawValue: value.u8(at: 0)).intersection(.defined)
         guard declared.isSuperset(of: features) else { return .valueNotAllowed }
         features = declared

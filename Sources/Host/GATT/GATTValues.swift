@@ -29,6 +29,11 @@ public struct GATTValues {
         if result == .sent, bearer.context.quirks.duplicatesNotifications {
             bearer.transmit(opcode: ATT.HandleValueNtf.opcode, attribute: characteristic, value)
         }
+        if result == .sent, bearer.context.quirks.clients.notifiesAll {
+            for other in bearer.client.others {
+                other.link?.attributeBearer?.transmit(opcode: ATT.HandleValueNtf.opcode, attribute: characteristic, value)
+            }
+        }
         return result
     }
 

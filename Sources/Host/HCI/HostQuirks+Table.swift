@@ -3,7 +3,7 @@ import BBPackets
 
 extension HostQuirks {
     /// All defects of a host by name.
-    public static let all = Quirks(attributeQuirks + advertisingQuirks + pairingQuirks + channelQuirks + bearerQuirks)
+    public static let all = Quirks(attributeQuirks + advertisingQuirks + pairingQuirks + channelQuirks + bearerQuirks + clientQuirks)
 
     private static let attributeQuirks: [Quirk<HostQuirks>] = [
         .flag("never-confirms", .att, \.neverConfirms, violates: "Core Vol 3, Part F, 3.4.7.3", "never sends ATT_HANDLE_VALUE_CFM"),

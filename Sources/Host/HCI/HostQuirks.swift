@@ -48,6 +48,9 @@ public struct HostQuirks: Sendable {
     /// Uses this error code for every rejected ATT request.
     public var errorCode: ATTErrorCode?
 
+    /// Faults of a server with several clients.
+    public var clients = ClientQuirks()
+
     /// Faults of encrypted advertising data.
     public var advertising = AdvertisingQuirks()
 
@@ -59,6 +62,26 @@ public struct HostQuirks: Sendable {
 
     /// Faults of Enhanced ATT bearers.
     public var bearers = BearerQuirks()
+
+    public init() {}
+}
+
+/// Faults of a server that takes several clients for one. Core Vol 3, Part F, 3.2.8 and 3.4.6, and Part G, 2.5 and 3.3.3.3.
+public struct ClientQuirks: Sendable, Hashable {
+    /// Has one ATT_MTU for all clients.
+    public var sharesMTU = false
+    /// Has one queue of prepared writes for all clients.
+    public var sharesPreparedWrites = false
+    /// Has one value of each Client Characteristic Configuration for all clients.
+    public var sharesConfigurations = false
+    /// Forgets the subscriptions of all clients when one of them leaves.
+    public var forgetsTogether = false
+    /// Sends every response to the client that came first.
+    public var answersFirst = false
+    /// Sends each notification to all clients.
+    public var notifiesAll = false
+    /// Counts a client as encrypted if any other client is.
+    public var sharesSecurity = false
 
     public init() {}
 }

@@ -49,6 +49,10 @@ extension AccessoryConduct {
             "advertising-interval", .accessory, 20...10_240, \.advertisingInterval,
             allowedBy: "Core Vol 4, Part E, 7.8.5: 20 ms to 10.24 s; Core Vol 3, Part C, 9.3.11 only recommends less",
             "advertises at this interval in ms"),
+        .number(
+            "accessory-links", .accessory, 1...8, \.links,
+            allowedBy: "Core Vol 3, Part C, 9.3.4: an application decides when it is connectable",
+            "has at most N connections at a time"),
         asks("asks-for-parameters", \.asksForParameters, "Core Vol 3, Part A, 4.20: at any time", "other connection parameters"),
         asks("asks-for-phy", \.asksForPHY, anyTime, "another PHY"),
         asks("asks-for-data-length", \.asksForDataLength, anyTime, "a longer data length"),

@@ -41,6 +41,8 @@ package struct AccessoryConduct: Sendable {
     var protectsParameters = false
     /// The advertising interval in ms.
     var advertisingInterval: UInt32?
+    /// The most connections at a time.
+    var links = 2
     /// The delay of the user's answer.
     var userTakes = Microseconds.zero
     /// True if it distributes no keys: LE legacy pairing then leaves no bond.

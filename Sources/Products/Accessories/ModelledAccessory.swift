@@ -29,7 +29,7 @@ final class ModelledAccessory: Accessory {
         host.database.decides = { [unowned self] access, _ in isLate(access) ? .later : .proceed }
         if let spsm = model.channel { host.listen(spsm) { [self] channel in tasks.append(loop.start { await Self.echo(channel) }) } }
         listener = host.newConnections.add { [self] link in
-            for (handle, value) in values { host.database[handle] = value }
+            if host.connections.count == 1 { for (handle, value) in values { host.database[handle] = value } }
             if conduct.asks { tasks.append(loop.start { [self] in try await conduct.ask(on: link, loop: loop) }) }
             for telling in model.tellings { tasks.append(loop.start { [self] in try await tell(telling, on: link) }) }
         }
@@ -123,7 +123,7 @@ final class ModelledAccessory: Accessory {
         }
     }
 
-    /// Advertises, serves one connection until it ends, and repeats.
+    /// Advertises while it can take another connection.
     private func serve() async {
         var elements: [AdvertisingElement] = [.flags([.generalDiscoverable, .brEDRNotSupported])]
         if !model.advertised.isEmpty { elements.append(.services(model.advertised)) }
@@ -134,11 +134,6 @@ final class ModelledAccessory: Accessory {
         // 20 ms, unless the accessory's conduct has a slower interval.
         settings.intervalMin = 0x0020
         settings.intervalMax = 0x0020
-        while !Task.isCancelled {
-            guard let set = try? await host.advertise(settings) else { return }
-            guard let link = try? await set.connected(within: .seconds(86_400)) else { return }
-            if set.isRunning, link.isConnected { try? await set.stop() }
-            _ = try? await link.ended()
-        }
+        await ConnectableAdvertising(host: host, settings: settings, most: conduct.links).run()
     }
 }

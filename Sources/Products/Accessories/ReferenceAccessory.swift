@@ -40,8 +40,10 @@ final class ReferenceAccessory: Accessory {
         host.database.choices = conduct.server
         publish()
         listener = host.newConnections.add { [self] link in
-            restoreValues()
-            protected.restore()
+            if host.connections.count == 1 {
+                restoreValues()
+                protected.restore()
+            }
             protected.connected(link)
             if conduct.asks { tasks.append(loop.start { [self] in try await conduct.ask(on: link, loop: loop) }) }
         }
@@ -59,7 +61,7 @@ final class ReferenceAccessory: Accessory {
 
     // MARK: Service
 
-    /// Advertises, serves one connection until it ends, and repeats.
+    /// Advertises while it can take another connection.
     private func serve() async {
         var settings = AdvertisingSettings(
             data: AdvertisingData([
@@ -69,12 +71,7 @@ final class ReferenceAccessory: Accessory {
             scanResponse: AdvertisingData([.services([Self.uuid(0)]), .manufacturerData(company: 0xFFFF, [1, 0])]))
         settings.intervalMin = (conduct.advertisingInterval ?? 100) * 8 / 5
         settings.intervalMax = settings.intervalMin
-        while !Task.isCancelled {
-            guard let set = try? await host.advertise(settings) else { return }
-            guard let link = try? await set.connected(within: .seconds(86_400)) else { return }
-            if set.isRunning, link.isConnected { try? await set.stop() }
-            _ = try? await link.ended()
-        }
+        await ConnectableAdvertising(host: host, settings: settings, most: conduct.links).run()
     }
 
     private func restoreValues() {

@@ -74,10 +74,10 @@ final class Controller {
         let spared = kept.isEmpty ? [] : le.activities(in: kept) + (kept.contains(.links) ? [linkEnds] : [])
         for group in activities where !spared.contains(where: { $0 === group }) { group.stopAll() }
         loopback = nil
-        hostFlow = HostFlowControl()
+        if !kept.contains(.hostFlowControl) { hostFlow = HostFlowControl() }
         if !kept.contains(.links) { completions.inUse = 0 }
         completionTimer.cancel()
-        if !kept.contains(.eventMasks) { masks = EventMasks() }
+        masks = masks.afterReset(keeping: kept)
         le.reset()
         bredr.reset()
     }

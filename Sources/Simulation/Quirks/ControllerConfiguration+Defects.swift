@@ -160,6 +160,9 @@ extension ResetKeeps {
     static let named: [String: ResetKeeps] = [
         "filter-accept-list": .filterAcceptList, "advertising": .advertising, "scanning": .scanning, "random-address": .randomAddress,
         "suggested-data-length": .suggestedDataLength, "event-masks": .eventMasks, "links": .links, "initiating": .initiating,
-        "advertising-sets": .advertisingSets, "resolving-list": .resolvingList,
+        "advertising-sets": .advertisingSets, "resolving-list": .resolvingList, "channel-classification": .channelClassification,
+        "link-defaults": .linkDefaults, "legacy-advertising": .legacyAdvertising, "scan-parameters": .scanParameters,
+        "path-compensation": .pathCompensation, "host-flow-control": .hostFlowControl, "bredr-settings": .bredrSettings,
+        "event-mask": .eventMask, "le-event-mask": .leEventMask,
     ]
 }

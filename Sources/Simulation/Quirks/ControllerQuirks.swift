@@ -121,4 +121,13 @@ public struct ResetKeeps: OptionSet, Sendable {
     public static let initiating = ResetKeeps(rawValue: 128)
     public static let advertisingSets = ResetKeeps(rawValue: 256)
     public static let resolvingList = ResetKeeps(rawValue: 512)
+    public static let channelClassification = ResetKeeps(rawValue: 1_024)
+    public static let linkDefaults = ResetKeeps(rawValue: 2_048)
+    public static let legacyAdvertising = ResetKeeps(rawValue: 4_096)
+    public static let scanParameters = ResetKeeps(rawValue: 8_192)
+    public static let pathCompensation = ResetKeeps(rawValue: 16_384)
+    public static let hostFlowControl = ResetKeeps(rawValue: 32_768)
+    public static let bredrSettings = ResetKeeps(rawValue: 65_536)
+    public static let eventMask = ResetKeeps(rawValue: 131_072)
+    public static let leEventMask = ResetKeeps(rawValue: 262_144)
 }

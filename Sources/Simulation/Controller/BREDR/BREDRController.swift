@@ -42,7 +42,7 @@ final class BREDRController {
         paging = nil
         namesWanted = []
         buffersInUse = 0
-        settings = BREDRSettings()
+        if !configuration.quirks.resetKeeps.contains(.bredrSettings) { settings = BREDRSettings() }
     }
 }
 

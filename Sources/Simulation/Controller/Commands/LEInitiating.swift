@@ -83,8 +83,10 @@ extension LEController {
         try Check.that(initiator == nil, else: .disallowed)
         try checkNoTest()
         try Check.that(self.links.count < configuration.maxConnections, else: .connectionLimitExceeded)
-        if let peer, self.links.contains(where: { $0.peer == peer }) { throw CommandRefusal(status: .connectionAlreadyExists) }
         let address = try address(own, towards: peer, random: settings.randomAddress)
+        // Another address of its own makes it another device to the peer.
+        let isDouble = self.links.contains { $0.peer == peer && (own.isResolvable || $0.connection.parameters.ownAddress == address) }
+        if isDouble { throw CommandRefusal(status: .connectionAlreadyExists) }
         let initiator = Initiator(
             InitiatorSettings(
                 windows: windows, links: links, ownAddress: address, own: own, peer: peer, isExtended: isExtended,

@@ -61,5 +61,10 @@ struct LESettings {
             links.suggestedTxTime = old.links.suggestedTxTime
         }
         if kept.contains(.advertisingSets) { sets = old.sets }
+        if kept.contains(.channelClassification) { channelMap = old.channelMap }
+        if kept.contains(.linkDefaults) { links = old.links }
+        if kept.contains(.legacyAdvertising) { legacySet = old.legacySet }
+        if kept.contains(.scanParameters) { scan = old.scan }
+        if kept.contains(.pathCompensation) { pathCompensation = old.pathCompensation }
     }
 }
