@@ -62,6 +62,27 @@ def test_the_guest_has_the_folders_below_its_own_tmp(vm, tmp_path):
     assert subprocess.run(["sh", "-n", ROOT / "Tests/VM/init"]).returncode == 0
 
 
+def test_a_busy_machine_is_no_failure(vm, tmp_path, monkeypatch, capsys):
+    """A guest that lost more than a twentieth of its time: what failed runs again, and is not judged if that helps nothing."""
+    monkeypatch.setattr(vm, "start_dongles", lambda *_: (subprocess.Popen(["true"]), 1))
+    (tmp_path / "scripts").mkdir()
+    script = tmp_path / "11-a.sh"
+    script.write_text("true\n")
+    boots = []
+
+    def boot(_):
+        boots.append(1)
+        (tmp_path / "late.txt").write_text("1 600000\n3 900000\n")
+        (tmp_path / "11-a.sh.status").write_text("1")
+        return True
+
+    with open(tmp_path / "dongles.txt", "w") as log:
+        runs = vm.Guests(argparse.Namespace(bluebench="true", timeout=9), [str(script)], str(tmp_path), log)
+        assert runs.run(boot) and runs.was_slow and len(boots) == vm.GUESTS
+        runs.stop()
+    assert "this machine is busy: the guest lost 2 s of 0 s" in capsys.readouterr().out
+
+
 BREAK = """[   46.7] kernel BUG at lib/list_debug.c:56!
 [   46.7] Call Trace:
 [   46.8]  __list_del_entry_valid+0x1/0x2
