@@ -41,6 +41,7 @@ struct EndpointBook {
 
     /// - Parameter command: the outstanding command that the event answers; nil if there is none.
     mutating func received(_ event: ReceivedEvent, answering command: HCIPacket?) -> Change? {
+        rules.received(lengthOf: event.packet, event.number)
         let change = event.isCredits ? completed(event) : changed(by: event)
         if let answer = event.answer { reliability.answered(answer, number: event.number, at: side) }
         if event.packet.eventCode == HCIEvents.HardwareError.code { reliability.crashed(event.number, at: side) }

@@ -165,6 +165,9 @@ extension FieldDeclaration.Shape {
         case .integer(let octets, _, _, _), .bits(let octets, _), .reserved(let octets), .bytes(.fixed(let octets)),
             .uuid(.fixed(let octets)):
             octets
+        case .array(.fixed(let count), let element): element.octets.map { count * $0 }
+        case .rows(.fixed(let count), let inner): inner.octets.map { count * $0 }
+        case .nested(let type): PDUCatalog.structure(type)?.fields.octets
         default: nil
         }
     }
@@ -215,6 +218,19 @@ extension [FieldDeclaration] {
             }
         }
     }
+
+    /// The octets of all fields, if they are the same in every PDU.
+    package var octets: Int? {
+        var sum = 0
+        for field in self {
+            guard field.condition == nil, let octets = field.shape.octets else { return nil }
+            sum += octets
+        }
+        return sum
+    }
+
+    /// The name of the field whose octets come last.
+    package var lastName: String? { flat.last.flatMap { $0.inner.lastName ?? $0.name } }
 }
 
 /// Names for the values or bits of an integer.

@@ -57,6 +57,12 @@ public struct HCIRules {
         return try? command.command(as: HCICommands.LESetEventMaskV2.self).firstBits
     }
 
+    /// Judges the length of an event. It is judged first, because in an event of a wrong length fields are missing or misplaced.
+    public mutating func received(lengthOf event: HCIPacket, _ number: Int) {
+        guard wasReset, violation == nil else { return }
+        violation = RuleViolation(lengthOf: NumberedPacket(event, number))
+    }
+
     /// Judges an event before the connections change with it.
     public mutating func received(_ event: HCIPacket, _ number: Int, isOpen: (ConnectionHandle) -> Bool) {
         let excess = completions.completed(event)

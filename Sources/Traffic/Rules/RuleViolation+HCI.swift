@@ -153,6 +153,14 @@ extension RuleViolation {
         isAboutCredits = true
     }
 
+    /// Checks the length of an event; nil for a correct event.
+    init?(lengthOf event: NumberedPacket) {
+        guard let fault = DeclaredLengths.fault(in: event.packet) else { return nil }
+        self.init(
+            rule: "An event has the length of its parameters (\(fault.section)).", fault.name, wanted: fault.wanted, got: fault.got,
+            in: event)
+    }
+
     /// Checks for a value that the specification does not define; nil for a correct event.
     init?(valuesOf event: NumberedPacket) {
         guard let fault = DefinedValues.fault(in: event.packet) else { return nil }
