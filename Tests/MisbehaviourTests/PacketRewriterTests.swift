@@ -74,6 +74,21 @@ struct PacketRulesTests {
         Row(
             description: "data with another flag", make: { try PacketRewrite(.hciData, "ACL_Data", .set([DynamicField("PB_Flag", 0)])) },
             layer: .hciData, packets: [data(1)], expected: [data(1, .firstNonFlushable)]),
+        Row(
+            description: "more octets of return parameters", make: { try answer(.append([7, 8])) }, packets: [complete(.success)],
+            expected: [HCIPacket(completeOpcode: HCICommands.LESetRandomAddress.opcode, returns: [0, 7, 8])]),
+        Row(
+            description: "fewer octets of an event", make: { try PacketRewrite(.hciEvents, "LE_PHY_Update_Complete", .cut(2)) },
+            packets: [phy], expected: [HCIPacket(.event, [0x3E, 4, 0x0C, 0, 1, 0])]),
+        Row(
+            description: "a header remains", make: { try PacketRewrite(.hciEvents, "LE_PHY_Update_Complete", .cut(250)) },
+            packets: [phy], expected: [HCIPacket(.event, [0x3E, 0])]),
+        Row(
+            description: "more data", make: { try PacketRewrite(.hciData, "ACL_Data", .append([9])) }, layer: .hciData,
+            packets: [data(1)], expected: [HCIPacket(acl: ConnectionHandle(3), .first, [1, 9])]),
+        Row(
+            description: "less data", make: { try PacketRewrite(.hciData, "ACL_Data", .cut(1)) }, layer: .hciData, packets: [data(1)],
+            expected: [HCIPacket(acl: ConnectionHandle(3), .first, [])]),
     ]
 
     @Test(arguments: rows) func aRuleActs(_ row: Row) throws {
@@ -112,6 +127,9 @@ struct PacketRulesTests {
         UpperRow(
             description: "an ATT value lengthened", layer: .att, name: "ATT_READ_RSP", effect: .append([0xFF]), pdu: [0x0B, 1],
             expected: [[0x0B, 1, 0xFF]]),
+        UpperRow(
+            description: "an ATT value shortened", layer: .att, name: "ATT_READ_RSP", effect: .cut(2), pdu: [0x0B, 1, 2, 3],
+            expected: [[0x0B, 1]]),
         UpperRow(
             description: "a corrupted octet", layer: .smp, name: "Pairing_Confirm", effect: .corrupt(octet: 16),
             pdu: [3] + [UInt8](repeating: 0, count: 16), expected: [[3] + [UInt8](repeating: 0, count: 15) + [1]]),

@@ -52,6 +52,10 @@ public struct Fault: Sendable, Hashable {
         case duplicate
         /// Changes field values: `set`, `add` and `copy` of a rule.
         case fields([Edit])
+        /// Adds octets at the end.
+        case append([UInt8])
+        /// Removes this number of octets from the end.
+        case cut(Int)
         /// Replaces the PDU with another one.
         case replace(String, [Operand.Entry])
         /// Adds an event or control PDU that copies some fields of the first.

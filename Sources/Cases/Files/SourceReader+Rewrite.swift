@@ -7,8 +7,7 @@ extension SourceReader {
     private static let rewriteKeys =
         Fault.Target.allCases.map(\.rawValue) + [
             "where", "skip", "times", "every", "drop", "duplicate", "swap", "pretend", "set", "add", "copy", "replace", "follow", "with",
-            "carry",
-            "delay", "as",
+            "carry", "delay", "as", "append", "cut",
         ]
 
     mutating func rewrite(_ node: Node) -> Fault.Rewrite? {
@@ -59,6 +58,8 @@ extension SourceReader {
         if keys.take("swap") != nil { return .swap }
         if keys.take("pretend") != nil { return .pretend }
         if let delay = keys.take("delay") { return .delay(events: integer(delay, "delay", in: 1...10_000) ?? 1) }
+        if let more = keys.take("append") { return .append(surplus(more)) }
+        if let count = keys.take("cut") { return .cut(integer(count, "cut", in: 1...250) ?? 1) }
         if let form = keys.take("as") { return .answer(text(form, "as") ?? "") }
         for word in ["replace", "follow"] {
             guard let node = keys.take(word), let other = text(node, word) else { continue }
@@ -66,8 +67,19 @@ extension SourceReader {
         }
         let edits = edits(&keys, name, fields)
         if !edits.isEmpty { return .fields(edits) }
-        report(head, "a rewrite says what happens: drop, duplicate, swap, pretend, delay, as, set, add, copy, replace or follow")
+        report(
+            head,
+            "a rewrite says what happens: drop, duplicate, swap, pretend, delay, as, append, cut, set, add, copy, replace or follow")
         return nil
+    }
+
+    /// Returns the octets that are added to a packet.
+    private mutating func surplus(_ node: Node) -> [UInt8] {
+        guard let octets = text(node, "append").flatMap({ Hexadecimal.octets($0) }), (1...250).contains(octets.count) else {
+            report(node, "append needs 1 to 250 octets in hexadecimal: \"00 00\"")
+            return []
+        }
+        return octets
     }
 
     private mutating func another(_ word: String, _ other: String, _ node: Node, _ keys: inout Keys) -> Fault.Change {

@@ -96,6 +96,8 @@ enum FaultRules {
         case .duplicate: .duplicate
         case .delay(let events): .delay(.milliseconds(30) * events)
         case .fields(let edits): .change(try edits.map { try fieldChange($0, fields) })
+        case .append(let octets): .append(octets)
+        case .cut(let count): .cut(count)
         case .replace(let name, let entries): .replace(try PDUCodec.encode(name, try values(entries)))
         case .follow(let name, let entries, let names):
             .follow(

@@ -23,6 +23,8 @@ public struct PacketRewrite: Sendable {
         case replace([UInt8])
         /// Append octets.
         case append([UInt8])
+        /// Remove this number of octets from the end.
+        case cut(Int)
         /// Invert the lowest bit of the octet with this index.
         case corrupt(octet: Int)
         case duplicate
@@ -181,9 +183,33 @@ public struct PacketRewrite: Sendable {
         return result
     }
 
-    func lengthened(_ bytes: [UInt8], by octets: [UInt8]) -> [UInt8] {
-        var result = bytes + octets
-        if layer == .hciEvents, result.count > 1 { result[1] = UInt8(truncatingIfNeeded: result.count - 2) }
+    func lengthened(_ bytes: [UInt8], by octets: [UInt8]) -> [UInt8] { withLength(bytes + octets) }
+
+    /// The packet without its last octets; its header remains.
+    func shortened(_ bytes: [UInt8], by count: Int) -> [UInt8] {
+        withLength(Array(bytes.prefix(max(headerLength, bytes.count - count))))
+    }
+
+    private var headerLength: Int {
+        switch layer {
+        case .hciEvents: HCIPacket.Kind.event.headerLength
+        case .hciCommands: HCIPacket.Kind.command.headerLength
+        case .hciData: HCIPacket.Kind.acl.headerLength
+        default: isAboutMessages ? Self.messageCodeLength : 1
+        }
+    }
+
+    /// The packet with its length in its header, if that is a header of HCI.
+    private func withLength(_ bytes: [UInt8]) -> [UInt8] {
+        var result = bytes
+        let count = bytes.count - headerLength
+        guard count >= 0 else { return bytes }
+        switch layer {
+        case .hciEvents: result[1] = UInt8(truncatingIfNeeded: count)
+        case .hciCommands: result[2] = UInt8(truncatingIfNeeded: count)
+        case .hciData: (result[2], result[3]) = (UInt8(truncatingIfNeeded: count), UInt8(truncatingIfNeeded: count >> 8))
+        default: break
+        }
         return result
     }
 

@@ -67,7 +67,7 @@ public struct PacketRules: Sendable {
         switch rewrite.effect {
         case .pretend: return .pretend
         case .drop: return .ignore
-        case .change, .replace, .append, .corrupt: return .carryOut(rewrite.applied(to: bytes).first ?? bytes)
+        case .change, .replace, .append, .cut, .corrupt: return .carryOut(rewrite.applied(to: bytes).first ?? bytes)
         case .duplicate, .delay, .swap, .follow, .answer: return .carryOut(bytes)
         }
     }
@@ -91,6 +91,7 @@ extension PacketRewrite {
         case .change(let changes): [changed(bytes, changes)]
         case .replace(let octets): [inTransaction(of: bytes, octets)]
         case .append(let octets): [lengthened(bytes, by: octets)]
+        case .cut(let count): [shortened(bytes, by: count)]
         case .corrupt(let octet): [Self.corrupted(bytes, at: octet)]
         case .duplicate: [bytes, bytes]
         case .follow(let octets, let names): [bytes, follower(octets, of: bytes, names)]
