@@ -110,7 +110,8 @@ import Testing
     }
 
     static let changes = [
-        Change(id: "hci/random-numbers", part: "the answer to LE_Rand: expected 9 octets, got 10") { packet in
+        Change(id: "hci/random-numbers", part: "answer to LE_Rand of the subject: expected 9 octets of return parameters, got 10") {
+            packet in
             guard packet.completes(HCICommands.LERand.opcode) else { return [packet] }
             return [HCIPacket.completion(packet.eventParameters + [0])]
         },
