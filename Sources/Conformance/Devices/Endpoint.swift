@@ -73,6 +73,8 @@ final class Endpoint: HCITransport, HCITransportSink {
     var intervals: LatestIntervals { book.intervals }
     /// The controller's first violation of the rules that apply to every case.
     var violation: ConductViolation? { book.violation }
+    /// The controller's first violation by which data is lost.
+    var lossOfData: ConductViolation? { book.lossOfData }
     /// The reasons why this side is not reliable enough to judge the other.
     var reliability: TesterReliability { book.reliability }
     var name: String { transport.name }

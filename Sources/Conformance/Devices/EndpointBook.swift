@@ -14,6 +14,8 @@ struct EndpointBook {
     private(set) var reliability = TesterReliability()
     /// The controller's first violation of the rules that apply to every case.
     var violation: ConductViolation? { rules.violation.map { ConductViolation($0, of: side) } }
+    /// The controller's first violation by which data is lost.
+    var lossOfData: ConductViolation? { rules.lossOfData.map { ConductViolation($0, of: side) } }
     private var rules = HCIRules()
     private var outstanding = OutstandingPackets()
     private var classicHandle: ConnectionHandle?
@@ -35,7 +37,10 @@ struct EndpointBook {
         rules.sent(packet)
     }
 
-    mutating func sent(data packet: HCIPacket) { outstanding.sent(packet) }
+    mutating func sent(data packet: HCIPacket) {
+        outstanding.sent(packet)
+        if packet.kind != .acl || packet.dataHandle.flatMap({ tracker[$0] }) == nil { rules.sentUncounted(packet.kind) }
+    }
 
     // MARK: Received
 

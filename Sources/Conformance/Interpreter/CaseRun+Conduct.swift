@@ -38,7 +38,7 @@ extension CaseRun {
     /// Returns the reason why a side's dongle is unreliable: it was lost, or its buffer counts are wrong, which loses data.
     func impediment(of end: Endpoint) -> Evidence? {
         if let impediment = end.reliability.impediment(isClaimed: { feature("\(end.side.rawValue).\($0)") }) { return impediment }
-        guard let violation = end.violation, violation.isAboutCredits else { return nil }
+        guard let violation = end.lossOfData else { return nil }
         return Evidence(packet: violation.evidence.first?.packet ?? 0, side: end.side.rawValue, text: violation.text)
     }
 }

@@ -8,8 +8,6 @@ struct ConductViolation: Sendable {
     var rule: String
     var text: String
     var evidence: [Evidence]
-    /// True if the controller reports free buffers that are not free: data for them is lost.
-    var isAboutCredits: Bool
 
     /// A violation on the HCI of a side.
     init(_ violation: RuleViolation, of side: Side) {
@@ -30,6 +28,5 @@ struct ConductViolation: Sendable {
         rule = violation.rule
         text = "\(violation.name) of the \(side.rawValue): expected \(violation.wanted), got \(violation.got) (\(place))"
         evidence = []
-        isAboutCredits = violation.isAboutCredits
     }
 }

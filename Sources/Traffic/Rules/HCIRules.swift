@@ -4,11 +4,15 @@ import BBPackets
 /// Judges a controller's packets by the rules that apply to all commands, events and data, and keeps the first violation.
 public struct HCIRules {
     public private(set) var violation: RuleViolation?
+    /// The first violation by which data is lost: the controller reports free buffers that are not free.
+    public private(set) var lossOfData: RuleViolation?
     /// The commands that were given up: their answers may still come.
     private var abandoned: Set<UInt16> = []
     private var completions = Completions()
     private var repetitions = Repetitions()
     private var knownDevices = KnownDevices()
+    /// The kinds of data of which packets were sent that no connection counts.
+    private var uncounted: Set<HCIPacket.Kind> = []
     /// Supported_Commands, once the controller has told it.
     private var claims: [UInt8]?
     /// The last answer to a command; the first of an unknown command before the claims are known.
@@ -37,6 +41,7 @@ public struct HCIRules {
         completions.reset()
         repetitions.reset()
         knownDevices.reset()
+        uncounted.removeAll()
     }
 
     public mutating func sent(_ command: HCIPacket) {
@@ -57,6 +62,9 @@ public struct HCIRules {
         return try? command.command(as: HCICommands.LESetEventMaskV2.self).firstBits
     }
 
+    /// Notes data of no connection, which the buffers of the controller do not limit.
+    public mutating func sentUncounted(_ kind: HCIPacket.Kind) { uncounted.insert(kind) }
+
     /// Judges the length of an event. It is judged first, because in an event of a wrong length fields are missing or misplaced.
     public mutating func received(lengthOf event: HCIPacket, _ number: Int) {
         guard wasReset, violation == nil else { return }
@@ -68,8 +76,13 @@ public struct HCIRules {
         let excess = completions.completed(event)
         let isRepeated = repetitions.isRepeated(event)
         let isStrange = knownDevices.isAboutStranger(event)
-        guard wasReset, violation == nil else { return }
+        guard wasReset else { return }
         let event = NumberedPacket(event, number)
+        let overflow = RuleViolation(overflowIn: event, uncounted)
+        lossOfData = lossOfData ?? overflow
+        guard violation == nil else { return }
+        violation = overflow ?? RuleViolation(failureIn: event)
+        guard violation == nil else { return }
         violation =
             (hidesConnections ? nil : RuleViolation(event, isOpen: isOpen)) ?? RuleViolation(valuesOf: event)
             ?? excess.map { RuleViolation(event, without: $0) }
@@ -126,7 +139,9 @@ public struct HCIRules {
 
     /// Judges packets that were reported as completed.
     public mutating func completed(_ excess: OutstandingPackets.Excess, _ event: HCIPacket, _ number: Int) {
-        guard wasReset, violation == nil else { return }
-        violation = RuleViolation(excess, NumberedPacket(event, number))
+        guard wasReset else { return }
+        let excess = RuleViolation(excess, NumberedPacket(event, number))
+        violation = violation ?? excess
+        lossOfData = lossOfData ?? excess
     }
 }

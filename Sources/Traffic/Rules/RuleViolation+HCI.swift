@@ -150,7 +150,6 @@ extension RuleViolation {
             wanted: excess.isKnown
                 ? "at most \(excess.outstanding) completed on \(handle)" : "none completed on \(handle), which never was",
             got: "\(excess.reported)", in: event)
-        isAboutCredits = true
     }
 
     /// Checks the length of an event; nil for a correct event.
@@ -177,6 +176,31 @@ extension RuleViolation {
         self.init(
             rule: "A command is completed once (Core Vol 4, Part E, 4.4).", DynamicPDU(hci: event.packet).name,
             wanted: "none, since no \(command.name) is outstanding", got: "one", in: event)
+    }
+
+    /// Checks for a failure of the hardware; nil for another event.
+    init?(failureIn event: NumberedPacket) {
+        guard event.packet.eventCode == HCIEvents.HardwareError.code,
+            let failure = try? event.packet.event(as: HCIEvents.HardwareError.self)
+        else { return nil }
+        self.init(
+            rule: "A controller whose hardware works sends no Hardware_Error (Core Vol 4, Part E, 7.7.16).",
+            HCIEvents.HardwareError.name, wanted: "none", got: "Hardware_Code \(failure.hardwareCode)", in: event)
+    }
+
+    /// Checks for an overflow of buffers that the host respects; nil for another event. Those for voice may overflow: it is sent without flow
+    /// control.
+    ///
+    /// - Parameter uncounted: the kinds of data of which the host has sent more than the buffers limit.
+    init?(overflowIn event: NumberedPacket, _ uncounted: Set<HCIPacket.Kind>) {
+        guard event.packet.eventCode == HCIEvents.DataBufferOverflow.code,
+            let type = try? event.packet.event(as: HCIEvents.DataBufferOverflow.self).linkType,
+            let kind = [1: HCIPacket.Kind.acl, 2: .iso][Int(type)], !uncounted.contains(kind)
+        else { return nil }
+        self.init(
+            rule: "Data_Buffer_Overflow comes when the host sends more than there are buffers (Core Vol 4, Part E, 7.7.26).",
+            HCIEvents.DataBufferOverflow.name, wanted: "none, since no more was sent than the buffers hold", got: "Link_Type \(type)",
+            in: event)
     }
 
     /// An event that came before.

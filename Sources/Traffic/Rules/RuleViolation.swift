@@ -10,8 +10,6 @@ public struct RuleViolation: Sendable {
     public var got: String
     /// The HCI packet that shows it; nil for a PDU on the air.
     public var packet: NumberedPacket?
-    /// True if the controller reports free buffers that are not free: data for them is lost.
-    public var isAboutCredits = false
 
     init(rule: String, _ name: String, wanted: String, got: String, in packet: NumberedPacket? = nil) {
         (self.rule, self.name, self.wanted, self.got, self.packet) = (rule, name, wanted, got, packet)
