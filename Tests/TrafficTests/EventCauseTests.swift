@@ -4,7 +4,7 @@ import Testing
 
 @testable import BBTraffic
 
-/// Events that have no cause: failures of the hardware and overflows of its buffers.
+/// Events that have no cause: failures of the hardware, overflows and answers.
 struct EventCauseTests {
     enum Step: Sendable {
         case event(HCIPacket)
@@ -33,6 +33,11 @@ struct EventCauseTests {
         Row("too much voice", [overflow(0)]),
         Row("data of no connection", [.data(.acl), overflow(1)]),
         Row("streams of no connection do not fill the buffers for data", [.data(.iso), overflow(1)], says: "Link_Type 1"),
+        Row(
+            "an answer to a vendor's command that was not sent", [.event(HCIPacket(completeOpcode: 0xFC3F, returns: [0]))], says: "another"),
+        Row("an answer to a command that was not sent", [.event(HCIPacket(statusOpcode: 0x0405, .success))], says: "another"),
+        Row("an answer to No_Operation", [.event(HCIPacket(completeOpcode: 0, returns: []))]),
+        Row("an answer to an unknown command", [.event(HCIPacket(completeOpcode: 0xFFFF, returns: [1]))]),
     ]
 
     @Test(arguments: failures) func anEventHasACause(_ row: Row) throws {
@@ -53,5 +58,7 @@ struct EventCauseTests {
 
     private func receive(_ event: HCIPacket, _ number: Int, _ rules: inout HCIRules) throws {
         rules.received(event, number) { _ in true }
+        guard let answer = try CommandAnswer(event: event) else { return }
+        rules.answered(answer, to: nil, event, number)
     }
 }

@@ -13,12 +13,13 @@ extension RuleViolation {
             got: answer.kind.eventName, in: event)
     }
 
-    /// An answer to a command that is not outstanding. Core Vol 4, Part E, 4.4.
+    /// An answer to a command that is not outstanding; nil for one that belongs to none. Core Vol 4, Part E, 4.4.
     init?(strayAnswer answer: CommandAnswer, _ event: NumberedPacket) {
-        guard let command = PDUCatalog.command(opcode: answer.opcode), command.company == nil else { return nil }
+        guard answer.opcode != CommandQueue.noCommand, answer.opcode != CommandQueue.unknownOpcode else { return nil }
         self.init(
-            rule: "A command is answered once (Core Vol 4, Part E, 4.4).", command.name, wanted: "no answer, since none is outstanding",
-            got: "another", in: event)
+            rule: "A command is answered once (Core Vol 4, Part E, 4.4).",
+            PDUCatalog.command(opcode: answer.opcode)?.name ?? "The command \(Hex.number(answer.opcode))",
+            wanted: "no answer, since none is outstanding", got: "another", in: event)
     }
 
     /// A command without an answer.
