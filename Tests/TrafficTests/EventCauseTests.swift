@@ -4,9 +4,12 @@ import Testing
 
 @testable import BBTraffic
 
-/// Events that have no cause: failures of the hardware, overflows and answers.
+/// Events that have no cause: failures of the hardware, overflows, answers and masked events.
 struct EventCauseTests {
     enum Step: Sendable {
+        /// A command with its answer, which is Command Complete with a Status.
+        case done(HCIPacket, ErrorCode = .success)
+        case sent(HCIPacket)
         case event(HCIPacket)
         /// Data of no connection.
         case data(HCIPacket.Kind)
@@ -23,8 +26,17 @@ struct EventCauseTests {
         }
     }
 
+    private static let other = Step.done(HCIPacket(command: HCICommands.ReadBDADDR()))
+    private static let reset = Step.done(HCIPacket(command: HCICommands.Reset()))
+    private static func le(_ mask: LEEventMask) -> HCIPacket { HCIPacket(command: HCICommands.LESetEventMask(leEventMask: mask)) }
+    private static func page1(_ mask: EventMask) -> HCIPacket { HCIPacket(command: HCICommands.SetEventMask(eventMask: mask)) }
     private static func overflow(_ type: UInt8) -> Step { .event(HCIPacket(.event, [0x1A, 1, type])) }
     private static let crash = Step.event(HCIPacket(event: HCIEvents.HardwareError(hardwareCode: 7)))
+    private static let timeout = Step.event(HCIPacket(event: HCIEvents.LEScanTimeout()))
+    private static let inquiry = Step.event(HCIPacket(.event, [0x02, 1, 0]))
+    private static let leMeta = page1([.leMeta, .hardwareError, .dataBufferOverflow, .inquiryResult])
+    private static let masked = "masked"
+    private static let enabled: [Step] = [.done(leMeta), .done(le([.leScanTimeout, .leScanRequestReceived])), other]
 
     static let failures: [Row] = [
         Row("a crash", [crash], says: "Hardware_Code 7"),
@@ -40,13 +52,32 @@ struct EventCauseTests {
         Row("an answer to an unknown command", [.event(HCIPacket(completeOpcode: 0xFFFF, returns: [1]))]),
     ]
 
-    @Test(arguments: failures) func anEventHasACause(_ row: Row) throws {
+    static let masks: [Row] = [
+        Row("LE events are masked by Reset", [reset, other, timeout], says: masked),
+        Row("an event on its way at a Reset", [.done(leMeta), .done(le(.leScanTimeout)), other, reset, timeout]),
+        Row("enabled", enabled + [timeout]),
+        Row("masked on both pages", enabled + [.done(le([])), .done(page1([])), other, timeout], says: masked),
+        Row("masked by the LE mask", enabled + [.done(le([])), other, timeout], says: masked),
+        Row("masked by LE_Meta", enabled + [.done(page1(.inquiryResult)), other, timeout], says: masked),
+        Row("an event on its way at a change", enabled + [.done(le([])), timeout]),
+        Row("a mask that was refused", enabled + [.done(le([]), .invalidHCICommandParameters), other, timeout]),
+        Row("a mask that is not answered yet", enabled + [.sent(le([])), other, timeout]),
+        Row("an inquiry is enabled by default", [reset, other, inquiry]),
+        Row("an inquiry", [.done(page1(.leMeta)), other, inquiry], says: masked),
+    ]
+
+    @Test(arguments: failures + masks) func anEventHasACause(_ row: Row) throws {
         var rules = HCIRules()
         rules.reset()
         for (number, step) in row.steps.enumerated() {
             switch step {
+            case .sent(let command): rules.sent(command)
             case .data(let kind): rules.sentUncounted(kind)
-            case .event(let event): try receive(event, number, &rules)
+            case .done(let command, let status):
+                let event = HCIPacket(completeOpcode: try #require(command.commandOpcode), returns: [status.rawValue])
+                rules.sent(command)
+                try receive(event, number, answering: command, &rules)
+            case .event(let event): try receive(event, number, answering: nil, &rules)
             }
         }
         let violation = rules.violation
@@ -56,9 +87,10 @@ struct EventCauseTests {
         #expect(violation.packet?.number == row.steps.count - 1)
     }
 
-    private func receive(_ event: HCIPacket, _ number: Int, _ rules: inout HCIRules) throws {
+    private func receive(_ event: HCIPacket, _ number: Int, answering command: HCIPacket?, _ rules: inout HCIRules) throws {
         rules.received(event, number) { _ in true }
         guard let answer = try CommandAnswer(event: event) else { return }
-        rules.answered(answer, to: nil, event, number)
+        if answer.opcode == HCICommands.Reset.opcode, answer.status == .success { rules.reset() }
+        rules.answered(answer, to: command, event, number)
     }
 }

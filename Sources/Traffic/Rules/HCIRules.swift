@@ -11,6 +11,7 @@ public struct HCIRules {
     private var completions = Completions()
     private var repetitions = Repetitions()
     private var knownDevices = KnownDevices()
+    private var maskedEvents = MaskedEvents()
     /// The kinds of data of which packets were sent that no connection counts.
     private var uncounted: Set<HCIPacket.Kind> = []
     /// Supported_Commands, once the controller has told it.
@@ -41,25 +42,18 @@ public struct HCIRules {
         completions.reset()
         repetitions.reset()
         knownDevices.reset()
+        maskedEvents.reset()
         uncounted.removeAll()
     }
 
     public mutating func sent(_ command: HCIPacket) {
         completions.sent(command)
-        if let mask = Self.leEventMask(in: command) {
+        maskedEvents.sent(command)
+        if let mask = LEEventMask(setBy: command) {
             hidesConnections = hidesConnections || mask.isDisjoint(with: Self.connectionEvents)
         }
         repetitions.sent()
         knownDevices.sent(command)
-    }
-
-    /// The LE event mask that a command sets.
-    private static func leEventMask(in command: HCIPacket) -> LEEventMask? {
-        if command.commandOpcode == HCICommands.LESetEventMask.opcode {
-            return try? command.command(as: HCICommands.LESetEventMask.self).leEventMask
-        }
-        guard command.commandOpcode == HCICommands.LESetEventMaskV2.opcode else { return nil }
-        return try? command.command(as: HCICommands.LESetEventMaskV2.self).firstBits
     }
 
     /// Notes data of no connection, which the buffers of the controller do not limit.
@@ -81,13 +75,19 @@ public struct HCIRules {
         let overflow = RuleViolation(overflowIn: event, uncounted)
         lossOfData = lossOfData ?? overflow
         guard violation == nil else { return }
-        violation = overflow ?? RuleViolation(failureIn: event)
+        violation = overflow ?? withoutCause(event)
         guard violation == nil else { return }
         violation =
             (hidesConnections ? nil : RuleViolation(event, isOpen: isOpen)) ?? RuleViolation(valuesOf: event)
             ?? excess.map { RuleViolation(event, without: $0) }
             ?? (isStrange ? RuleViolation(aboutStranger: event) : nil)
             ?? (isRepeated ? RuleViolation(repeated: event) : nil)
+    }
+
+    private func withoutCause(_ event: NumberedPacket) -> RuleViolation? {
+        if let failure = RuleViolation(failureIn: event) { return failure }
+        if maskedEvents.contains(event.packet) { return RuleViolation(masked: event) }
+        return nil
     }
 
     /// Judges data of an LE connection.
@@ -98,6 +98,9 @@ public struct HCIRules {
     /// - Parameter command: the outstanding command that is answered; nil if there is none.
     public mutating func answered(_ answer: CommandAnswer, to command: HCIPacket?, _ event: HCIPacket, _ number: Int) {
         completions.answered(answer)
+        if let command {
+            maskedEvents.answered(answer, to: command)
+        }
         guard violation == nil else { return }
         let event = NumberedPacket(event, number)
         if let command {

@@ -204,6 +204,13 @@ extension RuleViolation {
             in: event)
     }
 
+    /// An event that the host has masked.
+    init(masked event: NumberedPacket) {
+        self.init(
+            rule: "An event that the host has masked is not sent (Core Vol 4, Part E, 7.3.1).", DynamicPDU(hci: event.packet).name,
+            wanted: "none, since its bit in the event mask is 0", got: "one", in: event)
+    }
+
     /// An event that came before.
     init(repeated event: NumberedPacket) {
         let pdu = DynamicPDU(hci: event.packet)
