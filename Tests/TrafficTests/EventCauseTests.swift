@@ -4,7 +4,7 @@ import Testing
 
 @testable import BBTraffic
 
-/// Events that have no cause: failures of the hardware, overflows, answers and masked events.
+/// Events that have no cause: failures of the hardware, overflows, answers, masked events, and scan requests that nobody asked for.
 struct EventCauseTests {
     enum Step: Sendable {
         /// A command with its answer, which is Command Complete with a Status.
@@ -34,6 +34,11 @@ struct EventCauseTests {
     private static let crash = Step.event(HCIPacket(event: HCIEvents.HardwareError(hardwareCode: 7)))
     private static let timeout = Step.event(HCIPacket(event: HCIEvents.LEScanTimeout()))
     private static let inquiry = Step.event(HCIPacket(.event, [0x02, 1, 0]))
+    private static let scanRequest = Step.event(HCIPacket(.event, [0x3E, 9, 0x13, 3, 0, 1, 2, 3, 4, 5, 6]))
+    /// LE_Set_Extended_Advertising_Parameters of a set.
+    private static func advertising(_ set: UInt8, notifies: UInt8) -> HCIPacket {
+        HCIPacket(opcode: 0x2036, parameters: [set] + [UInt8](repeating: 0, count: 23) + [notifies])
+    }
     private static let leMeta = page1([.leMeta, .hardwareError, .dataBufferOverflow, .inquiryResult])
     private static let masked = "masked"
     private static let enabled: [Step] = [.done(leMeta), .done(le([.leScanTimeout, .leScanRequestReceived])), other]
@@ -66,7 +71,26 @@ struct EventCauseTests {
         Row("an inquiry", [.done(page1(.leMeta)), other, inquiry], says: masked),
     ]
 
-    @Test(arguments: failures + masks) func anEventHasACause(_ row: Row) throws {
+    static let scans: [Row] = [
+        Row("no set", enabled + [scanRequest], says: "set 3"),
+        Row("a set that notifies", enabled + [.done(advertising(3, notifies: 1)), scanRequest]),
+        Row("a set that does not", enabled + [.done(advertising(3, notifies: 0)), scanRequest], says: "set 3"),
+        Row("another set", enabled + [.done(advertising(2, notifies: 1)), scanRequest], says: "set 3"),
+        Row("refused", enabled + [.done(advertising(3, notifies: 1), .commandDisallowed), scanRequest], says: "set 3"),
+        Row(
+            "no longer",
+            enabled + [.done(advertising(3, notifies: 1)), .done(advertising(3, notifies: 0)), other, scanRequest], says: "set 3"),
+        Row("an event on its way", enabled + [.done(advertising(3, notifies: 1)), .done(advertising(3, notifies: 0)), scanRequest]),
+        Row(
+            "removed",
+            enabled + [.done(advertising(3, notifies: 1)), .done(HCIPacket(opcode: 0x203C, parameters: [3])), other, scanRequest],
+            says: "set 3"),
+        Row(
+            "cleared", enabled + [.done(advertising(3, notifies: 1)), .done(HCIPacket(opcode: 0x203D, parameters: [])), scanRequest],
+            says: "set 3"),
+    ]
+
+    @Test(arguments: failures + masks + scans) func anEventHasACause(_ row: Row) throws {
         var rules = HCIRules()
         rules.reset()
         for (number, step) in row.steps.enumerated() {

@@ -12,6 +12,7 @@ public struct HCIRules {
     private var repetitions = Repetitions()
     private var knownDevices = KnownDevices()
     private var maskedEvents = MaskedEvents()
+    private var scanRequests = ScanRequestNotifications()
     /// The kinds of data of which packets were sent that no connection counts.
     private var uncounted: Set<HCIPacket.Kind> = []
     /// Supported_Commands, once the controller has told it.
@@ -43,6 +44,7 @@ public struct HCIRules {
         repetitions.reset()
         knownDevices.reset()
         maskedEvents.reset()
+        scanRequests.reset()
         uncounted.removeAll()
     }
 
@@ -87,7 +89,7 @@ public struct HCIRules {
     private func withoutCause(_ event: NumberedPacket) -> RuleViolation? {
         if let failure = RuleViolation(failureIn: event) { return failure }
         if maskedEvents.contains(event.packet) { return RuleViolation(masked: event) }
-        return nil
+        return scanRequests.unwanted(event.packet).map { RuleViolation(event, unwantedOf: $0) }
     }
 
     /// Judges data of an LE connection.
@@ -100,6 +102,7 @@ public struct HCIRules {
         completions.answered(answer)
         if let command {
             maskedEvents.answered(answer, to: command)
+            scanRequests.answered(answer, to: command)
         }
         guard violation == nil else { return }
         let event = NumberedPacket(event, number)

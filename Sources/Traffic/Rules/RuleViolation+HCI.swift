@@ -211,6 +211,13 @@ extension RuleViolation {
             wanted: "none, since its bit in the event mask is 0", got: "one", in: event)
     }
 
+    /// A notification of a scan request that the host does not want.
+    init(_ event: NumberedPacket, unwantedOf set: Int) {
+        self.init(
+            rule: "Scan requests are reported if Scan_Request_Notification_Enable says so (Core Vol 4, Part E, 7.8.53).",
+            HCIEvents.LEScanRequestReceived.name, wanted: "none of set \(set), which has no notification", got: "one", in: event)
+    }
+
     /// An event that came before.
     init(repeated event: NumberedPacket) {
         let pdu = DynamicPDU(hci: event.packet)
