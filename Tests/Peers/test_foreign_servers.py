@@ -39,7 +39,10 @@ EXPECTED = {
     "accessory-subscribe": {
         "configuration-length": "Core Vol 3, Part F, 3.4.5.1: a value that is too long is refused with Invalid Attribute Value Length",
         **dict.fromkeys(("default", "each-connection"), "Core Vol 3, Part G, 3.3.3.3: each client has its own configuration, zero at first"),
-        "kept-for-a-bond": "Core Vol 3, Part H, 2.3: a device that does not pair answers by Pairing Failed",
+        **dict.fromkeys(
+            ("kept-for-a-bond", "kept-before-pairing", *(
+                f"bond-keeps-all[occasion={occasion}]" for occasion in ("all-at-once", "bond-between", "cleared", "client-between", "third-link"))),
+            "Core Vol 3, Part H, 2.3: a device that does not pair answers by Pairing Failed"),
     },
 }
 # Its host ends at an opcode that it does not know, and answers nothing any more (Core Vol 3, Part F, 3.3: Request Not Supported, or ignored).

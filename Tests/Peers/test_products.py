@@ -17,6 +17,7 @@ OF_BUMBLE = {
     "accessory-discovery/within-range[request=find-by-type-value]",
     "accessory-discovery/within-range[request=read-by-group-type]", "accessory-link/in-pieces", "accessory-link/parameters-asked-of-it",
     "accessory-gatt/client-features", "accessory-subscribe/configuration-length", "accessory-subscribe/kept-for-a-bond",
+    "accessory-subscribe/bond-keeps-all", "accessory-subscribe/kept-before-pairing", "accessory-subscribe/sent-to-a-bond",
     "accessory-security/legacy-reconnects", "accessory-security/requests-refused-in-clear[request=read-multiple]",
     "accessory-security/requests-refused-in-clear[request=read-multiple-variable]",
     "accessory-channel/closes", "accessory-channel/credits-beyond-65535", "accessory-channel/disconnection-of-no-channel",
