@@ -52,6 +52,9 @@ struct EventCauseTests {
         Row("streams of no connection do not fill the buffers for data", [.data(.iso), overflow(1)], says: "Link_Type 1"),
         Row(
             "an answer to a vendor's command that was not sent", [.event(HCIPacket(completeOpcode: 0xFC3F, returns: [0]))], says: "another"),
+        Row(
+            "a second answer to a vendor's command",
+            [.sent(HCIPacket(opcode: 0xFC20, parameters: [])), .event(HCIPacket(completeOpcode: 0xFC3F, returns: [0]))]),
         Row("an answer to a command that was not sent", [.event(HCIPacket(statusOpcode: 0x0405, .success))], says: "another"),
         Row("an answer to No_Operation", [.event(HCIPacket(completeOpcode: 0, returns: []))]),
         Row("an answer to an unknown command", [.event(HCIPacket(completeOpcode: 0xFFFF, returns: [1]))]),

@@ -48,9 +48,14 @@ public struct HCIRules {
         uncounted.removeAll()
     }
 
+    /// A vendor's command may be answered in other ways. Core Vol 4, Part E, 5.4.1.
+    private var hasSentVendorCommand = false
+    private static func isVendors(_ opcode: UInt16) -> Bool { opcode >> 10 >= 0x3E }
+
     public mutating func sent(_ command: HCIPacket) {
         completions.sent(command)
         maskedEvents.sent(command)
+        hasSentVendorCommand = hasSentVendorCommand || command.commandOpcode.map(Self.isVendors) == true
         if let mask = LEEventMask(setBy: command) {
             hidesConnections = hidesConnections || mask.isDisjoint(with: Self.connectionEvents)
         }
@@ -117,7 +122,7 @@ public struct HCIRules {
                 claims = Array(answer.returns.dropFirst())
             }
             judgeByClaims(denied ?? last)
-        } else if wasReset, abandoned.remove(answer.opcode) == nil {
+        } else if wasReset, abandoned.remove(answer.opcode) == nil, !(hasSentVendorCommand && Self.isVendors(answer.opcode)) {
             violation = RuleViolation(strayAnswer: answer, event)
         }
     }
