@@ -33,8 +33,11 @@ struct OwnAddressTests {
         let catalogue = try SuiteTests.catalogue()
         let cases = try RunPlan.select(catalogue.cases, ["gap-*", "hci/reset-*", "gatt/whole-session", "gatt/read-long"])
         // BR/EDR has no other address than the public one. Rounds about it have no verdict on such a controller.
-        let isAboutPublicAddress = { (id: String) in ["=public", "address=device", "setting=advertising-parameters", "setting=scan-parameters"].contains { id.contains($0) } }
-        let isAboutBREDR = { (id: String) in ["reset-with-bredr-link", "reset-restores-bredr", "beside-bredr"].contains { id.contains($0) } }
+        let isAboutPublicAddress = { (id: String) in
+            ["=public", "address=device", "setting=advertising-parameters", "setting=scan-parameters"].contains { id.contains($0) }
+        }
+        let isAboutBREDR = { (id: String) in ["reset-with-bredr-link", "reset-restores-bredr", "beside-bredr"].contains { id.contains($0) }
+        }
         for testCase in cases where !isAboutBREDR(testCase.id) {
             let result = try Trial.run(testCase.id, at: side, catalogue: catalogue, change: Self.withoutPublicAddress)
             let isRight = isAboutPublicAddress(testCase.id) ? result.verdict != .fail && result.verdict != .error : result.verdict == .pass

@@ -23,8 +23,8 @@ GAPS = {
     "cases cut signalling commands on purpose, or add an octet: their header, or requests for a channel and for a disconnection (Vol 3, Part A, 4, 4.6 and 4.22)":
         "btl2cap.cid == 5 && (btl2cap.length < 4 || (btl2cap.cmd_code == 0x14 && btl2cap.length < 14) || (btl2cap.cmd_code == 0x06 && btl2cap.length < 8)"
         " || btl2cap.cmd_code == 0x00)",
-    "it takes a channel whose request was refused for connected, and one octet on it for half an SDU length (Vol 3, Part A, 4.23)":
-        "btl2cap.cid == 0x0040 && btl2cap.length == 1",
+    "it takes a channel whose request was refused for connected, and one octet or none on it for half an SDU length (Vol 3, Part A, 4.23)":
+        "btl2cap.cid == 0x0040 && btl2cap.length < 2",
     "it takes a part of a long value for the whole value (Vol 3, Part F, 3.4.4.5 and 3.4.6.1)": "btatt.opcode in {0x0d, 0x16, 0x17}",
     "it reads values of one and two octets as in an earlier database of the same address (Vol 3, Part G, 2.5.1)":
         "btatt.opcode == 0x12 && (btl2cap.length == 4 || btl2cap.length == 5)",

@@ -193,7 +193,8 @@ final class CaseRun {
         result.evidence = failure.evidence
         result.overlooked = failure.overlooked
         result.lostLink = failure.lostLink
-        result.missedDevice = failure.isOfMissingDevice && failure.blame != .subject
+        // A case that goes on without a device, such as a second client, is not applicable.
+        result.missedDevice = failure.isOfMissingDevice && ![.subject, .limitation].contains(failure.blame)
         if let step = failure.step {
             result.failedStep = FailedStep(
                 position: step.position.description, step: step.summary, requirement: step.states, diff: failure.diff)
