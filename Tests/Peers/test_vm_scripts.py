@@ -78,7 +78,7 @@ def test_a_busy_machine_is_no_failure(vm, tmp_path, monkeypatch, capsys):
 
     with open(tmp_path / "dongles.txt", "w") as log:
         runs = vm.Guests(argparse.Namespace(bluebench="true", timeout=9), [str(script)], str(tmp_path), log)
-        assert runs.run(boot) and runs.was_slow and len(boots) == vm.GUESTS
+        assert runs.run(boot) and runs.is_excused and len(boots) == vm.GUESTS
         runs.stop()
     assert "this machine is busy: the guest lost 2 s of 0 s" in capsys.readouterr().out
 
@@ -99,7 +99,7 @@ BREAK = """[   46.7] kernel BUG at lib/list_debug.c:56!
         ([(BREAK, "00")], [["11-a", "20-b"]], True),
         ([(BREAK, "01"), ("", "00")], [["11-a", "20-b"], [ATTACH, "20-b"]], True),
         ([(BREAK, "1"), ("", "000")], [["11-a", "20-b"], [ATTACH, "11-a", "20-b"]], True),
-        ([(BREAK, "01"), (BREAK, "01"), (BREAK, "01"), ("", "00")], [["11-a", "20-b"]] + [[ATTACH, "20-b"]] * 2, False),
+        ([(BREAK, "01")] * 5 + [("", "00")], [["11-a", "20-b"]] + [[ATTACH, "20-b"]] * 4, False),
     ],
 )
 def test_what_a_broken_kernel_has_failed_runs_in_another_guest(vm, tmp_path, monkeypatch, capsys, guests, order, passed):

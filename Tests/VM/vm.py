@@ -8,7 +8,7 @@ same share the dongles. USBIP_PORT is the port on 10.0.2.2 where they are export
 10.0.2.2 of its virtual controller and of its end of BTP, /share/SCRIPT.json the results after /share/SCRIPT.ended has appeared. The variable
 HOST_CASES has other arguments: HOST_CASES="host-gap host-l2cap host-sm" judges by every case, which takes ten minutes.
 
-Exit code 0 when every script passed, 1 when one did not, 77 when the packages or the kernel cannot be had, or the machine is too busy.
+Exit code 0 when every script passed, 1 when one did not, 77 when the packages or the kernel cannot be had, or no guest could be judged.
 usage: vm.py [--work DIR] [--bluebench PATH] [--timeout SECONDS] [SCRIPT ...]
 """
 
@@ -235,7 +235,7 @@ def summarise(share, scripts):
 
 
 BREAKS = re.compile(r"kernel BUG at .*|BUG: .*|general protection fault.*|Oops: .*")
-GUESTS = 3
+GUESTS = 5
 """Boots, at most: kernels break by themselves (docs/design/peers.md), and what a broken one says of a dongle is nothing."""
 
 
@@ -270,7 +270,8 @@ class Guests:
     def __init__(self, options, scripts, share, log):
         self.options, self.scripts, self.share, self.log = options, scripts, share, log
         self.servers, self.runs = {}, []
-        self.was_slow = False
+        self.is_excused = False
+        """True if what failed in the last guest says nothing of a dongle."""
 
     def prepare(self, scripts):
         """Puts scripts before the guest, each with its port, in place of those of the guest before."""
@@ -305,7 +306,8 @@ class Guests:
             began = time.monotonic()
             finished = boot(max(1, end - began))
             left = [script for script in self.scripts if not has_passed(self.share, script)]
-            if not self.impediment(time.monotonic() - began) or not left or guest == GUESTS or time.monotonic() >= end:
+            self.excuse(time.monotonic() - began)
+            if not self.is_excused or not left or guest == GUESTS or time.monotonic() >= end:
                 return finished
             for name in ("console", "late"):
                 if os.path.exists(os.path.join(self.share, name + ".txt")):
@@ -315,15 +317,15 @@ class Guests:
             self.stop(servers=False)
         return finished
 
-    def impediment(self, seconds):
-        """True if what failed in the last guest says nothing of a dongle."""
+    def excuse(self, seconds):
+        """Says what in the last guest was at fault besides the dongles."""
         broken, late = kernel_break(self.share), lost(self.share)
-        self.was_slow = late > LOST * seconds
+        was_slow = late > LOST * seconds
         if broken:
             say(f"the guest's kernel broke by itself: {broken}")
-        if self.was_slow:
+        if was_slow:
             say(f"this machine is busy: the guest lost {late:.0f} s of {seconds:.0f} s")
-        return broken or self.was_slow
+        self.is_excused = bool(broken or was_slow)
 
     def stop(self, servers=True):
         stopped = [*self.runs, *(process for process, _ in self.servers.values() if servers)]
@@ -372,8 +374,8 @@ def main():
         finally:
             guests.stop()
     failed = summarise(share, scripts)
-    if failed and guests.was_slow:
-        say("not run: this machine is too busy for a guest; what failed says nothing of a dongle")
+    if failed and guests.is_excused:
+        say("not run: in the last guest, too, the kernel broke or had no time; what failed says nothing of a dongle")
         sys.exit(UNAVAILABLE)
     sys.exit(0 if finished and failed == 0 else 1)
 
