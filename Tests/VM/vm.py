@@ -270,13 +270,12 @@ class Guests:
     def __init__(self, options, scripts, share, log):
         self.options, self.scripts, self.share, self.log = options, scripts, share, log
         self.servers, self.runs = {}, []
-        self.is_excused = False
-        """True if what failed in the last guest says nothing of a dongle."""
+        self.was_slow = False
 
     def prepare(self, scripts):
         """Puts scripts before the guest, each with its port, in place of those of the guest before."""
         folder = os.path.join(self.share, "scripts")
-        for path in [*glob.glob(os.path.join(folder, "*.sh")), *(self.result(script, "status") for script in scripts)]:
+        for path in [*glob.glob(os.path.join(folder, "*.sh")), *(self.result(script, kind) for script in scripts for kind in ("status", "broken"))]:
             if os.path.exists(path):
                 os.remove(path)
         for script in scripts:
@@ -305,9 +304,9 @@ class Guests:
             self.prepare(left)
             began = time.monotonic()
             finished = boot(max(1, end - began))
-            left = [script for script in self.scripts if not has_passed(self.share, script)]
-            self.excuse(time.monotonic() - began)
-            if not self.is_excused or not left or guest == GUESTS or time.monotonic() >= end:
+            self.tell(time.monotonic() - began)
+            left = [script for script in self.scripts if self.is_unjudged(script)]
+            if not left or guest == GUESTS or time.monotonic() >= end:
                 return finished
             for name in ("console", "late"):
                 if os.path.exists(os.path.join(self.share, name + ".txt")):
@@ -317,15 +316,21 @@ class Guests:
             self.stop(servers=False)
         return finished
 
-    def excuse(self, seconds):
+    def tell(self, seconds):
         """Says what in the last guest was at fault besides the dongles."""
         broken, late = kernel_break(self.share), lost(self.share)
-        was_slow = late > LOST * seconds
+        self.was_slow = late > LOST * seconds
         if broken:
             say(f"the guest's kernel broke by itself: {broken}")
-        if was_slow:
+        if self.was_slow:
             say(f"this machine is busy: the guest lost {late:.0f} s of {seconds:.0f} s")
-        self.is_excused = bool(broken or was_slow)
+
+    def is_unjudged(self, script):
+        """True if what became of a script says nothing of a dongle: its kernel was broken, its guest had no time, or a kernel that broke kept it from running."""
+        if has_passed(self.share, script):
+            return False
+        is_broken = any(os.path.exists(self.result(other, "broken")) for other in self.scripts)
+        return self.was_slow or os.path.exists(self.result(script, "broken")) or is_broken and not os.path.exists(self.result(script, "status"))
 
     def stop(self, servers=True):
         stopped = [*self.runs, *(process for process, _ in self.servers.values() if servers)]
@@ -374,7 +379,7 @@ def main():
         finally:
             guests.stop()
     failed = summarise(share, scripts)
-    if failed and guests.is_excused:
+    if failed and all(has_passed(share, script) or guests.is_unjudged(script) for script in scripts):
         say("not run: in the last guest, too, the kernel broke or had no time; what failed says nothing of a dongle")
         sys.exit(UNAVAILABLE)
     sys.exit(0 if finished and failed == 0 else 1)
