@@ -1,15 +1,13 @@
 import BBPackets
 
 extension CommandAnswer {
-    /// OGF of vendor commands. Core Vol 4, Part E, 5.4.1.
-    private static let vendorGroup: UInt16 = 0x3F
-
     /// The event that the command requires, if this is the other one; nil for the correct event and for vendor commands.
     ///
     /// Command Status is also correct for any command that could not be executed, and both events may report an unknown command. Core Vol
     /// 4, Part E, 7.7.14 and 7.7.15.
     public var owedInstead: Kind? {
-        guard status != .unknownHCICommand, opcode >> 10 != Self.vendorGroup, let command = PDUCatalog.command(opcode: opcode) else {
+        guard status != .unknownHCICommand, opcode >> 10 != CommandQueue.vendorGroup, let command = PDUCatalog.command(opcode: opcode)
+        else {
             return nil
         }
         switch (kind, command.completion) {

@@ -20,7 +20,7 @@ public struct CommandQueue: Sendable {
     /// Opcode with which some controllers answer an unknown command.
     public static let unknownOpcode: UInt16 = 0xFFFF
     /// OGF of vendor commands. Core Vol 4, Part E, 5.4.1.
-    private static let vendorGroup: UInt16 = 0x3F
+    package static let vendorGroup: UInt16 = 0x3F
 
     /// Number of commands that may be sent now.
     public private(set) var credits = 1

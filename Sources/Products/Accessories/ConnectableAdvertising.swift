@@ -9,27 +9,23 @@ struct ConnectableAdvertising {
     let most: Int
 
     /// Advertises, and again after each connection, until the task is cancelled or the controller refuses.
-    func run() async {
-        while !Task.isCancelled {
-            guard let set = try? await host.advertise(settings) else { return }
-            guard let link = try? await set.connected(within: .seconds(86_400)) else { return }
-            if set.isRunning, link.isConnected { try? await set.stop() }
-            while links >= most, !Task.isCancelled { await oneEnds() }
+    func run() async throws {
+        while true {
+            let set = try await host.advertise(settings)
+            let link = try await set.connected(within: .seconds(86_400))
+            if set.isRunning, link.isConnected { try await set.stop() }
+            while links.count >= most { try await oneEnds() }
         }
     }
 
-    private var links: Int { host.connections.filter(\.isConnected).count }
+    private var links: [Connection] { host.connections.filter(\.isConnected) }
 
-    private func oneEnds() async {
+    private func oneEnds() async throws {
         let ended = Promise<Void>(on: host.loop)
-        let watched = host.connections.filter(\.isConnected).map { link in
-            host.loop.start { [ended] in
-                _ = try? await link.ended()
-                ended.fulfil(())
-            }
+        let listeners = links.map { link in
+            (link, link.events.add { if case .disconnected = $0 { ended.fulfil(()) } })
         }
-        try? await ended.value()
-        for each in watched { each.cancel() }
-        for each in watched { await each.ended() }
+        defer { for (link, listener) in listeners { link.events.remove(listener) } }
+        try await ended.value()
     }
 }

@@ -33,7 +33,7 @@ final class ModelledAccessory: Accessory {
             if conduct.asks { tasks.append(loop.start { [self] in try await conduct.ask(on: link, loop: loop) }) }
             for telling in model.tellings { tasks.append(loop.start { [self] in try await tell(telling, on: link) }) }
         }
-        tasks.append(loop.start { [self] in await serve() })
+        tasks.append(loop.start { [self] in try await serve() })
     }
 
     func stop() async {
@@ -124,7 +124,7 @@ final class ModelledAccessory: Accessory {
     }
 
     /// Advertises while it can take another connection.
-    private func serve() async {
+    private func serve() async throws {
         var elements: [AdvertisingElement] = [.flags([.generalDiscoverable, .brEDRNotSupported])]
         if !model.advertised.isEmpty { elements.append(.services(model.advertised)) }
         elements += [.appearance(model.appearance)]
@@ -134,6 +134,6 @@ final class ModelledAccessory: Accessory {
         // 20 ms, unless the accessory's conduct has a slower interval.
         settings.intervalMin = 0x0020
         settings.intervalMax = 0x0020
-        await ConnectableAdvertising(host: host, settings: settings, most: conduct.links).run()
+        try await ConnectableAdvertising(host: host, settings: settings, most: conduct.links).run()
     }
 }

@@ -47,7 +47,7 @@ final class ReferenceAccessory: Accessory {
             protected.connected(link)
             if conduct.asks { tasks.append(loop.start { [self] in try await conduct.ask(on: link, loop: loop) }) }
         }
-        tasks.append(loop.start { [self] in await serve() })
+        tasks.append(loop.start { [self] in try await serve() })
     }
 
     func stop() async {
@@ -62,7 +62,7 @@ final class ReferenceAccessory: Accessory {
     // MARK: Service
 
     /// Advertises while it can take another connection.
-    private func serve() async {
+    private func serve() async throws {
         var settings = AdvertisingSettings(
             data: AdvertisingData([
                 .flags([.generalDiscoverable, .brEDRNotSupported]), .txPowerLevel(0), .services([BluetoothUUID(0x180F)], complete: false),
@@ -71,7 +71,7 @@ final class ReferenceAccessory: Accessory {
             scanResponse: AdvertisingData([.services([Self.uuid(0)]), .manufacturerData(company: 0xFFFF, [1, 0])]))
         settings.intervalMin = (conduct.advertisingInterval ?? 100) * 8 / 5
         settings.intervalMax = settings.intervalMin
-        await ConnectableAdvertising(host: host, settings: settings, most: conduct.links).run()
+        try await ConnectableAdvertising(host: host, settings: settings, most: conduct.links).run()
     }
 
     private func restoreValues() {

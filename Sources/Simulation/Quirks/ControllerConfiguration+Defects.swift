@@ -162,7 +162,7 @@ extension ResetKeeps {
         "suggested-data-length": .suggestedDataLength, "event-masks": .eventMasks, "links": .links, "initiating": .initiating,
         "advertising-sets": .advertisingSets, "resolving-list": .resolvingList, "channel-classification": .channelClassification,
         "link-defaults": .linkDefaults, "legacy-advertising": .legacyAdvertising, "scan-parameters": .scanParameters,
-        "path-compensation": .pathCompensation, "host-flow-control": .hostFlowControl, "bredr-settings": .bredrSettings,
+        "host-flow-control": .hostFlowControl, "bredr-settings": .bredrSettings,
         "event-mask": .eventMask, "le-event-mask": .leEventMask,
     ]
 }

@@ -125,9 +125,8 @@ public struct ResetKeeps: OptionSet, Sendable {
     public static let linkDefaults = ResetKeeps(rawValue: 2_048)
     public static let legacyAdvertising = ResetKeeps(rawValue: 4_096)
     public static let scanParameters = ResetKeeps(rawValue: 8_192)
-    public static let pathCompensation = ResetKeeps(rawValue: 16_384)
-    public static let hostFlowControl = ResetKeeps(rawValue: 32_768)
-    public static let bredrSettings = ResetKeeps(rawValue: 65_536)
-    public static let eventMask = ResetKeeps(rawValue: 131_072)
-    public static let leEventMask = ResetKeeps(rawValue: 262_144)
+    public static let hostFlowControl = ResetKeeps(rawValue: 16_384)
+    public static let bredrSettings = ResetKeeps(rawValue: 32_768)
+    public static let eventMask = ResetKeeps(rawValue: 65_536)
+    public static let leEventMask = ResetKeeps(rawValue: 131_072)
 }

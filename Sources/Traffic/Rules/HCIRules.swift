@@ -13,6 +13,8 @@ public struct HCIRules {
     private var knownDevices = KnownDevices()
     private var maskedEvents = MaskedEvents()
     private var scanRequests = ScanRequestNotifications()
+    /// A vendor's command may be answered in other ways. Core Vol 4, Part E, 5.4.1.
+    private var hasSentVendorCommand = false
     /// The kinds of data of which packets were sent that no connection counts.
     private var uncounted: Set<HCIPacket.Kind> = []
     /// Supported_Commands, once the controller has told it.
@@ -47,10 +49,6 @@ public struct HCIRules {
         scanRequests.reset()
         uncounted.removeAll()
     }
-
-    /// A vendor's command may be answered in other ways. Core Vol 4, Part E, 5.4.1.
-    private var hasSentVendorCommand = false
-    private static func isVendors(_ opcode: UInt16) -> Bool { opcode >> 10 >= 0x3E }
 
     public mutating func sent(_ command: HCIPacket) {
         completions.sent(command)
@@ -90,6 +88,8 @@ public struct HCIRules {
             ?? (isStrange ? RuleViolation(aboutStranger: event) : nil)
             ?? (isRepeated ? RuleViolation(repeated: event) : nil)
     }
+
+    private static func isVendors(_ opcode: UInt16) -> Bool { opcode >> 10 == CommandQueue.vendorGroup }
 
     private func withoutCause(_ event: NumberedPacket) -> RuleViolation? {
         if let failure = RuleViolation(failureIn: event) { return failure }

@@ -65,6 +65,5 @@ struct LESettings {
         if kept.contains(.linkDefaults) { links = old.links }
         if kept.contains(.legacyAdvertising) { legacySet = old.legacySet }
         if kept.contains(.scanParameters) { scan = old.scan }
-        if kept.contains(.pathCompensation) { pathCompensation = old.pathCompensation }
     }
 }
