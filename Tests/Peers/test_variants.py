@@ -71,9 +71,12 @@ def test_no_case_fails_against_a_conforming_device(tmp_path, part):
     # that takes one role only is looked at with all cases below.
     for row in rows:
         is_narrow = "\nonly:" in texts[row["id"]]
-        if is_narrow and sum(row["verdicts"].values()) < 10:
-            # Few of its cases are in this part.
+        if is_narrow and not row["verdicts"]:
+            # None of its cases is in this part.
             continue
+        if is_narrow and not row["verdicts"].get("PASS"):
+            # Few of its cases are in this part: all of them decide.
+            _, [row] = variants(tmp_path / "narrow.json", row["id"])
         assert row["verdicts"].get("PASS", 0) * PARTS > (0 if is_narrow else 150), (row["id"], row["verdicts"])
         assert inconclusive(row) < (0.4 if "-only-" in row["id"] else 0.2), (row["id"], row["verdicts"])
     print(text.splitlines()[-1])
