@@ -89,8 +89,12 @@ struct EventCauseTests {
             enabled + [.done(advertising(3, notifies: 1)), .done(HCIPacket(opcode: 0x203C, parameters: [3])), other, scanRequest],
             says: "set 3"),
         Row(
-            "cleared", enabled + [.done(advertising(3, notifies: 1)), .done(HCIPacket(opcode: 0x203D, parameters: [])), scanRequest],
+            "cleared",
+            enabled + [.done(advertising(3, notifies: 1)), .done(HCIPacket(opcode: 0x203D, parameters: [])), other, scanRequest],
             says: "set 3"),
+        Row(
+            "an event on its way when all sets are cleared",
+            enabled + [.done(advertising(3, notifies: 1)), .done(HCIPacket(opcode: 0x203D, parameters: [])), scanRequest]),
     ]
 
     @Test(arguments: failures + masks + scans) func anEventHasACause(_ row: Row) throws {
