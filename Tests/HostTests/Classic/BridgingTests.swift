@@ -138,8 +138,9 @@ import Testing
             #expect(told.accessory.last == .audioEnded(.mSBC) && !phone.hasAudio && !accessory.hasAudio)
             for (one, other) in [(phone, accessory), (accessory, phone)] {
                 let (sent, taken) = (try #require(one.voice), try #require(other.voice))
-                #expect((380...401).contains(sent.framesSent) && one.voicePacketsSent == sent.framesSent)
-                #expect(taken.framesReceived >= sent.framesSent - 4 && taken.framesReceived <= sent.framesSent)
+                // Three seconds of 7.5 ms, and what pipes that are read late add or hold back.
+                #expect((370...430).contains(sent.framesSent) && one.voicePacketsSent == sent.framesSent)
+                #expect(taken.framesReceived >= sent.framesSent - 30 && taken.framesReceived <= sent.framesSent)
                 #expect(taken.framesLost == 0 && taken.malformed == 0 && other.voicePacketsDoubtful == 0)
             }
             #expect(phone.isStreaming && accessory.sink?.lost == 0)
