@@ -93,9 +93,11 @@ struct RunLength {
 
 extension Runner {
     /// Returns the approximate durations of the cases that are still to be run for the device over the air, by id; nil in virtual time.
-    public func expectedLengths() -> [String: Microseconds]? {
-        guard !factory.isVirtual, case .success(let description)? = survey, let device = factory.device
-        else { return nil }
+    public func expectedLengths() -> [String: Microseconds]? { factory.isVirtual ? nil : lengths() }
+
+    /// The same, in virtual time, too; nil if no device was surveyed.
+    func lengths() -> [String: Microseconds]? {
+        guard case .success(let description)? = survey, let device = factory.device else { return nil }
         let connection = (description.link.readvertises ?? .milliseconds(500)) + .milliseconds(400)
         let reckoner = RunLength(catalogue: plan.catalogue, device: device, connection: connection)
         let cases = plan.cases.filter { testCase in

@@ -79,6 +79,9 @@ public struct RunPlan: Sendable {
         }
     }
 
+    /// Removes all cases but these.
+    mutating func keep(_ ids: Set<String>) { cases.removeAll { !ids.contains($0.id) } }
+
     static func select(_ all: [TestCase], _ filters: [String], _ tags: [String] = []) throws(Problems) -> [TestCase] {
         var problems: [Problem] = []
         for tag in tags where CaseTag.all[tag] == nil {

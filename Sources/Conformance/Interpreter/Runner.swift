@@ -17,7 +17,7 @@ public protocol RunObserver: AnyObject {
 
 /// Runs the cases of a plan in order, each on its own bench.
 public final class Runner {
-    private(set) var plan: RunPlan
+    var plan: RunPlan
     private let recorder: Recorder
     var factory: BenchFactory
     /// The known facts about the device over the air, or the reason why there are none; nil until they are needed.

@@ -130,6 +130,7 @@ extension RunCommand {
             if let change = runner.product?.change { Console.line("device   \(change)") }
             if let profile = devices.product.profile { Console.line("profile  " + (runner.profileLine ?? profile)) }
             if let others = runner.chooseForProduct() { Console.line("not run  \(others)") }
+            if controls.quick, let choice = runner.chooseQuick() { Console.line("quick    \(choice)") }
             guard runner.caseCount > 0 else {
                 held?.close()
                 throw CommandFailure(.bench, "no case ran: no selected case concerns this device")

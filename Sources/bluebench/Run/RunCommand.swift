@@ -99,6 +99,9 @@ struct RunCommand: ParsableCommand {
     private func checkOptions() throws {
         try selection.check(report: outputs.report)
         try controls.check(report: outputs.report, page: outputs.documents.html, repeats: commands.powerCycle != nil)
+        if controls.quick, devices.product.peer == nil, devices.product.device == nil, devices.product.accessory == .reference {
+            throw CommandFailure(.usage, "--quick needs an accessory: --peer or --device names it, or --accessory a simulated one")
+        }
         if captures.keylog != nil, !devices.areVirtual {
             throw CommandFailure(.usage, "--keylog needs two virtual devices: a real controller does not reveal its keys")
         }

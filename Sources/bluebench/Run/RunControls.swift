@@ -20,6 +20,10 @@ struct RunControls: ParsableArguments {
         help: ArgumentHelp("Timeout of the whole run; cases that have not run by then are INCONC.", valueName: "seconds"),
         transform: Arguments.whole(1...31_536_000))
     var timeout: Int?
+    @Flag(
+        help: """
+            Of an accessory's cases only as many as fit into about four minutes: each section, public id and rule once, ATT_MTU 23 and 247.
+            """) var quick = false
     @Flag(help: "Continue the interrupted run in the folder of --report.") var resume = false
     @Flag(
         help: ArgumentHelp(
