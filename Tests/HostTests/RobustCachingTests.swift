@@ -92,7 +92,7 @@ import Testing
 
     private final class Requests { var count = 0 }
 
-    /// What the server thought of a client when its first PDU came.
+    /// The first PDU from a client, and what the server then sent it.
     private final class Beginning {
         var opcode: UInt8?
         var sent: SendResult?
