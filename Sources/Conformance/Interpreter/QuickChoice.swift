@@ -9,7 +9,7 @@ struct QuickChoice {
     /// Of rounds over ATT_MTU these are kept: the least, and one that most centrals agree on.
     static let mtus = [23, 247]
 
-    /// What a case is about.
+    /// One thing that a case is about.
     private enum Matter: Hashable {
         case section(String)
         case publicID(String)
