@@ -11,7 +11,7 @@ TESTED := BLUEBENCH_TESTING=1 swift test -c release --skip-build
 # The program as it is distributed is built apart: without both, and on Linux with Swift's libraries inside.
 DISTRIBUTED := .build/dist
 DISTRIBUTE := swift build -c release --scratch-path $(DISTRIBUTED) $(if $(filter Linux,$(shell uname)),--static-swift-stdlib)
-# The packages also contain SQLite and libcrypto: pkg-config first finds a libusb in a folder that holds their archives. libusb stays
+# The packages also contain SQLite, libcrypto and zlib: pkg-config first finds a libusb in a folder that holds their archives. libusb stays
 # a shared library that can be replaced, as its licence (LGPL) requires: a copy is in lib/bluebench. Its own libudev is named, too, so
 # that a copy of that is found as well.
 STATIC := .build/static
@@ -44,7 +44,8 @@ distributed: setup ## the program as make dist packs it and make bench measures 
 
 $(STATIC): Makefile
 	@mkdir -p $@
-	@rm -f $@/*.a; for library in sqlite3 libcrypto; do ln -sf "$$(pkg-config --variable=libdir $$library)/lib$${library#lib}.a" $@/; done
+	@rm -f $@/*.a; for library in sqlite3:sqlite3 libcrypto:crypto zlib:z; do \
+		ln -sf "$$(pkg-config --variable=libdir $${library%:*})/lib$${library#*:}.a" $@/; done
 	@printf '%s\n' 'Name: libusb-1.0' 'Description: libusb, and a folder of archives' "Version: $$(pkg-config --modversion libusb-1.0)" \
 		'Libs: -L"$(CURDIR)/$(STATIC)" -lusb-1.0 -l:libudev.so.1' "Cflags: $$(pkg-config --cflags libusb-1.0)" >$@/libusb-1.0.pc
 

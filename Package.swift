@@ -142,7 +142,9 @@ let package = Package(
             "BBSimulation",
             ["BBBluetoothCrypto", "BBCapture", "BBTraffic", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets", deque],
             settings: quick),
-        room("BBCapture", ["BBBluetoothCrypto", "BBTraffic", "BBL2CAP", "BBHCI", "BBTransport", "BBTiming", "BBPackets"], settings: quick),
+        room(
+            "BBCapture",
+            ["BBCZlib", "BBBluetoothCrypto", "BBTraffic", "BBL2CAP", "BBHCI", "BBTransport", "BBTiming", "BBPackets"], settings: quick),
         room(
             "BBDongles", ["BBTransportUSB", "BBTraffic", "BBHCI", "BBTransport", "BBTiming", "BBPackets", yams], settings: asWritten,
             embedding: ["KnownDongles.yaml"]),
@@ -160,6 +162,7 @@ let package = Package(
         library("BBCSystemCalls"),
         library("BBCLibCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
         library("BBCSQLite", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+        library("BBCZlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         library("BBCLibUSB", pkgConfig: "libusb-1.0", providers: [.apt(["libusb-1.0-0-dev"]), .brew(["libusb"])]),
         .plugin(name: "GeneratePDUs", capability: .buildTool(), dependencies: ["PDUGenerator"]),
         .executableTarget(name: "PDUGenerator", swiftSettings: plain + opened + asWritten),

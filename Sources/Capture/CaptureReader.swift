@@ -7,59 +7,36 @@ public final class CaptureReader {
     /// Number of records read.
     public var count: Int { input.packets }
 
+    /// A sentence about the file that was chosen in an archive; nil without an archive.
+    public let remark: String?
+
     private let input: RecordInput
     private var decoder: any RecordDecoder
+    /// True if the format has packets without a direction.
+    private let isWithoutDirections: Bool
+    private var directions = DirectionFinder()
 
-    /// Opens a file and detects its format.
+    /// Opens a file and detects its format. A file in an archive is named after it, as `bugreport.zip/FS/data/btsnoop_hci.log`; without a
+    /// name the likeliest is taken.
     ///
     /// - Parameter onEnd: called at the end of the file, where it may wait; true to read on, because the file may have grown.
-    /// - Throws: `cannotOpen`, `unknownFormat`, or `truncated` or `malformed` if its header is invalid.
+    /// - Throws: `cannotOpen`, `unknownFormat`, `withoutPackets`, or `truncated` or `malformed` if its header is invalid.
     public init(path: String, onEnd: (() -> Bool)? = nil) throws(CaptureError) {
-        self.path = path
-        let source = try FileSource(path: path)
-        input = RecordInput(source)
-        if let onEnd {
-            // The header and a record may not be written yet.
-            source.onEnd = onEnd
-            _ = try source.peek(Self.shortestFile)
-            source.onEnd = nil
-        }
-        let prefix = try source.peek(Self.recognitionLength)
-        let isWhole = prefix.count < Self.recognitionLength && onEnd == nil
-        if prefix.starts(with: BTSnoop.magic) {
-            format = .btsnoop
-            decoder = try BTSnoopDecoder(input)
-        } else if prefix.number(UInt32.self, at: 0, big: true) == PcapNG.Block.sectionHeader {
-            format = .pcapng
-            decoder = PcapNGDecoder(input)
-        } else if let (big, nanoseconds) = PcapDecoder.recognise(prefix) {
-            format = .pcap
-            decoder = try PcapDecoder(input, big: big, nanoseconds: nanoseconds)
-        } else if PacketLogger.recognises(prefix, isWhole: isWhole, big: true) {
-            format = .packetLogger
-            decoder = PacketLoggerDecoder(input, big: true)
-        } else if HCIDumpDecoder.recognises(prefix, isWhole: isWhole) {
-            format = .hcidump
-            decoder = HCIDumpDecoder(input)
-        } else if PacketLogger.recognises(prefix, isWhole: isWhole, big: false) {
-            format = .packetLogger
-            decoder = PacketLoggerDecoder(input, big: false)
-        } else {
-            throw .unknownFormat(path: path)
-        }
-        if let onEnd { source.onEnd = onEnd }
+        let opened = try OpenedCapture(path: path, onEnd: onEnd)
+        (self.path, format, remark, input, decoder) = (path, opened.format, opened.remark, opened.input, opened.decoder)
+        isWithoutDirections = [.pcap, .pcapng, .log].contains(format)
     }
 
-    private static let recognitionLength = 4096
-    /// No format has a longer file header.
-    private static let shortestFile = 32
+    /// True if there is a regular file at the path, or an archive that the path begins with.
+    public static func isFile(_ path: String) -> Bool { OpenedCapture.file(of: path) != nil }
 
     /// The next record; nil at the end of the file.
     ///
     /// - Throws: `truncated` if the file ends within a packet, `malformed` if it cannot be parsed. All earlier records have been returned.
     public func next() throws(CaptureError) -> CaptureRecord? {
-        guard let record = try decoder.next() else { return nil }
+        guard var record = try decoder.next() else { return nil }
         input.packets += 1
+        if isWithoutDirections { directions.complete(&record.content) }
         return record
     }
 

@@ -90,12 +90,15 @@ public struct LinkType: RawRepresentable, Sendable, Hashable {
     public static let linuxMonitor = LinkType(rawValue: 254)
     public static let leLinkLayerWithHeader = LinkType(rawValue: 256)
     public static let nordicSniffer = LinkType(rawValue: 272)
+    /// USER10, which the sniffer's programs used before they had a number of their own.
+    public static let nordicSnifferBefore2019 = LinkType(rawValue: 157)
 
     /// The link types with Bluetooth packets.
     private static let names: [LinkType: String] = [
         .h4: "Bluetooth H4", .h4WithDirection: "Bluetooth H4 with direction", .leLinkLayer: "Bluetooth LE link layer",
         .bredrBaseband: "Bluetooth BR/EDR baseband", .linuxMonitor: "Bluetooth Linux monitor",
         .leLinkLayerWithHeader: "Bluetooth LE link layer with header", .nordicSniffer: "nRF Sniffer",
+        .nordicSnifferBefore2019: "nRF Sniffer",
     ]
 
     /// The reason why a packet of this type was not read.

@@ -41,7 +41,7 @@ public final class CaptureWriter {
         case .btsnoop: BTSnoopEncoder()
         case .pcapng: PcapNGEncoder()
         case .packetLogger: PacketLoggerEncoder()
-        case .pcap, .hcidump: throw .unsuitable(path: path, reason: "\(format.rawValue) is only read, never written")
+        case .pcap, .hcidump, .log: throw .unsuitable(path: path, reason: "\(format.rawValue) is only read, never written")
         }
     }
 

@@ -39,7 +39,10 @@ public struct Examiner {
         }
         switch record.content {
         case .hci(let packet, let direction):
-            examine(packet, direction ?? .hostToController, decoded, interface: record.interface)
+            // Nobody is accused for data of which nobody knows who sent it.
+            if direction != nil || packet.kind != .acl {
+                examine(packet, direction ?? .hostToController, decoded, interface: record.interface)
+            }
         case .air(let frame): examine(frame, decoded, interface: record.interface)
         case .baseband, .note, .other: break
         }

@@ -12,6 +12,8 @@ struct ConnectionTraffic {
     private(set) var names: AttributeNames?
     private var reassemblers = ByDirection(L2CAPReassembler())
     private var channels = OpenChannels()
+    /// True in a direction whose last PDU began in a packet that the capturing tool has cut.
+    private var isCut = ByDirection(false)
 
     init(peer: DeviceAddress? = nil, names: AttributeNames? = nil) {
         self.peer = peer
@@ -24,6 +26,11 @@ struct ConnectionTraffic {
     mutating func receive(
         _ boundary: ACLHeader.Boundary, _ bytes: [UInt8], _ fragment: Range<Int>, _ way: LinkDirection, to packet: inout DecodedPacket
     ) {
+        if boundary == .continuing, isCut[way] {
+            packet.layers.append(Self.broken("rest of a PDU that was cut", bytes, fragment))
+            return
+        }
+        isCut[way] = false
         let abandoned = reassemblers[way].abandoned
         let action = reassemblers[way].receive(boundary: boundary, bytes.span.bytes.extracting(fragment))
         if reassemblers[way].abandoned > abandoned {
@@ -37,6 +44,19 @@ struct ConnectionTraffic {
             decode(channel, whole, 0..<whole.count, way, to: &packet)
         case .drop(let fault): packet.layers.append(Self.broken(fault.rawValue, bytes, fragment))
         }
+    }
+
+    /// Adds what a capturing tool has left of a fragment: the layers of a PDU that begins in it, as far as they go.
+    mutating func receiveCut(
+        _ boundary: ACLHeader.Boundary, _ bytes: [UInt8], _ fragment: Range<Int>, _ way: LinkDirection, to packet: inout DecodedPacket
+    ) {
+        reassemblers[way] = L2CAPReassembler()
+        isCut[way] = true
+        guard boundary != .continuing, boundary != .complete, let header = L2CAPHeader(bytes.span.bytes.extracting(fragment)),
+            fragment.count > L2CAPHeader.octets
+        else { return }
+        decode(header.channel, bytes, fragment, way, isCut: true, to: &packet)
+        for index in packet.layers.indices.dropFirst() { packet.layers[index].problem = nil }
     }
 
     /// The name of the peer: as its attributes say, or as it advertised.
@@ -65,7 +85,8 @@ struct ConnectionTraffic {
 
     /// Decodes a complete PDU by its channel. Core Vol 3, Part A, 2.1.
     private mutating func decode(
-        _ channel: UInt16, _ bytes: [UInt8], _ range: Range<Int>, _ way: LinkDirection, to packet: inout DecodedPacket
+        _ channel: UInt16, _ bytes: [UInt8], _ range: Range<Int>, _ way: LinkDirection, isCut: Bool = false,
+        to packet: inout DecodedPacket
     ) {
         let payload = (range.lowerBound + L2CAPHeader.octets)..<range.upperBound
         packet.channel = channel
@@ -75,11 +96,11 @@ struct ConnectionTraffic {
                 range.lowerBound..<payload.lowerBound, summary: ""))
         switch Layer(channel: channel) {
         case .l2capSignaling:
-            for command in SignalingCommand.list(Array(bytes[payload])).commands { channels.note(command, way) }
+            for command in isCut ? [] : SignalingCommand.list(Array(bytes[payload])).commands { channels.note(command, way) }
             packet.layers += Self.signalling(bytes, payload)
         case .att:
             var pdu = DecodedLayer(layer: .att, bytes, payload)
-            names?.learn(from: bytes.span.bytes.extracting(payload), way)
+            if !isCut { names?.learn(from: bytes.span.bytes.extracting(payload), way) }
             names?.name(&pdu, way)
             packet.layers.append(pdu)
         case let layer?: packet.layers.append(DecodedLayer(layer: layer, bytes, payload))

@@ -1,4 +1,5 @@
 import BBHCI
+import BBL2CAP
 import BBPackets
 import BBTraffic
 
@@ -20,13 +21,13 @@ struct ControllerTraffic {
 
     init(names: Bool = false) { peers = names ? PeerNames() : nil }
 
-    mutating func decode(_ packet: HCIPacket, _ direction: CaptureDirection) -> DecodedPacket {
+    mutating func decode(_ packet: HCIPacket, _ direction: CaptureDirection?) -> DecodedPacket {
         follow(packet, isShown: false)
         defer { follow(packet, isShown: true) }
         return describe(packet, direction)
     }
 
-    private mutating func describe(_ packet: HCIPacket, _ direction: CaptureDirection) -> DecodedPacket {
+    private mutating func describe(_ packet: HCIPacket, _ direction: CaptureDirection?) -> DecodedPacket {
         switch packet.kind {
         case .command: return DecodedPacket(layers: [DecodedLayer(hci: packet, vendor: .company(company))])
         case .event:
@@ -35,7 +36,7 @@ struct ControllerTraffic {
             nameEncryption(&event)
             namePeer(&event)
             return DecodedPacket(layers: [event])
-        case .iso: return DecodedPacket(layers: [DecodedLayer(hci: packet)])
+        case .iso: return Self.isochronousData(packet)
         case .sco:
             var layer = DecodedLayer(hci: packet)
             if let handle = layer.fields.named("Connection_Handle") {
@@ -47,7 +48,7 @@ struct ControllerTraffic {
     }
 
     /// Writes the text line of a packet; uses a cache if its octets and names determine the text.
-    mutating func write(_ packet: HCIPacket, _ direction: CaptureDirection, to text: inout TextBuffer) {
+    mutating func write(_ packet: HCIPacket, _ direction: CaptureDirection?, to text: inout TextBuffer) {
         follow(packet, isShown: false)
         defer { follow(packet, isShown: true) }
         guard let names = names(in: packet, direction) else { return describe(packet, direction).write(to: &text) }
@@ -58,7 +59,7 @@ struct ControllerTraffic {
     }
 
     /// The names in the line of a packet; nil if the line also depends on other packets.
-    private mutating func names(in packet: HCIPacket, _ direction: CaptureDirection) -> LineNames? {
+    private mutating func names(in packet: HCIPacket, _ direction: CaptureDirection?) -> LineNames? {
         switch packet.kind {
         case .command: return LineNames()
         case .event:
@@ -71,7 +72,7 @@ struct ControllerTraffic {
             guard let header = packet.aclHeader, header.boundary == .first || header.boundary == .firstNonFlushable else { return nil }
             let payload = packet.bytes.span.bytes.extracting(ACLHeader.octets...)
             guard payload.byteCount == header.length else { return nil }
-            return connections[header.handle.rawValue]?.names(inPacket: payload, direction == .hostToController ? .forth : .back, peers)
+            return connections[header.handle.rawValue]?.names(inPacket: payload, LinkDirection(direction), peers)
         }
     }
 
@@ -130,14 +131,31 @@ struct ControllerTraffic {
         known[peer.value] = names.ofPeer
     }
 
-    private mutating func data(_ packet: HCIPacket, _ direction: CaptureDirection) -> DecodedPacket {
+    /// The start of an SDU has fields before its octets. Core Vol 4, Part E, 5.4.5.
+    private static func isochronousData(_ packet: HCIPacket) -> DecodedPacket {
+        var header = DecodedLayer(hci: packet)
+        guard let load = header.fields.named("ISO_Data_Load")?.range, let flag = header.fields.named("PB_Flag"),
+            flag.int.map({ $0 & 1 == 0 }) == true,
+            let handle = header.fields.named("Connection_Handle"),
+            let declaration = PDUCatalog.declaration(layer: .isoLoads, code: header.fields.named("TS_Flag")?.int ?? 0)
+        else { return DecodedPacket(layers: [header]) }
+        header.summary = "ISO \(handle.text) \(flag.text.lowercased())"
+        return DecodedPacket(layers: [header, DecodedLayer(declaration, packet.bytes, load)])
+    }
+
+    private mutating func data(_ packet: HCIPacket, _ direction: CaptureDirection?) -> DecodedPacket {
         guard let header = packet.aclHeader else { return .summary("ACL data, too short: \(Hex.octets(packet.bytes))", packet.bytes) }
         let data = ACLHeader.octets..<packet.bytes.count
         let handle = header.handle.rawValue
         if connections[handle] == nil { open(handle) }
         var decoded = DecodedPacket(layers: [DecodedLayer(hci: packet)])
-        connections[handle]?.receive(
-            header.boundary, packet.bytes, data, direction == .hostToController ? .forth : .back, to: &decoded)
+        let way = LinkDirection(direction)
+        let isCut = Int(header.length) > data.count
+        if isCut {
+            connections[handle]?.receiveCut(header.boundary, packet.bytes, data, way, to: &decoded)
+        } else {
+            connections[handle]?.receive(header.boundary, packet.bytes, data, way, to: &decoded)
+        }
         let summary = TextBuffer.text { text in
             text.write("ACL ")
             text.write(hex: UInt64(handle), bits: 16)
@@ -145,11 +163,18 @@ struct ControllerTraffic {
             if decoded.layers.count == 1 || decoded.layers.contains(where: { $0.layer == .l2capFragment }) {
                 text.write(" \(header.boundary == .continuing ? "continued" : "first") \(data.count) octets")
             }
-            if Int(header.length) != data.count { text.write(" (header says \(header.length))") }
+            if isCut { text.write(" (cut: \(data.count) of \(header.length) octets)") }
+            if Int(header.length) < data.count { text.write(" (header says \(header.length))") }
         }
         decoded.layers[0].problem = nil
         decoded.layers[0].summary = summary
         return decoded
+    }
+}
+
+extension LinkDirection {
+    fileprivate init(_ direction: CaptureDirection?) {
+        self = direction.map { $0 == .hostToController ? .forth : .back } ?? .unknown
     }
 }
 

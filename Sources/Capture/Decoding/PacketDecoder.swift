@@ -35,14 +35,14 @@ public struct PacketDecoder {
             return decode(record).write(to: &text)
         }
         controllers[record.interface, default: ControllerTraffic(names: showsNames)].write(
-            packet, direction ?? .hostToController, to: &text)
+            packet, direction, to: &text)
     }
 
     /// Decodes an HCI packet, with what earlier packets of the capture have shown.
     ///
     /// - Parameter direction: nil if the capture does not contain it.
     public mutating func decode(_ packet: HCIPacket, _ direction: CaptureDirection?, interface: Int = 0) -> DecodedPacket {
-        controllers[interface, default: ControllerTraffic(names: showsNames)].decode(packet, direction ?? .hostToController)
+        controllers[interface, default: ControllerTraffic(names: showsNames)].decode(packet, direction)
     }
 
     public mutating func decode(_ frame: AirFrame, interface: Int = 0) -> DecodedPacket {

@@ -1,36 +1,38 @@
-import BBTransport
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
-
-/// A file read sequentially through a bounded buffer.
+/// Octets of a capture, read sequentially through a bounded buffer.
 final class FileSource {
     let path: String
-    /// File offset of the next octet.
+    /// Offset of the next octet.
     private(set) var offset = 0
-    private let descriptor: Int32
+    /// The file itself; nil for what an archive or a text contains.
+    let file: FileStream?
+    private let stream: any OctetStream
     private var buffer: [UInt8] = []
     private var position = 0
     private var isAtEnd = false
-    /// Octets read from the file.
-    private var length = 0
+    /// The reason why the octets end early, as compressed ones may.
+    private(set) var failure: CaptureError?
 
-    /// Called at the end of the file: true to read again, because the file may have grown; nil to end there.
-    var onEnd: (() -> Bool)? { didSet { isAtEnd = false } }
+    /// Called at the end of a file: true to read again, because the file may have grown; nil to end there.
+    var onEnd: (() -> Bool)? {
+        didSet {
+            isAtEnd = false
+            file?.onEnd = onEnd
+        }
+    }
 
     /// Maximum number of octets per call.
     static let longestPiece = 1 << 24
+    private static let pieceLength = 1 << 16
 
     init(path: String) throws(CaptureError) {
-        self.path = path
-        descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .cannotOpen(path: path, reason: systemText(errno)) }
+        let file = try FileStream(path: path)
+        (self.path, self.file, stream) = (path, file, file)
     }
 
-    deinit { close(descriptor) }
+    /// - Parameter path: name for messages.
+    init(path: String, _ stream: any OctetStream) {
+        (self.path, self.stream, file) = (path, stream, nil)
+    }
 
     /// The next `count` octets without consuming them; fewer at the end of the file.
     func peek(_ count: Int) throws(CaptureError) -> ArraySlice<UInt8> {
@@ -51,20 +53,47 @@ final class FileSource {
     func skip(_ count: Int) throws(CaptureError) -> Bool {
         var left = count
         while left > 0 {
-            let step = min(left, 1 << 16)
+            let step = min(left, Self.pieceLength)
             guard try take(step) != nil else { return false }
             left -= step
         }
         return true
     }
 
-    private func waitsForMore() throws(CaptureError) -> Bool {
-        guard let onEnd, onEnd() else { return false }
-        var information = stat()
-        guard fstat(descriptor, &information) != 0 || Int(information.st_size) >= length else {
-            throw .readFailed(path: path, reason: "it has become shorter")
+    /// The next line without its end, and at most `limit` octets of it; nil at the end of the file.
+    func line(limit: Int) throws(CaptureError) -> ArraySlice<UInt8>? {
+        var searched = 0
+        while true {
+            let known = buffer.count - position
+            if let end = buffer[(position + searched)...].firstIndex(of: 10) { return line(until: end, after: 1, limit) }
+            if known >= limit, let rest = try lineStart(limit) { return rest }
+            searched = known
+            try fill(known + 1)
+            if buffer.count - position == known { return known == 0 ? nil : line(until: buffer.count, after: 0, limit) }
         }
-        return true
+    }
+
+    private func line(until end: Int, after: Int, _ limit: Int) -> ArraySlice<UInt8> {
+        var line = buffer[position..<end]
+        if line.last == 13 { line = line.dropLast() }
+        offset += end + after - position
+        position = end + after
+        return line.prefix(limit)
+    }
+
+    /// The start of a line that is longer than the limit, whose rest is skipped.
+    private func lineStart(_ limit: Int) throws(CaptureError) -> ArraySlice<UInt8>? {
+        guard let start = try take(limit) else { return nil }
+        let kept = Array(start)[...]
+        while case let piece = try peek(Self.pieceLength), !piece.isEmpty {
+            guard let end = piece.firstIndex(of: 10) else {
+                _ = try skip(piece.count)
+                continue
+            }
+            _ = try skip(end - piece.startIndex + 1)
+            break
+        }
+        return kept
     }
 
     private func fill(_ count: Int) throws(CaptureError) {
@@ -73,15 +102,14 @@ final class FileSource {
         buffer.removeFirst(position)
         position = 0
         while buffer.count < wanted, !isAtEnd {
-            var got = 0
-            let piece = [UInt8](unsafeUninitializedCapacity: max(1 << 16, wanted - buffer.count)) { room, count in
-                got = read(descriptor, room.baseAddress, room.count)
-                count = max(0, got)
+            do {
+                let piece = try stream.read(max(Self.pieceLength, wanted - buffer.count))
+                buffer.append(contentsOf: piece)
+                isAtEnd = piece.isEmpty
+            } catch {
+                if buffer.isEmpty, offset == 0 { throw error }
+                (failure, isAtEnd) = (error, true)
             }
-            buffer.append(contentsOf: piece)
-            length += max(0, got)
-            if got == 0 { isAtEnd = try !waitsForMore() }
-            if got < 0, errno != EINTR { throw .readFailed(path: path, reason: systemText(errno)) }
         }
     }
 }

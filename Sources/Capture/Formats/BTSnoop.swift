@@ -11,7 +11,10 @@ enum BTSnoop {
     enum Datalink {
         static let bare: UInt32 = 1001
         static let h4: UInt32 = 1002
+        static let bcsp: UInt32 = 1003
+        static let threeWire: UInt32 = 1004
         static let monitor: UInt32 = 2001
+        static let all = [bare, h4, bcsp, threeWire, monitor]
     }
 }
 
@@ -49,8 +52,8 @@ struct BTSnoopDecoder: RecordDecoder {
         let header = try input.piece(16)
         guard let version: UInt32 = header.number(at: 8, big: true), version == 1 else { throw input.malformed("btsnoop version is not 1") }
         datalink = header.number(at: 12, big: true) ?? 0
-        guard [BTSnoop.Datalink.bare, BTSnoop.Datalink.h4, BTSnoop.Datalink.monitor].contains(datalink) else {
-            throw input.malformed("btsnoop datalink \(datalink) is not 1001, 1002 or 2001")
+        guard BTSnoop.Datalink.all.contains(datalink) else {
+            throw .unsuitable(path: input.source.path, reason: "its btsnoop datalink \(datalink) is not 1001 to 1004 or 2001")
         }
         if datalink != BTSnoop.Datalink.monitor { input.interfaces = [CaptureInterface(name: "hci", linkType: .h4)] }
     }
@@ -71,6 +74,9 @@ struct BTSnoopDecoder: RecordDecoder {
             record.content = LinuxMonitor.content(opcode: UInt16(truncatingIfNeeded: flags), packet)
         case BTSnoop.Datalink.bare:
             record.content = Self.bareContent(packet, flags: flags)
+        case BTSnoop.Datalink.bcsp, BTSnoop.Datalink.threeWire:
+            let direction: CaptureDirection = flags & 1 == 0 ? .hostToController : .controllerToHost
+            record.content = SerialFrame.content(packet, direction, isBCSP: datalink == BTSnoop.Datalink.bcsp)
         default:
             let direction: CaptureDirection = flags & 1 == 0 ? .hostToController : .controllerToHost
             record.content = HCIPacket(indicated: packet).map { .hci($0, direction) } ?? .other(.h4, Array(packet))

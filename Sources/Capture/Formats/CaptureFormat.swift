@@ -9,6 +9,8 @@ public enum CaptureFormat: String, Sendable, Hashable, CaseIterable {
     case pcap
     /// hcidump of old BlueZ versions; read only.
     case hcidump
+    /// Text with whole packets in hexadecimal, or with the Bluetooth log of a bug report; read only.
+    case log
 
     /// The writable format for a file name extension.
     public init?(extensionOf path: String) {

@@ -19,7 +19,10 @@ final class RecordInput {
 
     /// The first octets of a record; nil at the regular end of the file.
     func start(_ count: Int) throws(CaptureError) -> ArraySlice<UInt8>? {
-        if try source.peek(1).isEmpty { return nil }
+        if try source.peek(1).isEmpty {
+            if let failure = source.failure { throw renumbered(failure) }
+            return nil
+        }
         return try piece(count)
     }
 
@@ -34,7 +37,24 @@ final class RecordInput {
 
     func malformed(_ reason: String) -> CaptureError { .malformed(path: source.path, offset: source.offset, reason: reason) }
 
-    private var truncated: CaptureError { .truncated(path: source.path, offset: source.offset, packetsBefore: packets) }
+    /// The next line of a text; nil at its end.
+    func line() throws(CaptureError) -> ArraySlice<UInt8>? {
+        if let line = try source.line(limit: Self.longestLine) { return line }
+        if let failure = source.failure { throw renumbered(failure) }
+        return nil
+    }
+
+    private static let longestLine = 1 << 16
+
+    private var truncated: CaptureError {
+        source.failure.map(renumbered) ?? .truncated(path: source.path, offset: source.offset, packetsBefore: packets)
+    }
+
+    /// The error of a source that does not know the packets before it.
+    private func renumbered(_ failure: CaptureError) -> CaptureError {
+        guard case .truncated(let path, let offset, _) = failure else { return failure }
+        return .truncated(path: path, offset: offset, packetsBefore: packets)
+    }
 }
 
 /// Content of a packet in a format with link types.
@@ -55,7 +75,7 @@ func content(of packet: ArraySlice<UInt8>, linkType: LinkType, direction: Captur
             frame.isFromCentral = direction.map { $0 == .hostToController }
             return .baseband(frame)
         }
-    case .nordicSniffer:
+    case .nordicSniffer, .nordicSnifferBefore2019:
         if let frame = NordicSniffer.frame(packet) { return .air(frame) }
     case .leLinkLayer:
         return .air(bareFrame(packet))

@@ -86,7 +86,8 @@ package struct PacketSelection {
 
     /// Layers by the names that the option knows.
     private static let layersByName: [(name: String, layers: [Layer])] = [
-        ("hci", [.hciCommands, .hciEvents, .hciData]), ("command", [.hciCommands]), ("event", [.hciEvents]), ("data", [.hciData]),
+        ("hci", [.hciCommands, .hciEvents, .hciData, .isoLoads]), ("command", [.hciCommands]), ("event", [.hciEvents]),
+        ("data", [.hciData, .isoLoads]),
         ("air", [.air, .baseband]), ("advertising", [.advertising]), ("ll", [.llControl]), ("lmp", [.lmp]),
         ("l2cap", [.l2cap, .l2capSignaling, .l2capFragment]), ("signaling", [.l2capSignaling]), ("att", [.att]), ("smp", [.smp]),
         ("sdp", [.sdp]), ("rfcomm", [.rfcomm, .rfcommFrames]), ("avdtp", [.avdtp]), ("avctp", [.avctp, .avrcpCommands, .avrcpResponses]),

@@ -4,7 +4,6 @@ import BBCases
 import BBConformance
 import BBDiagnosis
 import BBSessions
-import Foundation
 
 /// `bluebench explain`: describes a case, or says what went wrong in a capture.
 struct ExplainCommand: ParsableCommand {
@@ -16,7 +15,8 @@ struct ExplainCommand: ParsableCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("Case, as phy/central-asks-2m, or capture file.", valueName: "case or capture"), completion: Completions.cases)
+        help: ArgumentHelp("Case, as phy/central-asks-2m, or capture file.", valueName: "case or capture"),
+        completion: Completions.cases)
     var subject: String
     @Option(help: ArgumentHelp("Folder of the cases.", valueName: "folder"), completion: .directory) var cases = CaseFolder.standard
 
@@ -35,10 +35,7 @@ struct ExplainCommand: ParsableCommand {
     }
 
     func run() throws {
-        var isFolder: ObjCBool = false
-        if FileManager.default.fileExists(atPath: subject, isDirectory: &isFolder), !isFolder.boolValue, !subject.hasSuffix(".yaml") {
-            return try explainCapture()
-        }
+        if CaptureReader.isFile(subject), !subject.hasSuffix(".yaml") { return try explainCapture() }
         if json || keys || provoked || !rules.isEmpty {
             throw CommandFailure(.usage, "cannot open \(subject); --rules, --json, --keys and --provoked need a capture")
         }
@@ -50,16 +47,21 @@ struct ExplainCommand: ParsableCommand {
         let reader: CaptureReader
         do { reader = try CaptureReader(path: subject) } catch { throw CommandFailure(.usage, "\(error)") }
         var examiner = Examiner(rules: try RuleFiles.all(rules), showsSecrets: keys)
+        if let remark = reader.remark { Console.complain(remark) }
         var failure: CaptureError?
+        var contents = Contents()
         do {
-            while let record = try reader.next() { examiner.examine(record) }
+            while let record = try reader.next() {
+                contents.note(record.content)
+                examiner.examine(record)
+            }
         } catch {
             failure = error
         }
         var diagnosis = examiner.finish(failure)
         // The bench names the interfaces of its ends.
         if !provoked, reader.interfaces.contains(where: { $0.name == "tester" }) { diagnosis.leaveOutProvoked() }
-        if diagnosis.packets == 0 { throw CommandFailure(.usage, failure.map { "\($0)" } ?? "\(subject) is a capture without packets") }
+        if let lack = contents.lack { throw CommandFailure(.usage, failure.map { "\($0)" } ?? "\(subject) \(lack)") }
         Console.write(try (json ? diagnosis.json() : diagnosis.text) + "\n")
         if let failure { throw CommandFailure(.bench, "\(failure)") }
     }

@@ -11,7 +11,8 @@ struct ShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Decode a stored capture.",
         discussion: """
-            Reads btsnoop, pcapng, pcap, PacketLogger and hcidump files. Each line: number, seconds since the first packet, interface, direction \
+            Reads btsnoop, pcapng, pcap, PacketLogger and hcidump files, logs of BTstack, Bumble and Zephyr with whole packets, text2pcap's \
+            hexadecimal, bug reports of Android, and zip, gzip and tar archives of them. Each line: number, seconds since the first packet, interface, direction \
             (> from the host, < from the controller, ~ on the air), packet. On a terminal a line is cut to its width.
             """)
 
@@ -82,6 +83,7 @@ struct ShowCommand: ParsableCommand {
             if follower?.isStopped == true { return }
             throw CommandFailure(.usage, "\(error)")
         }
+        if let remark = reader.remark { Console.complain(remark) }
         do {
             try pass.show(reader)
         } catch let failure as CommandFailure {

@@ -38,6 +38,7 @@ extension ThroughputCommand {
     private static func examine(_ path: String) throws -> (Diagnosis, CaptureError?) {
         let reader: CaptureReader
         do { reader = try CaptureReader(path: path) } catch { throw CommandFailure(.usage, "\(error)") }
+        if let remark = reader.remark { Console.complain(remark) }
         var examiner = Examiner(rules: [])
         do {
             while let record = try reader.next() { examiner.examine(record) }
