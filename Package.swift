@@ -97,7 +97,7 @@ let package = Package(
             ], settings: asWritten),
         room(
             "BBDiagnosis", ["BBCases", "BBCapture", "BBTraffic", "BBL2CAP", "BBHCI", "BBPackets", yams], settings: asWritten,
-            embedding: ["Rules/Rules.yaml"]),
+            embedding: ["Rules/Rules.yaml", "Codes/Codes.yaml"]),
         room(
             "BBReport",
             ["BBConformance", "BBProducts", "BBCases", "BBThroughput", "BBDongles", "BBTraffic", "BBTransport", "BBPackets", mustache],

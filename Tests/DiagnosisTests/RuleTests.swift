@@ -46,3 +46,35 @@ private let mistakes = [
         #expect(problems?.list.allSatisfy { $0.position.line >= 1 } == true)
     }
 }
+
+@Suite struct CodeTests {
+    /// A code, and words of its text.
+    static let codes: [(code: Int, says: [String])] = [
+        (0x22, ["0x22 = 34", "HCI error: LMP_Response_Timeout", "rule response-timeout"]),
+        (546, ["NimBLE: 0x0200 + HCI error 0x22"]), (133, ["Android: GATT_ERROR"]), (-110, ["Linux: ETIMEDOUT"]),
+        (0x40D, ["Pairing_Failed reason 0x0D"]), (0x103, ["nRF SoftDevice: 0x0100 + ATT error 0x03"]),
+    ]
+
+    @Test(arguments: codes) func aCodeHasItsMeanings(code: Int, says: [String]) throws {
+        let text = try #require(try CodeTable.builtIn().text(of: code))
+        for words in says { #expect(text.contains(words), "\(text)") }
+    }
+
+    @Test func unknownCodesHaveNoText() throws {
+        let table = try CodeTable.builtIn()
+        for code in [Int.min, -99_999, 0x2FF, 0xFFFF, Int.max] { #expect(table.text(of: code) == nil, "\(code)") }
+        #expect(CodeTable.number("0x22") == 34 && CodeTable.number("-110") == -110)
+        for text in ["", "-", "0x", "phy/a", "1e3", "99999999999999999999", "0xFFFFFFFFFF"] {
+            #expect(CodeTable.number(text) == nil, "\(text)")
+        }
+    }
+
+    /// A code names a rule that exists, and a number that can be read.
+    @Test func theTableIsConsistent() throws {
+        let table = try CodeTable.builtIn()
+        let ids = Set(try DiagnosisRule.builtIn().map(\.id))
+        for (key, entry) in table.lists.values.flatMap({ $0 }) + table.stacks.flatMap(\.codes) {
+            #expect(CodeTable.number(key) != nil && entry.rule.map(ids.contains) != false, "\(key)")
+        }
+    }
+}

@@ -252,3 +252,21 @@ def test_iso_data_has_fields(tmp_path):
     for text in ("Time_Stamp=16909060 us", "Packet_Sequence_Number=7", "ISO_SDU_Length=5 octets", "Packet_Status_Flag=Lost"):
         assert text in first
     assert "Time_Stamp" not in second and "Packet_Sequence_Number=7" in second
+
+
+#: A number, and words of its meanings.
+CODES = {
+    "0x22": ["HCI error: LMP_Response_Timeout", "rule response-timeout", "Core Vol 1, Part F"], "546": ["NimBLE: 0x0200 + HCI error 0x22, LMP_Response_Timeout"],
+    "133": ["GATT_ERROR", "rule connect-never-answered"], "-110": ["ETIMEDOUT", "command tx timeout"], "14": ["peerRemovedPairingInformation", "ATT error"],
+    "0x3401": ["GATTS_SYS_ATTR_MISSING"], "-128": ["Zephyr", "ENOTCONN"], "19": ["Remote_User_Terminated_Connection", "onConnectionStateChange"],
+}
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_code_is_explained(code):
+    text = run_bench("explain", code).stdout
+    assert all(words in text for words in CODES[code]), text
+
+
+def test_an_unknown_code_is_refused():
+    assert "99999 is not an error code" in run_bench("explain", "99999", expected=2).stderr

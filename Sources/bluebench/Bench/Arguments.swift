@@ -27,17 +27,22 @@ enum Arguments {
         }
     }
 
-    /// Returns the arguments with negative numbers joined to their options, because the parser takes `-5` for an option.
+    /// Returns the arguments with negative numbers joined to their options, because the parser takes `-5` for an option. The code of
+    /// `explain -110` goes behind `--`.
     static func tied(_ arguments: some Sequence<String>) -> [String] {
-        arguments.reduce(into: []) { tied, argument in
+        var codes: [String] = []
+        let tied: [String] = arguments.reduce(into: []) { tied, argument in
             let second = argument.dropFirst().first
             let isNegative = argument.hasPrefix("-") && (second == "." || second?.isNumber == true)
             if isNegative, let option = tied.last, option.hasPrefix("--"), option.count > 2, !option.contains("=") {
                 tied[tied.count - 1] = option + "=" + argument
+            } else if isNegative, tied.first == ExplainCommand.configuration.commandName {
+                codes.append(argument)
             } else {
                 tied.append(argument)
             }
         }
+        return codes.isEmpty ? tied : tied + ["--"] + codes
     }
 
     /// Reads integers in a range, in decimal or as `0x80`.

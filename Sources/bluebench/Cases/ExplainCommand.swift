@@ -5,17 +5,18 @@ import BBConformance
 import BBDiagnosis
 import BBSessions
 
-/// `bluebench explain`: describes a case, or says what went wrong in a capture.
+/// `bluebench explain`: describes a case or an error code, or says what went wrong in a capture.
 struct ExplainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "explain", abstract: "Describe a case, or say what happened in a capture and what went wrong.",
+        commandName: "explain", abstract: "Describe a case or an error code, or say what happened in a capture and what went wrong.",
         discussion: """
             A capture is any file that `show` opens. The explanation names each finding with its rule, section and packets, and describes each \
-            connection. Addresses, names and keys are left out without --keys.
+            connection. Addresses, names and keys are left out without --keys. A number, as 0x22, 133 or -110, is an error code: of the Core \
+            Specification, NimBLE, Android, Linux, Core Bluetooth, nRF or Zephyr.
             """)
 
     @Argument(
-        help: ArgumentHelp("Case, as phy/central-asks-2m, or capture file.", valueName: "case or capture"),
+        help: ArgumentHelp("Case, as phy/central-asks-2m, capture file, or error code, as 0x22.", valueName: "case, capture or code"),
         completion: Completions.cases)
     var subject: String
     @Option(help: ArgumentHelp("Folder of the cases.", valueName: "folder"), completion: .directory) var cases = CaseFolder.standard
@@ -39,7 +40,16 @@ struct ExplainCommand: ParsableCommand {
         if json || keys || provoked || !rules.isEmpty {
             throw CommandFailure(.usage, "cannot open \(subject); --rules, --json, --keys and --provoked need a capture")
         }
+        if let code = CodeTable.number(subject) { return try explainCode(code) }
         try explainCase()
+    }
+
+    private func explainCode(_ code: Int) throws {
+        if sequence || mermaid { throw CommandFailure(.usage, "--sequence and --mermaid need a case, and \(subject) is a code") }
+        guard let text = try CodeTable.builtIn().text(of: code) else {
+            throw CommandFailure(.usage, "\(subject) is not an error code of \(CodeTable.stackNames)")
+        }
+        Console.write(text)
     }
 
     private func explainCapture() throws {
