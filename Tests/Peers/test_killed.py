@@ -186,7 +186,7 @@ def test_junit_says_when_and_where(whole):
     assert suite.get("hostname") == os.uname().nodename
     properties = {entry.get("name"): entry.get("value") for entry in suite.find("properties")}
     assert properties["tester"] == "virtual" and properties["seed"] == "1"
-    own = {entry.get("name"): entry.get("value") for entry in suite.find("testcase").find("properties")}
+    own = dict(line.split(": ", 1) for line in suite.find("testcase").find("system-out").text.splitlines())
     assert re.fullmatch(r"\d+ to \d+ of capture\.pcapng", own["packets"]) and own["started"].endswith("Z")
 
 
