@@ -59,7 +59,7 @@ struct OpenedCapture {
             return try open(try ZipDirectory.archive(source), member, depth)
         }
         if TarDirectory.recognises(prefix) { return try open(try TarDirectory.archive(source, again), member, depth) }
-        if let member { throw .unsuitable(path: source.path, reason: "it is no archive and has no \(member)") }
+        if let member { throw .unsuitable(path: source.path, reason: "it is not an archive, and \(member) is not in it") }
         return try recognised(source, prefix, isGrowing: isGrowing)
     }
 

@@ -53,7 +53,7 @@ import Testing
         ([0x40, 0x10, 0x01, 0x00, 0x00], "continuation without a start"),
         ([0x40, 0x20, 0x06, 0x00, 0x01, 0x00, 0x04, 0x00, 0x0A, 0x0B], "more octets than"),
         ([0x40], "too short"),
-        ([0x40, 0x20, 0x09, 0x00, 0x00], "header says 9"),
+        ([0x40, 0x20, 0x09, 0x00, 0x00], "cut: 1 of 9 octets"),
     ])
     func brokenDataIsShownAsBroken(bytes: [UInt8], words: String) {
         #expect(texts([(HCIPacket(.acl, bytes), .controllerToHost)])[0].contains(words))

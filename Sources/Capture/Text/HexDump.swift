@@ -24,7 +24,8 @@ struct HexDump {
     /// Adds a line; returns the packet that ended before it.
     mutating func add(_ line: ArraySlice<UInt8>) -> LogPacket? {
         let text = line.drop { $0 == 32 || $0 == 9 }
-        if let (offset, rest) = Self.offset(text) { return add(offset, rest) }
+        // A line without octets tells the length of the packet before it.
+        if let (offset, rest) = Self.offset(text), form == .offsets || !rest.isEmpty { return add(offset, rest) }
         if let first = line.first, first == UInt8(ascii: "<") || first == UInt8(ascii: ">"), line.dropFirst().first == 32,
             case let pairs = LogText.pairs(line.dropFirst(2)), !pairs.isEmpty
         {
@@ -107,7 +108,7 @@ struct HexDump {
         guard (3...8).contains(digits.count) else { return nil }
         var rest = text[digits.endIndex...]
         if rest.first == UInt8(ascii: ":") { rest = rest.dropFirst() }
-        guard let gap = rest.first, gap == 32 || gap == 9 else { return nil }
+        guard rest.isEmpty || rest.first == 32 || rest.first == 9 else { return nil }
         let offset = digits.reduce(0) { $0 << 4 | Int(LogText.digit($1) ?? 0) }
         return (offset, rest.drop { $0 == 32 || $0 == 9 })
     }

@@ -44,7 +44,10 @@ enum LogText {
     static func octetsAtEnd(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var start = line.endIndex
         while start > line.startIndex, digit(line[start - 1]) != nil || line[start - 1] == 32 { start -= 1 }
-        return line[start...].drop { $0 == 32 }
+        let rest = line[start...]
+        // The end of a word may consist of digits.
+        let isWithinWord = start > line.startIndex && (line[start - 1] | 0x20).isLowercaseLetter
+        return (isWithinWord ? rest.drop { $0 != 32 } : rest).drop { $0 == 32 }
     }
 
     static func octets(_ text: ArraySlice<UInt8>) -> [UInt8]? {
@@ -151,4 +154,8 @@ extension HCIPacket {
         }
         self = packet
     }
+}
+
+extension UInt8 {
+    fileprivate var isLowercaseLetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) }
 }

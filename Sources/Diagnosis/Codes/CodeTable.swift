@@ -39,7 +39,7 @@ public struct CodeTable: Decodable, Sendable {
         return value.flatMap { $0 < 1 << 32 ? sign * $0 : nil }
     }
 
-    /// What a code means at each stack that has it, with its usual cause; nil if none has.
+    /// The meanings of a code at each stack that has it, with its usual cause; nil if none has.
     public func text(of code: Int) -> String? {
         let found = core(code) + stacks.flatMap { meanings(code, of: $0) }
         guard !found.isEmpty else { return nil }
