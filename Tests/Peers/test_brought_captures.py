@@ -1,17 +1,19 @@
 """Captures as people bring them: in archives, as text, cut, in rare formats. Every input is made here from octets."""
 
 import base64
+import csv
 import gzip
 import io
 import json
 import struct
+import subprocess
 import tarfile
 import zipfile
 import zlib
 
 import pytest
 
-from support import run_bench
+from support import ROOT, bluebench, run_bench
 
 SENT, RECEIVED = 0, 1
 #: Milliseconds, direction, H4 packet: reset, connection, MTU, a write and a notification, disconnection.
@@ -270,3 +272,53 @@ def test_a_code_is_explained(code):
 
 def test_an_unknown_code_is_refused():
     assert "99999 is not an error code" in run_bench("explain", "99999", expected=2).stderr
+
+
+def named(path):
+    rows = csv.DictReader(io.StringIO(run_bench("show", path, "--csv", "--no-names").stdout))
+    return [[row[column] for column in ("number", "seconds", "direction", "connection", "layer", "name")] for row in rows]
+
+
+FIXTURES = sorted(path for path in (ROOT / "Fixtures").rglob("*") if path.suffix in (".pcapng", ".btsnoop", ".pklg", ".pcap"))
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=[path.name for path in FIXTURES])
+def test_an_anonymous_copy_is_explained_the_same(path, tmp_path):
+    copy = tmp_path / "anonymous.pcapng"
+    said = run_bench("show", path, "--hide", "--export", copy).stderr
+    assert "replaced " in said
+    assert run_bench("explain", copy).stdout == run_bench("explain", path).stdout
+    assert named(copy) == named(path)
+
+
+def test_an_anonymous_copy_has_nothing_private(tmp_path):
+    name, serial = b"Kitchen lamp", b"SN-0815-4711"
+    address, irk = bytes.fromhex("665544332211"), bytes(range(16))
+    advertising = bytes([2, 1, 6, len(name) + 1, 9]) + name
+    report = bytes([2, 1, 0, 0]) + address + bytes([len(advertising)]) + advertising + b"\xC0"
+    packets = [(0, RECEIVED, bytes([4, 0x3E, len(report)]) + report), *PACKETS[:7]]
+    read = b"\x0B" + serial
+    packets.append((300, SENT, bytes.fromhex("02 40 00 07 00 03 00 04 00 0A 20 00")))
+    packets.append((320, RECEIVED, b"\x02\x40\x20" + struct.pack("<HHH", len(read) + 4, len(read), 4) + read))
+    packets.append((400, RECEIVED, b"\x02\x40\x20" + struct.pack("<HHH", 21, 17, 6) + b"\x08" + irk))
+    packets.append((410, RECEIVED, b"\x02\x40\x20" + struct.pack("<HHH", 12, 8, 6) + b"\x09\x00" + address))
+    # A value in two fragments.
+    whole = struct.pack("<HH", 3 + len(serial), 4) + b"\x1B\x20\x00" + serial
+    packets.append((500, RECEIVED, b"\x02\x40\x20" + struct.pack("<H", 10) + whole[:10]))
+    packets.append((510, RECEIVED, b"\x02\x40\x10" + struct.pack("<H", len(whole) - 10) + whole[10:]))
+    path, copy = tmp_path / "mine.btsnoop", tmp_path / "anonymous.btsnoop"
+    path.write_bytes(btsnoop(packets))
+    said = run_bench("show", path, "--hide", "--export", copy).stderr
+    assert "2 addresses" in said and "1 key" in said, said
+    content = copy.read_bytes()
+    for secret in (name, serial, serial[3:], address, address[::-1], irk, name[:6]):
+        assert secret not in content
+    assert [len(packet) for _, packet in shown(copy)] and run_bench("explain", copy).stdout == run_bench("explain", path).stdout
+    values = [row for row in run_bench("show", copy).stdout.splitlines() if "ATT_READ_RSP" in row or "ATT_HANDLE_VALUE_NTF" in row]
+    one, other = (row.split("Attribute_Value=")[1].split()[0] for row in values)
+    assert one == other, "equal values are equal in the copy"
+
+
+def test_an_anonymous_copy_needs_a_file():
+    made = subprocess.run([bluebench(), "show", "-", "--hide", "--export", "x.btsnoop"], input=BINARY, capture_output=True)
+    assert made.returncode == 2 and b"reads the file twice" in made.stderr

@@ -13,6 +13,7 @@ package final class CaptureCopy {
     /// Number of packets for which the format has no place.
     package private(set) var omitted = 0
     package var count: Int { writer.count }
+    var format: CaptureFormat { writer.format }
 
     /// - Throws: a usage error if the file cannot be written.
     package init(_ path: String, format: CaptureFormat? = nil, isSecret: Bool = false) throws {

@@ -48,6 +48,9 @@ struct ShowCommand: ParsableCommand {
         try noted.validate()
         if follow, form.marks != nil { throw ValidationError("--follow excludes --mark and --only-marked: they need the whole file") }
         if diff != nil, hasOtherOutput { throw ValidationError("--diff excludes other outputs; options that select packets may be added") }
+        if form.isAnonymousCopy, follow || limit != nil || noted.packets != nil || decrypted != nil {
+            throw ValidationError("--hide with the export of a capture excludes --follow, --limit, --decrypted and notes")
+        }
         if follow, noted.packets != nil { throw ValidationError("--follow excludes --flag, --unflag and --comment: it only shows notes") }
     }
 
@@ -62,6 +65,9 @@ struct ShowCommand: ParsableCommand {
             let difference = CaptureDifference(try selected.selection(), names: form.lines.names) { Console.line($0) }
             guard try difference.tell((file, diff)) else { throw ExitCode.fail }
             return
+        }
+        if form.isAnonymousCopy, let export = form.export {
+            return Console.complain(try AnonymousCopy(file, selected.selection()).write(to: export))
         }
         // Marks are read before the packets.
         let marks = try form.marks.map { try PacketMarks(file, rules: $0, showsSecrets: !form.lines.hide) }

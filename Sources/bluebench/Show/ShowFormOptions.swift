@@ -20,9 +20,11 @@ struct ShowFormOptions: ParsableArguments {
 
     func validate() throws {
         if tree, lines.json || lines.csv { throw ValidationError("--tree, --json and --csv exclude each other") }
-        if lines.hide, tree || !(exportedForm == .lines || export == nil) {
-            throw ValidationError("--hide excludes --tree, --json, --csv and the export of a capture: it hides values in lines of text")
+        if lines.hide, tree || !(exportedForm == .lines || exportedForm == nil) {
+            throw ValidationError(
+                "--hide excludes --tree, --json and --csv: it hides values in lines of text and in the export of a capture")
         }
+        if isAnonymousCopy, marks != nil { throw ValidationError("--hide with the export of a capture excludes --mark and --only-marked") }
         if !rules.isEmpty, marks == nil { throw ValidationError("--rules needs --mark or --only-marked") }
         guard let export else { return }
         if lines.json || lines.csv {
@@ -33,6 +35,9 @@ struct ShowFormOptions: ParsableArguments {
             throw ValidationError("--mark needs an export to text: \(export) is a capture")
         }
     }
+
+    /// True for a copy of the capture without addresses, names, keys and values.
+    var isAnonymousCopy: Bool { lines.hide && export != nil && exportedForm == nil }
 
     /// Additional rules for marks; nil if there are no marks.
     var marks: [String]? { mark || onlyMarked ? rules : nil }
