@@ -93,7 +93,7 @@ public final class Recorder {
     }
 
     /// Marks the next packet as the first of a case.
-    func beginCase(_ id: String) { for log in logs { log.comment("case \(id) begins") } }
+    func beginCase(_ id: String) { for log in logs { log.comment(CaseMark.begins(id).text) } }
 
     /// Marks the packet at which a case failed or was aborted.
     func mark(_ text: String) {
@@ -105,7 +105,7 @@ public final class Recorder {
     ///
     /// - Parameter isShared: true if the next case continues with the same clock.
     func endCase(_ id: String, _ verdict: Verdict, at time: Microseconds, isShared: Bool) {
-        for log in logs { log.commentLast("case \(id) ends: \(verdict.rawValue)") }
+        for log in logs { log.commentLast(CaseMark.ends(id, verdict: verdict.rawValue).text) }
         if !isShared { offset += time + .seconds(1) }
         log?.flush()
         air?.flush()
