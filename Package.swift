@@ -96,7 +96,8 @@ let package = Package(
                 "BBHTTP", "BBHCI", "BBTransport", "BBTiming", "BBPackets",
             ], settings: asWritten),
         room(
-            "BBDiagnosis", ["BBCases", "BBCapture", "BBTraffic", "BBL2CAP", "BBHCI", "BBPackets", yams], settings: asWritten,
+            "BBDiagnosis", ["BBCases", "BBBluetoothCrypto", "BBCapture", "BBTraffic", "BBL2CAP", "BBHCI", "BBPackets", yams],
+            settings: asWritten,
             embedding: ["Rules/Rules.yaml", "Codes/Codes.yaml"]),
         room(
             "BBReport",
@@ -230,7 +231,7 @@ let package = Package(
                 "BBBenchTesting", "BBCases", "BBBluetoothCrypto", "BBHost", "BBSimulation", "BBTransport", "BBTiming", "BBMisbehaviour",
                 "BBPackets",
             ]),
-        tests("BBDiagnosis", ["BBCases", "BBCapture", "BBTraffic", "BBPackets"]),
+        tests("BBDiagnosis", ["BBBluetoothCrypto", "BBCases", "BBCapture", "BBTraffic", "BBPackets"]),
         tests("BBReport", ["BBConformance", "BBCases", "BBCapture", "BBTraffic", "BBPackets"]),
         tests(
             "BBSessions",

@@ -13,6 +13,10 @@ public struct Examiner {
     private var controllers: [Int: HCIFollower] = [:]
     private var airs: [Int: AirFollower] = [:]
     private var lastCheck: Int64 = 0
+    private var coverage = Coverage()
+    /// The number of cases of a run that have begun, and those that passed.
+    private var sections = 0
+    private var passed: Set<Int> = []
 
     /// Interval of the checks for overdue requests and silent links, in microseconds.
     private static let checkInterval: Int64 = 100_000
@@ -20,6 +24,12 @@ public struct Examiner {
     /// - Parameter showsSecrets: show addresses, names and long values in messages.
     public init(rules: [DiagnosisRule], showsSecrets: Bool = false) {
         table = LinkTable(engine: RuleEngine(rules), redaction: Redaction(showsSecrets: showsSecrets))
+    }
+
+    /// True for a capture of a run of the bench: then its controllers are judged by the rules that apply to all.
+    public var isOfBench: Bool {
+        get { table.isOfBench }
+        set { table.isOfBench = newValue }
     }
 
     /// Examines the next packet.
@@ -33,6 +43,9 @@ public struct Examiner {
         let time = record.time.nanoseconds.subtractingReportingOverflow(begin.nanoseconds).partialValue / 1_000
         duration = max(duration, time)
         table.now = Moment(packet: count, time: time)
+        table.interface = record.interface
+        coverage.add(record, decoded)
+        if let comment = record.comment { note(comment, isEnd: false) }
         if let whole = record.cutFrom {
             let octets = record.content.octetCount
             table.conclude(.packetCut, [("Octets", .number(octets)), ("Original", .number(whole))])
@@ -44,28 +57,53 @@ public struct Examiner {
                 examine(packet, direction ?? .hostToController, decoded, interface: record.interface)
             }
         case .air(let frame): examine(frame, decoded, interface: record.interface)
-        case .baseband, .note, .other: break
+        case .baseband: if let pdu = decoded.pdu, pdu.layer == .lmp { table.receive(pdu) }
+        case .note, .other: break
         }
         if time - lastCheck >= Self.checkInterval || time < lastCheck {
             lastCheck = time
             check()
         }
+        if let comment = record.comment { note(comment, isEnd: true) }
     }
 
-    private mutating func examine(_ packet: HCIPacket, _ direction: CaptureDirection, _ decoded: DecodedPacket, interface: Int) {
+    /// Notes where the cases of a run begin and end. A mark stands at the first packet of a case and at its last one.
+    private mutating func note(_ comment: String, isEnd: Bool) {
+        for line in comment.split(separator: "\n") {
+            switch CaseMark(line) {
+            case .begins? where !isEnd:
+                // What the case before left open belongs to that.
+                check(isEnd: true)
+                table.finish()
+                table.engine.section += 1
+                sections = table.engine.section
+            case .ends(_, let verdict)? where isEnd:
+                if Self.sound.contains(verdict) { passed.insert(sections) }
+            default: break
+            }
+        }
+    }
+
+    /// Verdicts of cases in which the subject did what it should, or was not judged.
+    private static let sound: Set<String> = ["PASS", "N/A"]
+
+    private mutating func examine(_ packet: HCIPacket, _ direction: CaptureDirection?, _ decoded: DecodedPacket, interface: Int) {
         table.hasController = true
         switch packet.kind {
         case .command:
             let followed = controllers[interface, default: HCIFollower()].sent(packet, at: table.now)
+            table.watch(command: packet, interface: interface, link: followed.link?.number)
             if let pdu = decoded.pdu { table.receive(pdu, followed) }
         case .event:
+            table.watch(event: packet, interface: interface)
             let followed = controllers[interface, default: HCIFollower()].received(packet, at: table.now)
             if let pdu = decoded.pdu { table.receive(pdu, followed) }
         case .acl:
             let followed = controllers[interface, default: HCIFollower()].data(
-                packet, isOut: direction == .hostToController, decoded.layers, on: decoded.channel, at: table.now)
+                packet, isOut: direction.map { $0 == .hostToController }, decoded.layers, on: decoded.channel, at: table.now)
             table.receive(decoded, followed)
-        case .sco, .iso: break
+        case .iso: table.watch(iso: packet)
+        case .sco: break
         }
     }
 
@@ -85,8 +123,10 @@ public struct Examiner {
 
     private mutating func check(isEnd: Bool = false) {
         table.checkOverdue()
+        table.checkDuties()
         for key in controllers.keys {
             for request in controllers[key]?.unanswered(at: table.now.time) ?? [] { table.concludeUnanswered(request) }
+            for request in controllers[key]?.incomplete(at: table.now.time) ?? [] { table.concludeIncomplete(request) }
             table.apply(controllers[key]?.stalled(at: table.now.time) ?? [])
         }
         for key in airs.keys { table.apply(airs[key]?.silent(at: table.now.time, isEnd: isEnd) ?? []) }
@@ -104,7 +144,8 @@ public struct Examiner {
         table.finish()
         return Diagnosis(
             packets: count, duration: duration, links: table.allReports, devices: table.redaction.descriptions,
-            findings: Diagnosis.ordered(table.engine.findings))
+            findings: Diagnosis.ordered(table.engine.findings), coverage: coverage,
+            cases: sections > 0 ? (sections, passed) : nil)
     }
 }
 

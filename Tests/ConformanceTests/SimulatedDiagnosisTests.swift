@@ -1,6 +1,7 @@
 import BBCapture
 import BBCases
 import BBConformance
+import BBTiming
 import Foundation
 import Testing
 
@@ -70,5 +71,34 @@ private let mutants = Result { try Mutant.load(folder + "/mutants", catalogue: t
         let causes = examiner.finish(failure).causes
         #expect(causes.first?.rule.id == simulated.rule)
         if simulated.rule == nil { #expect(causes.isEmpty) }
+    }
+
+    /// Nobody is accused in a healthy capture, wherever it is cut, with its keys blanked as in a report.
+    @Test(arguments: simulated.filter { $0.mutant == nil && $0.rule == nil }) fileprivate func cutsOfAHealthyCaptureAccuseNobody(
+        _ simulated: Simulated
+    ) throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("healthy-\(UUID().uuidString).pcapng").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let plan = try RunPlan(
+            catalogue: try suites.get(), setup: BenchSetup(tester: .virtual, subject: .virtual, seed: 1), filters: [simulated.testCase])
+        let recorder = try Recorder(path: path, hasAir: true)
+        recorder.secrets = Secrets()
+        _ = try Runner(plan, recorder: recorder).run()
+        let (records, _) = try CaptureReader.readAll(path)
+        var generator = RandomSource(seed: 7)
+        for round in 0..<9 {
+            let begin = Int.random(in: 0..<records.count, using: &generator)
+            let end = Int.random(in: begin..<records.count, using: &generator)
+            var examiner = Examiner(rules: try DiagnosisRule.builtIn())
+            for var record in records[begin...end] {
+                // A format without directions, as link type 187.
+                if round % 3 == 2, case .hci(let packet, _) = record.content { record.content = .hci(packet, nil) }
+                examiner.examine(record)
+            }
+            let accusations = examiner.finish().findings.filter {
+                [.fault, .symptom, .risk].contains($0.rule.severity) && ($0.link != nil || $0.device != nil)
+            }
+            #expect(accusations.map(\.rule.id) == [], "packets \(begin + 1) to \(end + 1)")
+        }
     }
 }

@@ -28,7 +28,7 @@ private let mistakes = [
     Mistake(yaml: head.replacing("text", with: "\"{Cause}\"") + "    on: Pairing_Failed\n", expected: "the message has no 'Cause' to show"),
     Mistake(
         yaml: head.replacing("fault", with: "bad") + "    on: Pairing_Failed\n",
-        expected: "severity is fault, symptom, capture, risk, note, not 'bad'"),
+        expected: "severity is fault, symptom, capture, risk, note, harmless, not 'bad'"),
     Mistake(yaml: "rules: [" + String(repeating: "[", count: 100), expected: "brackets are nested too deeply"),
 ]
 

@@ -94,6 +94,15 @@ private let courses = [
     Course(
         "a request that waits for too long", [(1, .out(read)), (40, .event(lengthChanged))], "length 251 27",
         "left open ATT_READ_REQ"),
+    Course(
+        "two requests at once", [(1, .out(read)), (2, .out(ATT.ExchangeMTUReq())), (3, .back(ATT.ReadRsp())), (4, .event(ended))],
+        "ATT_EXCHANGE_MTU_REQ before the answer to ATT_READ_REQ", "left open ATT_EXCHANGE_MTU_REQ", "disconnected Connection_Timeout"),
+    Course(
+        "a link whose end is missing",
+        [
+            (1, .command(HCICommands.Disconnect(connectionHandle: handle))),
+            (2, .status(HCICommands.Disconnect.opcode, .unknownConnectionIdentifier)),
+        ], "end missed"),
     Course("the same handle again", [(1, .event(opened()))], "replaced", "opened", "parameters 24 0 500"),
     Course(
         "a link that was open before", opens: false, [(1, .out(read)), (2, .event(phyChanged))], "opened", "phys le2M le1M",
@@ -159,6 +168,44 @@ private let courses = [
         }
     }
 
+    @Test func advertisingAllAlongIsNoted() throws {
+        var follower = HCIFollower()
+        let link = try #require(follower.received(HCIPacket(event: opened()), at: Moment(packet: 1, time: 0)).before.first?.link)
+        let report = HCIPacket(event: HCIEvents.LEAdvertisingReport(reports: [.init(address: 0x0605_0403_0201)]))
+        _ = follower.received(report, at: Moment(packet: 2, time: 1))
+        _ = follower.received(
+            HCIPacket(event: HCIEvents.LEPHYUpdateComplete(status: .connectionTimeout, connectionHandle: handle)),
+            at: Moment(packet: 3, time: 2))
+        #expect(link.signs.advertised == 1 && link.signs.last.time == 0)
+        _ = follower.received(HCIPacket(event: lengthChanged), at: Moment(packet: 4, time: 3))
+        #expect(link.signs.advertised == nil && link.signs.advertisesAlways)
+    }
+
+    @Test func dataAfterTheEndOpenNoLink() {
+        var follower = HCIFollower()
+        let packet = HCIPacket(.acl, [0x40, 0x00, 1, 0, 5])
+        _ = follower.received(HCIPacket(event: opened()), at: Moment(packet: 1, time: 0))
+        _ = follower.received(HCIPacket(event: ended), at: Moment(packet: 2, time: 1))
+        let followed = follower.data(packet, isOut: false, [], on: nil, at: Moment(packet: 3, time: 2))
+        #expect(followed.ended == Moment(packet: 2, time: 1) && followed.before.isEmpty)
+    }
+
+    @Test func dataBeforeTheirConnectionAreEarly() {
+        var follower = HCIFollower()
+        _ = follower.data(HCIPacket(.acl, [0x40, 0x00, 1, 0, 5]), isOut: false, [], on: nil, at: Moment(packet: 1, time: 0))
+        let followed = follower.received(HCIPacket(event: opened()), at: Moment(packet: 2, time: 1_500))
+        #expect(followed.before.map(\.words) == ["early", "opened", "parameters 24 0 500"])
+    }
+
+    @Test func aProcedureWithoutAnEndIsReportedOnce() {
+        var follower = HCIFollower()
+        _ = follower.sent(HCIPacket(command: HCICommands.RemoteNameRequest()), at: Moment(packet: 1, time: 0))
+        _ = follower.received(HCIPacket(statusOpcode: HCICommands.RemoteNameRequest.opcode, .success), at: Moment(packet: 2, time: 1))
+        #expect(follower.incomplete(at: 100_000_000).isEmpty)
+        #expect(follower.incomplete(at: 126_000_000).map(\.name) == [HCICommands.RemoteNameRequest.name])
+        #expect(follower.incomplete(at: 127_000_000).isEmpty)
+    }
+
     @Test func buffersThatAreNotFreedStall() throws {
         var follower = HCIFollower()
         let link = try #require(follower.received(HCIPacket(event: opened()), at: Moment(packet: 1, time: 0)).before.first?.link)
@@ -187,12 +234,15 @@ extension LinkEvent {
         case .encryption(let isOn, let status): status != .success ? "not encrypted" : isOn ? "encrypted" : "in clear"
         case .unasked(let opcode): "unasked \(opcode)"
         case .leftOpen(let request): "left open \(request.name)"
+        case .overlapping(let first, let second): "\(second.name) before the answer to \(first.name)"
+        case .endMissed: "end missed"
         case .stalled: "stalled"
         case .gap: "gap"
         case .ended(.disconnected(let reason)): "disconnected \(reason)"
         case .ended(.terminated(let sender, _)): "terminated by \(sender.map { "\($0)" } ?? "unknown")"
         case .ended(.silent): "silent"
         case .ended(.replaced): "replaced"
+        case .ended(.early): "early"
         case .ended(.reset): "reset"
         }
     }

@@ -27,8 +27,9 @@ extension Layer {
     private static func control(_ bytes: [UInt8], _ range: Range<Int>) -> DecodedLayer? {
         guard range.count >= 6, let declaration = PDUCatalog.declaration(layer: .avctp, code: 0) else { return nil }
         let message = DecodedLayer(declaration, bytes, range)
+        // A rejected or unknown command is answered with an error instead of its response. AVRCP 1.6, 6.15.
         guard message.fields.named("Packet_Type")?.int == 0, message.fields.named("Opcode")?.int == 0,
-            let operands = message.fields.named("Operands")?.range
+            ![0x8, 0xA].contains(message.fields.named("Code")?.int), let operands = message.fields.named("Operands")?.range
         else { return message }
         let inner = DecodedLayer(layer: message.fields.named("CR")?.int == 1 ? .avrcpResponses : .avrcpCommands, bytes, operands)
         return inner.declaration == nil ? message : inner

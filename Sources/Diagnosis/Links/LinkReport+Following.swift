@@ -36,7 +36,7 @@ extension LinkReport {
             isEncrypted = link.isEncrypted
             let state = isOn ? "encrypted" : "encryption off"
             security.note(status == .success ? state : "encryption failed: \(status.words)", at: now)
-        case .opened, .unasked, .leftOpen, .stalled, .gap, .ended: break
+        case .opened, .unasked, .overlapping, .endMissed, .leftOpen, .stalled, .gap, .ended: break
         }
     }
 
@@ -146,6 +146,15 @@ struct ParameterRequest {
             ("Effective", effective / 1_000), ("Remainder", interval.low % 15_000), ("Span", (interval.high - interval.low) / 1_000),
             ("Margin", timeout - 2 * effective / 1_000),
         ].map { ($0.0, .number(max(0, $0.1))) }
+            + [("Shortest", .text(Self.milliseconds(interval.low))), ("Longest", .text(Self.milliseconds(interval.high)))]
+    }
+
+    /// A time in microseconds as milliseconds with up to two places: 7.5 or 11.25.
+    private static func milliseconds(_ time: Int) -> String {
+        let hundredths = time / 10
+        let places = hundredths % 100
+        guard places > 0 else { return "\(hundredths / 100)" }
+        return "\(hundredths / 100)." + (places % 10 == 0 ? "\(places / 10)" : places < 10 ? "0\(places)" : "\(places)")
     }
 }
 
@@ -155,7 +164,7 @@ extension LinkEvent.Ending {
         switch self {
         case .disconnected(let reason): reason.words
         case .terminated(let sender, let reason): "\(sender?.rawValue ?? "unknown side"): \(reason.words)"
-        case .silent, .replaced, .reset: nil
+        case .silent, .replaced, .early, .reset: nil
         }
     }
 }

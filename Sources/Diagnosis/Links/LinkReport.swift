@@ -32,6 +32,8 @@ public struct LinkReport: Sendable {
     /// Role of the local device on an HCI, central or peripheral; nil on the air and if unknown.
     public var localRole: PacketSender?
     public var device: Int?
+    /// True if the device has a private address that no key in the capture resolves.
+    var isPrivate = false
     public var opened: Moment
     public var lastPacket: Moment
     public var end: Change?

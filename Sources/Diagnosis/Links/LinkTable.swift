@@ -6,20 +6,38 @@ import BBTraffic
 /// All links of a capture, and the way of their events to the rules.
 struct LinkTable {
     /// A link and its description. A class, because copies for every packet took a third of the time.
-    private final class Entry {
+    final class Entry {
         let link: Link
         var report: LinkReport
+        var channels = ChannelWatch()
+        var serial = SerialWatch()
+        var values = ValueWatch()
+        let interface: Int
+        /// The device, or 0 for a private address that no key resolves: it may have been another one before.
+        let owner: Int?
 
-        init(_ link: Link, _ report: LinkReport) { (self.link, self.report) = (link, report) }
+        init(_ link: Link, _ report: LinkReport, _ interface: Int) {
+            (self.link, self.report, self.interface) = (link, report, interface)
+            owner = report.isPrivate ? 0 : report.device
+        }
     }
 
-    private(set) var engine: RuleEngine
+    var engine: RuleEngine
     private(set) var redaction: Redaction
-    private var open: [Int: Entry] = [:]
+    private(set) var open: [Int: Entry] = [:]
+    var dials = Dials()
+    var keys = KeyBook()
+    var duties: [Int: HostDuties] = [:]
+    var controllerRules: [Int: ControllerRules] = [:]
+    var subscriptions = SubscriptionBook()
     private var closed: [LinkReport] = []
     private var numbers = 0
+    /// True for a capture of a run.
+    var isOfBench = false
     /// True if the capture contains HCI packets.
     var hasController = false
+    /// The interface of the packet that is examined.
+    var interface = 0
     /// The packet that is examined.
     var now = Moment(packet: 0, time: 0)
 
@@ -43,9 +61,13 @@ struct LinkTable {
         apply(followed.after)
     }
 
+    /// Passes a link manager PDU of a baseband packet, whose link is not followed, to the rules.
+    mutating func receive(_ pdu: DecodedLayer) { pass(pdu, from: nil, link: nil) }
+
     /// Passes the PDUs in a packet of a link to the rules.
     mutating func receive(_ decoded: DecodedPacket, _ followed: Followed) {
         apply(followed.before)
+        if let ended = followed.ended { concludeAfterEnd(ended, followed.sender) }
         guard let link = followed.link, let entry = open[link.number] else { return }
         if !followed.isRepeated { pass(decoded, from: followed.sender, entry) }
         apply(followed.after)
@@ -59,6 +81,7 @@ struct LinkTable {
         if pdu.length != octets, !pdu.hasToneExtension, frame.flags.contains(.crcValid), !frame.flags.contains(.decrypted) {
             conclude(.lengthMismatch, [("Length", .number(pdu.length)), ("Octets", .number(octets))], link: link)
         }
+        if pdu.llid == 0, frame.flags.contains(.crcValid) { conclude(.reservedLLID, link: link) }
         if octets > 0, frame.flags.contains(.micChecked), !frame.flags.contains(.micValid) { conclude(.micInvalid, link: link) }
         if octets > 0, !followed.isRepeated, let entry = link.flatMap({ open[$0] }) { pass(decoded, from: followed.sender, entry) }
         apply(followed.after)
@@ -68,49 +91,74 @@ struct LinkTable {
         let link = entry.report.number
         entry.report.lastPacket = now
         for (index, layer) in decoded.layers.enumerated() {
-            if layer.layer == .l2capFragment { conclude(.l2capFault, [("Reason", .text(layer.name))], link: link) }
+            // Without directions the fragments of both ends are mixed.
+            if layer.layer == .l2capFragment, sender != nil || entry.report.isOnAir {
+                conclude(.l2capFault, [("Reason", .text(layer.name))], link: link)
+            }
             if layer.declaration != nil { pass(layer, from: sender, link: link) }
             if layer.declaration != nil, let request = ParameterRequest(layer), sender != .central {
                 conclude(.parameterRequest, request.fields, link: link)
             }
             entry.report.note(layer, on: decoded.channel, from: sender, at: now)
+            watch(layer, on: decoded.channel, from: sender, entry)
+            // Without directions nobody knows whose data they are.
+            guard sender != nil || entry.report.isOnAir else { continue }
             guard let data = ApplicationData(layer, isLast: index == decoded.layers.count - 1) else { continue }
             entry.report.add(data, from: sender, isStarved: entry.link.buffers.isStarved, at: now.time)
         }
     }
 
     private mutating func pass(_ pdu: DecodedLayer, from sender: PacketSender?, link: Int?, device: Int? = nil) {
-        guard engine.concerns(pdu.name) else { return }
+        let isKnown = engine.concerns(pdu.name) && send(pdu, from: sender, link: link, device: device)
+        guard !isKnown, let refusal = Refusal(pdu) else { return }
+        conclude(refusal, from: sender, link: link, device: device)
+    }
+
+    private mutating func send(_ pdu: DecodedLayer, from sender: PacketSender?, link: Int?, device: Int?) -> Bool {
         var record = pdu.caseRecord
         for field in pdu.returns where record[field.name] == nil { record[field.name] = field.int.map { .number($0) } }
         record[DiagnosisEvent.octets.name] = .number(pdu.fieldOctets)
-        send(
+        return send(
             DiagnosisEvent(
                 name: pdu.name, link: link, device: device ?? self.device(of: link), sender: sender, packet: now.packet, time: now.time,
-                record: record, pdu: pdu))
+                record: record, pdu: pdu, side: side(sender, link)))
     }
 
     // MARK: Conclusions
 
-    mutating func conclude(_ conclusion: Conclusion, _ fields: [(String, CaseValue)] = [], packet: Int? = nil, link: Int? = nil) {
+    mutating func conclude(
+        _ conclusion: Conclusion, _ fields: [(String, CaseValue)] = [], packet: Int? = nil, link: Int? = nil, device: Int? = nil
+    ) {
         guard engine.concerns(conclusion.rawValue) else { return }
         send(
             DiagnosisEvent(
-                name: conclusion.rawValue, link: link, device: device(of: link), packet: packet ?? now.packet, time: now.time,
-                record: CaseRecord(fields)))
+                name: conclusion.rawValue, link: link, device: device ?? self.device(of: link), packet: packet ?? now.packet,
+                time: now.time, record: CaseRecord(fields)))
     }
 
     private func device(of link: Int?) -> Int? { link.flatMap { open[$0]?.report.device } }
 
-    private mutating func send(_ event: DiagnosisEvent) {
+    /// The number of a device.
+    mutating func number(of device: DeviceAddress) -> Int { redaction.number(of: device) }
+
+    @discardableResult
+    private mutating func send(_ event: DiagnosisEvent) -> Bool {
         let (entry, redaction) = (event.link.flatMap { open[$0] }, redaction)
-        engine.receive(event, link: { entry?.report.record ?? CaseRecord() }, text: { redaction.message($0, $1) })
+        var event = event
+        if let entry { event.owner = entry.owner }
+        return engine.receive(event, link: { entry?.report.record ?? CaseRecord() }, text: { redaction.message($0, $1) })
     }
 
     /// Concludes that a command had no answer.
     mutating func concludeUnanswered(_ command: LinkRequest) {
         let fields: [(String, CaseValue)] = [("Command", .text(command.name)), ("Waited", .milliseconds(now.time - command.sent.time))]
         conclude(.commandUnanswered, fields, packet: command.sent.packet)
+    }
+
+    /// Concludes that the procedure of a command never ended.
+    mutating func concludeIncomplete(_ command: LinkRequest) {
+        let fields: [(String, CaseValue)] = [("Request", .text(command.name)), ("Waited", .milliseconds(now.time - command.sent.time))]
+        conclude(.procedureUnanswered, fields, packet: command.sent.packet)
     }
 
     mutating func checkOverdue() {
@@ -128,29 +176,47 @@ struct LinkTable {
     // MARK: Events of links
 
     mutating func apply(_ events: [LinkEvent]) {
-        for event in events { apply(event) }
+        // What ended a link says why its requests remain open.
+        let ending = events.last.flatMap { if case .ended(let ending) = $0.kind { ending } else { nil } }
+        for event in events { apply(event, ending) }
     }
 
-    private mutating func apply(_ event: LinkEvent) {
+    private mutating func apply(_ event: LinkEvent, _ ending: LinkEvent.Ending?) {
         if event.kind == .opened { return start(event.link) }
         let number = event.link.number
         guard let entry = open[number] else { return }
         switch event.kind {
         case .opened: break
-        case .parameters, .phys, .length, .mtu, .encryption: entry.report.note(event, at: now)
+        case .parameters:
+            entry.report.note(event, at: now)
+            watch(parametersOf: event.link)
+        case .phys, .length, .mtu, .encryption: entry.report.note(event, at: now)
         case .unasked(let opcode):
             guard event.link.isComplete, let response = PDUCatalog.declaration(layer: .att, code: opcode) else { return }
             conclude(.attUnrequested, [("Response", .text(response.name))], link: number)
-        case .leftOpen(let request): concludeLeftOpen(request, link: number)
+        case .leftOpen(let request): concludeLeftOpen(request, event.link, ending)
+        case .overlapping(let first, let second):
+            guard event.link.isComplete, !event.link.isMerged else { return }
+            conclude(
+                .requestsOverlap, [("Request", .text(second.name)), ("Open", .text(first.name))], packet: second.sent.packet, link: number)
+        case .endMissed:
+            guard event.link.isComplete else { return }
+            conclude(.endMissed, link: number)
         case .stalled:
             let buffers = event.link.buffers
             conclude(
                 .creditsStalled,
                 [("Outstanding", .number(buffers.outstanding)), ("Waited", .milliseconds(now.time - buffers.progress))], link: number)
         case .gap: conclude(.captureGap, link: number)
+        case .ended(.early):
+            conclude(.dataBeforeStart, [("Waited", .milliseconds(now.time - event.link.opened.time))], packet: event.link.opened.packet)
+            engine.close(link: number)
+            open[number] = nil
         case .ended(let ending):
             entry.report.end = ending.text.map { .init(packet: now.packet, text: $0) } ?? entry.report.end
             concludeEnd(of: event.link, ending)
+            observe(entry.channels.ended(at: now), link: number)
+            observeSubscriptions(entry)
             close(number)
         }
     }
@@ -159,7 +225,9 @@ struct LinkTable {
         if open.count >= Self.mostOpen, let oldest = open.keys.min() { close(oldest) }
         numbers += 1
         link.number = numbers
-        open[numbers] = Entry(link, LinkReport(link, device: link.peer.map { redaction.number(of: $0) }))
+        var report = LinkReport(link, device: link.peer.map { redaction.number(of: dials.identity(of: $0) ?? $0) })
+        report.isPrivate = link.peer.map { $0.isResolvable && dials.identity(of: $0) == nil } ?? false
+        open[numbers] = Entry(link, report, interface)
         if link.isComplete { conclude(.linkOpened, [("Kind", .text(link.kind.words))], link: numbers) }
     }
 
@@ -169,24 +237,13 @@ struct LinkTable {
         if closed.count < Self.mostReports { closed.append(entry.report) }
     }
 
-    private mutating func concludeLeftOpen(_ request: LinkRequest, link: Int) {
-        let (packet, waited) = (request.sent.packet, ("Waited", CaseValue.milliseconds(now.time - request.sent.time)))
-        switch request.kind {
-        case .attribute: conclude(.attUnanswered, [("Request", .text(request.name)), waited], packet: packet, link: link)
-        case .control: conclude(.llUnanswered, [("Request", .text(request.name)), waited], packet: packet, link: link)
-        case .procedure: conclude(.procedureUnanswered, [("Request", .text(request.name)), waited], packet: packet, link: link)
-        case .pairing: conclude(.pairingAbandoned, [("Last", .text(request.name)), waited], packet: packet, link: link)
-        case .command: break
-        }
-    }
-
     /// Concludes from the end of a link that it was lost or never started.
     private mutating func concludeEnd(of link: Link, _ ending: LinkEvent.Ending) {
         let signs = link.signs
         switch ending {
         case .disconnected(.connectionTimeout):
             let sign = signs.last(before: now.time)
-            concludeLost(link, silence: now.time - sign, hasAdvertised: signs.advertised.map { $0 > sign } ?? false, packet: now.packet)
+            concludeLost(link, silence: now.time - sign, hasAdvertised: signs.hasReturned(since: sign), packet: now.packet)
         case .silent:
             if signs.fromPeripheral == 0, signs.fromUnknown == 0, link.isComplete, !hasController {
                 // A capture of a run leaves empty packets out.
@@ -196,9 +253,9 @@ struct LinkTable {
                     packet: link.opened.packet, link: link.number)
             } else if let last = signs.lastCentral, link.timeout > 0, last - signs.lastPeripheral > link.timeout {
                 concludeLost(
-                    link, silence: last - signs.lastPeripheral, hasAdvertised: signs.advertised != nil, packet: signs.last.packet)
+                    link, silence: last - signs.lastPeripheral, hasAdvertised: signs.hasReturned(since: .min), packet: signs.last.packet)
             }
-        case .disconnected, .terminated, .replaced, .reset: break
+        case .disconnected, .terminated, .replaced, .early, .reset: break
         }
     }
 
@@ -211,6 +268,11 @@ struct LinkTable {
                 ("Advertised", .number(hasAdvertised ? 1 : 0)),
             ], packet: packet, link: link.number)
     }
+}
+
+extension LinkSigns {
+    /// True if the peer has advertised after its last sign. A device that advertises while it is connected says nothing by that.
+    fileprivate func hasReturned(since sign: Int64) -> Bool { !advertisesAlways && advertised.map { $0 > sign } ?? false }
 }
 
 extension CaseValue {

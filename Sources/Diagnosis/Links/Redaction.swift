@@ -46,10 +46,11 @@ struct Redaction {
 
     private func value(_ name: String, _ event: DiagnosisEvent) -> String {
         if name == "name" { return event.name }
+        if name == "side" { return event.side }
         if let field = event.pdu?.fields.named(name) ?? event.pdu?.returns.named(name) {
             return PlainText.escaped(isSecret(field) ? "(hidden)" : field.text)
         }
-        guard let value = event.record[name] else { return "?" }
+        guard let value = event.record[name] else { return "" }
         if case .number(let number) = value { return "\(number)" }
         return PlainText.escaped("\(value)")
     }

@@ -15,6 +15,7 @@ extension Diagnosis {
         var seconds: Double
         var devices: [String]
         var cause: String?
+        var examined: String
         var findings: [Match]
         var provoked: Int?
         var connections: [Connection]
@@ -24,6 +25,7 @@ extension Diagnosis {
             seconds = Double(diagnosis.duration) / 1e6
             devices = diagnosis.devices
             cause = diagnosis.causes.first?.rule.id
+            examined = diagnosis.coverage.text
             findings = diagnosis.findings.map(Match.init)
             provoked = diagnosis.provoked > 0 ? diagnosis.provoked : nil
             connections = diagnosis.links.map(Connection.init)
@@ -34,6 +36,8 @@ extension Diagnosis {
         var rule, severity, message: String
         var section, advice, consequenceOf: String?
         var connection, device: Int?
+        /// All connections of the matches, if there are several.
+        var connections: [Int]?
         var packets: [Int]
         var count: Int
         var seconds: Double
@@ -43,6 +47,7 @@ extension Diagnosis {
             (section, advice, consequenceOf) = (finding.rule.section, finding.rule.advice, finding.cause)
             (connection, device) = (finding.link, finding.device)
             (packets, count) = (finding.packets, finding.count)
+            connections = finding.links.count > 1 ? finding.links.sorted() : nil
             seconds = Double(finding.time) / 1e6
         }
     }

@@ -4,11 +4,10 @@ extension Diagnosis {
     /// The explanation as text for a terminal.
     public var text: String {
         var lines = [summary]
-        if let first = findings.first(where: { $0.rule.severity == .fault }) ?? causes.first {
-            lines += ["", "Cause: \(first.message) (\(first.place))"]
-        } else {
-            lines += ["", "No fault found."]
+        if let first = causes.first {
+            lines += ["", "\(Self.heading(first.rule.severity)): \(first.message) (\(first.place))"]
         }
+        if !findings.contains(where: { $0.rule.severity == .fault }) { lines += ["", "No fault found.", coverage.text] }
         if provoked > 0 {
             let words = provoked == 1 ? "finding that a tester provokes is" : "findings that a tester provokes are"
             lines.append("\(provoked) \(words) left out (--provoked)")
@@ -44,6 +43,18 @@ extension Diagnosis {
         case .capture: "Gaps of the capture"
         case .risk: "Risks"
         case .note: "Notes"
+        case .harmless: "Harmless"
+        }
+    }
+
+    /// The name of a finding: only a fault is called a cause.
+    private static func heading(_ severity: DiagnosisRule.Severity) -> String {
+        switch severity {
+        case .fault: "Cause"
+        case .symptom: "Symptom"
+        case .capture: "The capture"
+        case .risk: "Risk"
+        case .note, .harmless: "Note"
         }
     }
 
@@ -60,7 +71,10 @@ extension Finding {
     /// The packets and the link.
     var place: String {
         let numbers = packets.map { "#\($0)" }.joined(separator: ", ") + (count > packets.count && packets.count > 1 ? " ..." : "")
-        let owner = link.map { ", connection \($0)" } ?? device.map { ", device \($0)" } ?? ""
+        let owner =
+            links.count > 1
+            ? ", \(links.count) connections" + (owner == 0 ? " with private addresses" : device.map { " with device \($0)" } ?? "")
+            : link.map { ", connection \($0)" } ?? device.map { ", device \($0)" } ?? ""
         return numbers + owner + (count > 1 ? ", \(count) times" : "")
     }
 

@@ -10,10 +10,27 @@ public struct Diagnosis: Sendable {
     public var findings: [Finding]
     /// Number of findings that a tester provoked and that were left out.
     public private(set) var provoked = 0
+    /// The packets that were examined.
+    public var coverage: Coverage
 
-    /// Leaves out the findings that a test bench brings about on purpose. Those of a missing answer or a wrong value remain.
+    /// The cases of a run, by number, and those that passed; nil for another capture.
+    private let cases: (count: Int, passed: Set<Int>)?
+
+    init(
+        packets: Int, duration: Int64, links: [LinkReport], devices: [String], findings: [Finding], coverage: Coverage,
+        cases: (count: Int, passed: Set<Int>)?
+    ) {
+        self.cases = cases
+        (self.packets, self.duration, self.links) = (packets, duration, links)
+        (self.devices, self.findings, self.coverage) = (devices, findings, coverage)
+    }
+
+    /// Leaves out the findings that a test bench brings about on purpose: those of cases that passed. In a capture without marks of its
+    /// cases, those of a missing answer or a wrong value remain.
     public mutating func leaveOutProvoked() {
-        let kept = findings.filter { !$0.rule.isProvokable }
+        let kept = findings.filter { finding in
+            cases.map { !$0.passed.contains(finding.section) && finding.section > 0 } ?? !finding.rule.isProvokable
+        }
         (provoked, findings) = (provoked + findings.count - kept.count, kept)
     }
 
@@ -27,7 +44,8 @@ public struct Diagnosis: Sendable {
             let finding = findings[index]
             findings[index].cause =
                 findings.first {
-                    $0.rule.explains.contains(finding.rule.id) && ($0.link == finding.link || $0.link == nil || finding.link == nil)
+                    $0.rule.explains.contains(finding.rule.id)
+                        && ($0.links.isEmpty || finding.links.isEmpty || !$0.links.isDisjoint(with: finding.links))
                 }?.rule.id
         }
         return findings.enumerated().sorted { a, b in

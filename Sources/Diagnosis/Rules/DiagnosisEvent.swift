@@ -16,6 +16,15 @@ struct DiagnosisEvent {
     var record: CaseRecord
     /// The decoded PDU, for texts; nil for a conclusion.
     var pdu: DecodedLayer?
+    /// The findings of several links are merged by it: a device, or 0 for all private addresses that no key resolves.
+    var owner: Int?
+    /// The side that sent the PDU, for texts.
+    var side = "unknown side"
+
+    /// The values of a conclusion that are no numbers.
+    var texts: String {
+        record.values.reduce(into: "") { if case .text(let text) = $1 { $0 += text + "\n" } }
+    }
 }
 
 /// Conclusions that rules can match like PDUs. Times are in milliseconds.
@@ -45,6 +54,52 @@ enum Conclusion: String, CaseIterable {
     case parameterRequest = "Parameter_Request"
     /// A fragment from which no L2CAP frame could be made.
     case l2capFault = "L2CAP_Fault"
+    /// A PDU refuses a request or reports an error, and no rule is about it.
+    case refused = "Refused"
+    /// An ATT request or indication was sent before the one before it was answered.
+    case requestsOverlap = "Requests_Overlap"
+    /// The link ended while a request of signalling, service discovery or AVDTP had no answer, or 60 s passed.
+    case requestUnanswered = "Request_Unanswered"
+    /// The controller does not know the handle of a link whose end is not in the capture.
+    case endMissed = "End_Missed"
+    /// Data of a connection that has ended.
+    case dataAfterEnd = "Data_After_End"
+    /// Data of a connection before the event that opens it.
+    case dataBeforeStart = "Data_Before_Start"
+    /// A host cancels its attempt to connect to one device.
+    case dialCancelled = "Dial_Cancelled"
+    /// A host uses another key than the one that the peer asks for.
+    case wrongKey = "Wrong_Key"
+    /// A host left an event unanswered that needs a command.
+    case hostUnanswered = "Host_Unanswered"
+    /// A PDU or SDU is longer than the receiver of its channel takes.
+    case sduTooLong = "SDU_Too_Long"
+    /// A PDU of ATT is longer than the MTU.
+    case valueTooLong = "Value_Too_Long"
+    /// A PDU on a credit-based channel without a credit.
+    case sentWithoutCredit = "Sent_Without_Credit"
+    /// The link ended while the sender of an SDU had no credit for the rest.
+    case channelStalled = "Channel_Stalled"
+    /// A client uses a handle that a Service Changed indication has made invalid.
+    case serviceChangeIgnored = "Service_Change_Ignored"
+    /// A client has not subscribed to the values of its last connection, and received none.
+    case subscriptionMissing = "Subscription_Missing"
+    /// A scan ended, or 10 s passed, without a report.
+    case scanSilent = "Scan_Silent"
+    /// An SDU of an isochronous stream that was lost or received in part.
+    case isoLost = "ISO_Lost"
+    /// A controller violates a rule that applies to every controller.
+    case ruleViolated = "Rule_Violated"
+    /// The link ended while a sender had no credit, with nothing left of an SDU.
+    case channelExhausted = "Channel_Exhausted"
+    /// A response of the ASE Control Point that is no success.
+    case streamOperationRefused = "Stream_Operation_Refused"
+    /// A value that fills the smallest MTU, which the client never raised.
+    case valueFillsMTU = "Value_Fills_MTU"
+    /// A supervision timeout in force that is not longer than two intervals with latency.
+    case timeoutTooShort = "Timeout_Too_Short"
+    /// A data PDU with the reserved LLID.
+    case reservedLLID = "Reserved_LLID"
     /// The length in the header of a data PDU differs from the number of its octets.
     case lengthMismatch = "LL_Length_Mismatch"
     /// An encrypted packet with an invalid MIC, according to the capturing tool.
@@ -62,13 +117,36 @@ enum Conclusion: String, CaseIterable {
         case .linkOpened: [.init("Kind")]
         case .linkLost: [number("Silence"), number("Timeout"), .init("Limit"), number("Advertised")]
         case .linkNeverStarted: [number("Waited"), number("From_Central")]
-        case .attUnanswered, .llUnanswered, .procedureUnanswered: [.init("Request"), number("Waited")]
+        case .attUnanswered, .requestUnanswered: [.init("Request"), number("Waited"), .init("From"), .init("Ended")]
+        case .llUnanswered, .procedureUnanswered: [.init("Request"), number("Waited")]
+        case .refused: [.init("Layer"), .init("Request"), .init("Result"), .init("Code"), .init("From")]
+        case .requestsOverlap: [.init("Request"), .init("Open")]
+        case .endMissed: []
+        case .dataAfterEnd: [number("Waited"), .init("From")]
+        case .dataBeforeStart: [number("Waited")]
+        case .dialCancelled: [number("Waited"), .init("Sign"), number("Heard")]
+        case .wrongKey: [.init("Asked"), .init("Given")]
+        case .hostUnanswered: [.init("Event"), number("Waited")]
+        case .sduTooLong: [number("Octets"), .init("Limit"), number("Value")]
+        case .valueTooLong: [.init("PDU"), number("Octets"), number("MTU")]
+        case .sentWithoutCredit: [.init("Channel")]
+        case .channelStalled, .channelExhausted: [.init("Channel"), number("Waited")]
+        case .serviceChangeIgnored: [.init("Request"), .init("Handle")]
+        case .subscriptionMissing: [.init("Handles"), number("Bonded")]
+        case .scanSilent: [number("Waited")]
+        case .isoLost: [.init("Packet_Status"), number("Sequence")]
+        case .ruleViolated: [.init("PDU"), .init("Rule"), .init("Expected"), .init("Got"), number("Bench")]
+        case .streamOperationRefused: [.init("Operation"), .init("Result"), .init("Reason")]
+        case .valueFillsMTU: [.init("PDU")]
+        case .timeoutTooShort: [number("Timeout"), number("Effective")]
+        case .reservedLLID: []
         case .attUnrequested: [.init("Response")]
         case .pairingAbandoned: [.init("Last"), number("Waited")]
         case .creditsStalled: [number("Outstanding"), number("Waited")]
         case .commandUnanswered: [.init("Command"), number("Waited")]
         case .parameterRequest:
             ["Interval_Min", "Interval_Max", "Latency", "Timeout", "Effective", "Remainder", "Span", "Margin"].map(number)
+                + [.init("Shortest"), .init("Longest")]
         case .l2capFault: [.init("Reason")]
         case .lengthMismatch: [number("Length"), number("Octets")]
         case .captureGap, .micInvalid: []

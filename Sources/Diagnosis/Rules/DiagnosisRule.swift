@@ -15,6 +15,8 @@ public struct DiagnosisRule: Sendable {
         case risk
         /// Remarkable and harmless.
         case note
+        /// Known and of no interest: no finding. A refusal that such a rule matches is not reported either.
+        case harmless
 
         public static func < (a: Severity, b: Severity) -> Bool {
             (allCases.firstIndex(of: a) ?? 0) < (allCases.firstIndex(of: b) ?? 0)

@@ -46,15 +46,20 @@ struct RuleEngine {
     private(set) var findings: [Finding] = []
     private var places: [Place: Int] = [:]
     private let variables = Variables()
+    /// The part of the capture, such as a case of a run: findings of several parts are not merged.
+    var section = 0
 
     /// Repeated findings with the same place are merged.
     private struct Place: Hashable {
         var rule: String
         var link: Int?
         var device: Int?
+        var section: Int
+        /// The texts in the finding: times and counts do not tell one finding from another.
+        var detail: String
     }
 
-    private static let most = (progress: 100_000, pending: 1_000, findings: 10_000, packets: 8)
+    private static let most = (progress: 100_000, pending: 1_000, findings: 10_000, packets: 8, links: 10_000)
 
     init(_ rules: [DiagnosisRule]) {
         self.rules = rules.map(Entry.init)
@@ -68,21 +73,29 @@ struct RuleEngine {
 
     func concerns(_ name: String) -> Bool { concerned[name] != nil }
 
+    /// Matches an event against all rules.
+    ///
     /// - Parameter link: values of the event's link for the rules' conditions.
-    mutating func receive(_ event: DiagnosisEvent, link: () -> CaseRecord, text: (DiagnosisRule, DiagnosisEvent) -> String) {
+    /// - Returns: true if a rule is about the event.
+    @discardableResult
+    mutating func receive(_ event: DiagnosisEvent, link: () -> CaseRecord, text: (DiagnosisRule, DiagnosisEvent) -> String) -> Bool {
         expire(before: event.time)
-        guard let concerned = concerned[event.name] else { return }
-        for index in concerned { receive(event, index, link, text) }
+        guard let concerned = concerned[event.name] else { return false }
+        var isKnown = false
+        for index in concerned where receive(event, index, link, text) { isKnown = true }
+        return isKnown
     }
 
     private mutating func receive(
         _ event: DiagnosisEvent, _ index: Int, _ link: () -> CaseRecord, _ text: (DiagnosisRule, DiagnosisEvent) -> String
-    ) {
+    ) -> Bool {
         let entry = rules[index]
         if entry.isStateless {
-            guard matches(event, entry.rule.pattern), satisfies(entry.rule.link, link) else { return }
+            guard matches(event, entry.rule.pattern), satisfies(entry.rule.link, link) else { return false }
+            guard entry.rule.severity != .harmless else { return true }
             var state = Progress()
-            return hit(event, entry.rule, index, Self.scope(of: event, entry.rule.scope), &state, text)
+            hit(event, entry.rule, index, Self.scope(of: event, entry.rule.scope), &state, text)
+            return true
         }
         let rule = entry.rule
         let scope = Self.scope(of: event, rule.scope)
@@ -92,8 +105,10 @@ struct RuleEngine {
         }
         if progress.count >= Self.most.progress { progress.removeAll() }
         var state = progress[key] ?? Progress()
+        var isKnown = false
         if matches(event, rule.pattern), satisfies(rule.link, link), !state.isExcluded, isArmed(state, rule, event) {
-            hit(event, rule, index, scope, &state, text)
+            isKnown = rule.times < 2
+            if rule.severity != .harmless { hit(event, rule, index, scope, &state, text) }
         }
         if let unless = rule.unless, matches(event, unless) { state.isExcluded = true }
         if let after = rule.after {
@@ -101,6 +116,7 @@ struct RuleEngine {
             if matches(event, after.pattern) { state.armed = (event.packet, event.time) }
         }
         progress[key] = state
+        return isKnown
     }
 
     private func isArmed(_ state: Progress, _ rule: DiagnosisRule, _ event: DiagnosisEvent) -> Bool {
@@ -122,9 +138,12 @@ struct RuleEngine {
         guard state.hits.count >= rule.times else { return }
         let packets = rule.times > 1 ? state.hits.map(\.packet) : [event.packet]
         state.hits = []
-        let finding = Finding(
+        var finding = Finding(
             rule: rule, link: event.link, device: event.device, packets: Array(packets.prefix(Self.most.packets)), time: event.time,
             message: text(rule, event))
+        finding.section = section
+        finding.owner = event.owner ?? event.device
+        finding.detail = event.pdu == nil ? event.texts : finding.message
         if let later = rule.unlessThen {
             if pending.count >= Self.most.pending { pending.removeFirst() }
             let deadline = later.within.map { event.time.addingClamped($0.rawValue) }
@@ -134,11 +153,14 @@ struct RuleEngine {
         }
     }
 
-    /// Merges repeated findings of a rule on a link.
+    /// Merges repeated findings of a rule on a link, and on the links of a device.
     private mutating func add(_ finding: Finding) {
-        let place = Place(rule: finding.rule.id, link: finding.link, device: finding.device)
+        let place = Place(
+            rule: finding.rule.id, link: finding.owner == nil ? finding.link : nil, device: finding.owner, section: finding.section,
+            detail: finding.detail)
         if let known = places[place] {
             findings[known].count += 1
+            if findings[known].links.count < Self.most.links { findings[known].links.formUnion(finding.links) }
             let room = Self.most.packets - findings[known].packets.count
             findings[known].packets += finding.packets.prefix(max(0, room))
         } else if findings.count < Self.most.findings {

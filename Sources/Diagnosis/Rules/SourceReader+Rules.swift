@@ -141,7 +141,7 @@ extension SourceReader {
 
     private mutating func checkPlaceholders(_ message: String, _ pattern: DiagnosisRule.Pattern, _ node: Node) {
         let declared: [String] = pattern.names.flatMap { name in vocabulary.pdus[name]?.fields.map(\.name) ?? [] }
-        let fields = Set(declared + ["name"])
+        let fields = Set(declared + ["name", "side"])
         for part in message.split(separator: "{").dropFirst(message.hasPrefix("{") ? 0 : 1) {
             let name = String(part.prefix { $0 != "}" })
             if !fields.contains(name) { report(node, "the message has no '\(name)' to show" + Suggestion.text(for: name, among: fields)) }

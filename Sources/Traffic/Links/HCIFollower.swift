@@ -13,14 +13,22 @@ public struct HCIFollower {
     private var tracker = ConnectionTracker()
     private var links: [ConnectionHandle: Link] = [:]
     private var commands: [UInt16: Sent] = [:]
+    /// Commands that events without a link complete, since their status.
+    private var procedures: [UInt16: LinkRequest] = [:]
+    /// When the last connection of a handle ended.
+    private var ended: [ConnectionHandle: Moment] = [:]
     /// True if the packets contain answers to commands at all.
     private var hasAnswers = false
     /// Buffers of the controller for ACL data.
     private var buffers: Int?
+    /// The open link whose handle the last answer calls unknown.
+    private var missed: Link?
 
     private static let commandTimeout: Int64 = 5_000_000
     private static let mostCommands = 256
     private static let mostLinks = 1_024
+    /// A controller may pass on data before the event that opens their connection.
+    private static let earlyData: Int64 = 100_000
     /// Some answers to vendor commands are vendor events.
     private static let firstVendorOpcode: UInt16 = 0xFC00
     /// Handles on which controllers send their own log: 0x0EDC those of Qualcomm, the others those of MediaTek.
@@ -57,6 +65,14 @@ public struct HCIFollower {
         return unanswered
     }
 
+    /// The commands whose procedures had no end for too long. Each is returned once.
+    public mutating func incomplete(at time: Int64) -> [LinkRequest] {
+        guard !procedures.isEmpty else { return [] }
+        let overdue = procedures.filter { time - $0.value.sent.time > $0.value.limit ?? .max }
+        for opcode in overdue.keys { procedures[opcode] = nil }
+        return overdue.values.sorted { $0.sent.packet < $1.sent.packet }
+    }
+
     /// The links whose controller completes no packets. Each is returned once.
     public func stalled(at time: Int64) -> [LinkEvent] {
         links.values.compactMap { $0.buffers.stalls(at: time) ? LinkEvent(link: $0, kind: .stalled) : nil }
@@ -69,7 +85,10 @@ public struct HCIFollower {
         var followed = Followed()
         followed.sender = .controller
         var answered: Link?
+        missed = nil
         if let answer = (try? CommandAnswer(event: event)) ?? nil { answered = take(answer) }
+        if let missed { followed.after.append(LinkEvent(link: missed, kind: .endMissed)) }
+        if !procedures.isEmpty { for command in event.id?.completes ?? [] { procedures[UInt16(truncatingIfNeeded: command.code)] = nil } }
         let change = (try? tracker.received(event)) ?? nil
         open(change, at: moment, &followed)
         followed.link = event.connectionHandle.flatMap { links[$0] } ?? answered
@@ -79,10 +98,12 @@ public struct HCIFollower {
         settle(event, link)
         if case .closed(let handle, let reason) = change {
             links[handle] = nil
+            if ended.count >= Self.mostLinks { ended.removeAll() }
+            ended[handle] = moment
             followed.after += link.end(.disconnected(reason), at: moment.time)
         } else {
             apply(change, to: link, &followed)
-            if event.eventCode != HCIEvents.DisconnectionComplete.code { link.signs.heard(at: moment) }
+            if event.isSignOfPeer { link.signs.heard(at: moment) }
         }
         return followed
     }
@@ -95,6 +116,12 @@ public struct HCIFollower {
         if answer.status != .success, let link = command?.link, link.requests.procedures[answer.opcode]?.sent == command?.request.sent {
             link.requests.procedures[answer.opcode] = nil
         }
+        if answer.status == .unknownConnectionIdentifier, let link = command?.link, links.values.contains(where: { $0 === link }) {
+            missed = link
+        }
+        if answer.kind == .status, answer.status == .success, let request = command?.request, request.limit != nil {
+            procedures[answer.opcode] = LinkRequest(kind: .procedure, layer: .hciCommands, code: request.code, sent: request.sent)
+        }
         if let total = answer.totalBuffers, total > 0 { buffers = total }
         return answer.kind == .complete ? command?.link : nil
     }
@@ -106,7 +133,11 @@ public struct HCIFollower {
         case .opened(let state) where state.kind == .le || state.kind == .classic:
             followed.opens = true
             let before = links[state.handle]
-            if let before { followed.before += before.end(.replaced, at: moment.time) }
+            if let before {
+                let isEarly = !before.isComplete && moment.time - before.opened.time < Self.earlyData
+                followed.before += isEarly ? [LinkEvent(link: before, kind: .ended(.early))] : before.end(.replaced, at: moment.time)
+            }
+            ended[state.handle] = nil
             let link = Link(state.kind == .le ? .le : .classic, peer: state.peer, isComplete: true, at: moment)
             link.localRole = state.role
             link.isMerged = state.role != nil && before?.localRole.map { $0 != state.role } ?? false
@@ -116,13 +147,14 @@ public struct HCIFollower {
             if state.parameters != nil { followed.before.append(LinkEvent(link: link, kind: .parameters)) }
         case .reset:
             for link in links.values.sorted(by: { $0.number < $1.number }) { followed.before += link.end(.reset, at: moment.time) }
-            links = [:]
+            (links, ended, procedures) = ([:], [:], [:])
         default: break
         }
     }
 
     private mutating func add(_ link: Link, _ handle: ConnectionHandle) {
         if links[handle] == nil, links.count >= Self.mostLinks { links.removeAll() }
+        link.handle = handle
         links[handle] = link
     }
 
@@ -180,25 +212,32 @@ public struct HCIFollower {
     /// Follows an ACL packet.
     ///
     /// - Parameters:
+    ///   - isOut: nil if the capture has no directions.
     ///   - layers: the packet as it was decoded, with the PDUs that it completes.
     ///   - channel: the L2CAP channel of these PDUs.
     public mutating func data(
-        _ packet: HCIPacket, isOut: Bool, _ layers: [DecodedLayer], on channel: UInt16?, at moment: Moment
+        _ packet: HCIPacket, isOut: Bool?, _ layers: [DecodedLayer], on channel: UInt16?, at moment: Moment
     ) -> Followed {
         var followed = Followed()
         guard let handle = packet.aclHeader?.handle else { return followed }
         if links[handle] == nil {
-            guard isOut || !Self.logHandles.contains(handle) else { return followed }
+            guard isOut == true || !Self.logHandles.contains(handle) else { return followed }
+            if let ended = ended[handle] {
+                followed.ended = ended
+                followed.sender = isOut.map { $0 ? .local : .peer }
+                return followed
+            }
             let link = Link(.le, isComplete: false, at: moment)
             add(link, handle)
             tracker.adopt(handle)
             followed.before.append(LinkEvent(link: link, kind: .opened))
         }
         guard let link = links[handle] else { return followed }
-        if isOut { link.buffers.sent(at: moment.time, of: buffers) } else { link.signs.heard(at: moment) }
+        if isOut == true { link.buffers.sent(at: moment.time, of: buffers) } else { link.signs.heard(at: moment) }
         followed.link = link
-        let sender: PacketSender =
+        let sender: PacketSender? = isOut.map { isOut in
             link.localRole.map { isOut == ($0 == .central) ? .central : .peripheral } ?? (isOut ? .local : .peer)
+        }
         followed.sender = sender
         followed.after = link.follow(layers, on: channel, from: sender, at: moment)
         return followed
@@ -225,6 +264,35 @@ extension CommandAnswer {
         case HCICommands.LEReadBufferSizeV2.opcode:
             return (try? HCICommands.LEReadBufferSizeV2.Return(prefixOf: returns)).map { Int($0.totalNumLEACLDataPackets) }
         default: return nil
+        }
+    }
+}
+
+extension HCIPacket {
+    /// False for an answer of the controller, for an event that reports an error, and for those that report silence.
+    fileprivate var isSignOfPeer: Bool {
+        guard let id else { return false }
+        let own = [
+            HCIEvents.DisconnectionComplete.id, HCIEvents.CommandComplete.id, HCIEvents.CommandStatus.id,
+            HCIEvents.AuthenticatedPayloadTimeoutExpired.id, HCIEvents.NumberOfCompletedPackets.id,
+        ]
+        guard !own.contains(id) else { return false }
+        guard PDUCatalog.declaration(id)?.fields.first?.name == "Status" else { return true }
+        let position = kind.headerLength + (leSubevent == nil ? 0 : 1)
+        return bytes.count > position && bytes[position] == 0
+    }
+}
+
+extension LinkRequest {
+    /// The longest time in microseconds that a controller takes to complete the command's procedure: three page timeouts, or the longest
+    /// inquiry (Core Vol 4, Part E, 6.6 and 7.1.1). Nil for one that may wait without end, and for one of a single link.
+    fileprivate var limit: Int64? {
+        let command = PDUID(.hciCommands, code: code)
+        guard let event = command.completedBy.first, command.handleOffset == nil || !command.isCompletedOnItsLink else { return nil }
+        if [.opens(.le), .opens(.sync), .opens(.group)].contains(event.effect) { return nil }
+        switch command {
+        case HCICommands.Inquiry.id, HCICommands.CreateConnection.id, HCICommands.RemoteNameRequest.id: return 125_000_000
+        default: return 10_000_000
         }
     }
 }

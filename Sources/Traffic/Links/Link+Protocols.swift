@@ -11,7 +11,8 @@ extension Link {
         for pdu in layers where pdu.declaration != nil {
             switch pdu.layer {
             case .att: if channel == CID.att, let sender { followAttributes(pdu, sender, moment, &events) }
-            case .smp: followPairing(pdu, moment)
+            case .smp: followPairing(pdu, sender, moment)
+            case .l2capSignaling, .sdp, .avdtp: if let sender { followSignals(pdu, sender, moment) }
             case .llControl: followControl(pdu, sender, moment, &events)
             default: break
             }
@@ -32,13 +33,11 @@ extension Link {
     private func followAttributes(_ pdu: DecodedLayer, _ sender: PacketSender, _ moment: Moment, _ events: inout [LinkEvent]) {
         guard let id = pdu.id else { return }
         if id.isRequest {
-            requests.attribute[sender] = LinkRequest(kind: .attribute, layer: .att, code: pdu.code, sent: moment)
+            let request = LinkRequest(kind: .attribute, layer: .att, code: pdu.code, sent: moment, sender: sender)
+            let slot = OpenRequests.Slot(sender: sender, isIndication: id == ATT.HandleValueInd.id)
+            if let open = requests.open(request, slot), !isOnAir { note(.overlapping(open, request), &events) }
         } else if !id.answers.isEmpty || id.refuses != nil {
-            let isConfirmation = pdu.code == Int(ATT.HandleValueCfm.opcode)
-            let client = requests.attribute.keys.first {
-                $0 != sender && (requests.attribute[$0]?.code == Int(ATT.HandleValueInd.opcode)) == isConfirmation
-            }
-            if let client { requests.attribute[client] = nil } else if !refusesUnknown(pdu) { note(.unasked(opcode: pdu.code), &events) }
+            answered(pdu, id, by: sender, &events)
         }
         switch UInt8(truncatingIfNeeded: pdu.code) {
         case ATT.ExchangeMTUReq.opcode: clientMTU = pdu.content(as: ATT.ExchangeMTUReq.self).map { Int($0.clientRxMTU) }
@@ -50,6 +49,25 @@ extension Link {
         }
     }
 
+    /// On the air, a receiver may have missed the answer to the first of two requests; what answers the first alone proves the second early.
+    private func answered(_ pdu: DecodedLayer, _ id: PDUID, by sender: PacketSender, _ events: inout [LinkEvent]) {
+        let isConfirmation = id == ATT.HandleValueCfm.id
+        let slot = requests.attribute.keys.first { $0.sender != sender && $0.isIndication == isConfirmation }
+        guard let slot, let open = requests.attribute[slot] else {
+            if !refusesUnknown(pdu) { note(.unasked(opcode: pdu.code), &events) }
+            return
+        }
+        if isOnAir, let early = requests.early[slot]?.last {
+            func isAnswer(to request: LinkRequest) -> Bool { id.answers.contains(PDUID(.att, code: request.code)) }
+            if isAnswer(to: open), !isAnswer(to: early) { note(.overlapping(open, early), &events) }
+            if !isAnswer(to: open) {
+                // The answer to the first one was missed.
+                requests.early[slot] = nil
+            }
+        }
+        requests.answer(slot)
+    }
+
     /// True for the answer to a request that is not declared, which is not followed. Core Vol 3, Part F, 3.3.
     private func refusesUnknown(_ pdu: DecodedLayer) -> Bool {
         guard let error = pdu.content(as: ATT.ErrorRsp.self) else { return false }
@@ -58,13 +76,28 @@ extension Link {
 
     // MARK: SMP
 
-    private func followPairing(_ pdu: DecodedLayer, _ moment: Moment) {
+    private func followPairing(_ pdu: DecodedLayer, _ sender: PacketSender?, _ moment: Moment) {
         switch UInt8(truncatingIfNeeded: pdu.code) {
         case SMP.PairingRequest.opcode, SMP.PairingResponse.opcode, SMP.PairingConfirm.opcode, SMP.PairingRandom.opcode,
             SMP.PairingPublicKey.opcode:
-            requests.pairing = LinkRequest(kind: .pairing, layer: .smp, code: pdu.code, sent: moment)
+            requests.pairing = LinkRequest(kind: .pairing, layer: .smp, code: pdu.code, sent: moment, sender: sender)
         case SMP.PairingDHKeyCheck.opcode, SMP.PairingFailed.opcode: requests.pairing = nil
         default: break
+        }
+    }
+
+    // MARK: Signals with identifiers
+
+    private func followSignals(_ pdu: DecodedLayer, _ sender: PacketSender, _ moment: Moment) {
+        guard let id = pdu.id, let identifier = pdu.identifier else { return }
+        // The message type of AVDTP is the upper octet: 0 for a command. AVDTP 1.3, 8.4.2.
+        let isRequest = pdu.layer == .avdtp ? pdu.code >> 8 == 0 : id.isRequest
+        if isRequest {
+            let request = LinkRequest(kind: .signal, layer: pdu.layer, code: pdu.code, sent: moment, sender: sender)
+            requests.open(request, .init(layer: pdu.layer, sender: sender, identifier: identifier))
+        } else if pdu.content(as: L2CAPSignaling.ConnectionRsp.self)?.result != .pending {
+            let asked = requests.signals.keys.first { $0.layer == pdu.layer && $0.sender != sender && $0.identifier == identifier }
+            if let asked { requests.signals[asked] = nil }
         }
     }
 
@@ -73,7 +106,9 @@ extension Link {
     private func followControl(_ pdu: DecodedLayer, _ sender: PacketSender?, _ moment: Moment, _ events: inout [LinkEvent]) {
         guard let id = pdu.id else { return }
         if id.beginsProcedure {
-            if let sender { requests.control[sender] = LinkRequest(kind: .control, layer: .llControl, code: pdu.code, sent: moment) }
+            if let sender {
+                requests.control[sender] = LinkRequest(kind: .control, layer: .llControl, code: pdu.code, sent: moment, sender: sender)
+            }
         } else if id != LLControl.VersionInd.id {
             for waiting in requests.control.keys where waiting != sender { requests.control[waiting] = nil }
         }

@@ -18,6 +18,8 @@ public final class Link {
     /// For the user of the follower.
     public var number = 0
 
+    /// The handle on the HCI; nil on the air.
+    public internal(set) var handle: ConnectionHandle?
     /// The remote device, or the peripheral on the air.
     public internal(set) var peer: DeviceAddress?
     /// Role of the local device on an HCI; nil if unknown.
@@ -66,6 +68,8 @@ public struct LinkSigns: Sendable {
     public internal(set) var last: Moment
     /// Time at which the peer last advertised since it was last heard; nil if it did not.
     public internal(set) var advertised: Int64?
+    /// True if the peer has advertised while it was connected, so that its advertising does not say that it left.
+    public private(set) var advertisesAlways = false
     /// Packets on the air by sender, and their last times.
     public internal(set) var fromCentral = 0
     public internal(set) var fromPeripheral = 0
@@ -85,6 +89,7 @@ public struct LinkSigns: Sendable {
 
     mutating func heard(at moment: Moment) {
         last = moment
+        if advertised != nil { advertisesAlways = true }
         advertised = nil
     }
 

@@ -14,6 +14,10 @@ public struct LinkEvent {
         case encryption(isOn: Bool, ErrorCode)
         /// An ATT response came without a request.
         case unasked(opcode: Int)
+        /// An ATT request or indication was sent before the one before it was answered.
+        case overlapping(LinkRequest, LinkRequest)
+        /// The controller does not know the handle of the link: the packet that ended it is missing.
+        case endMissed
         /// A request was not answered in time, or before the link ended.
         case leftOpen(LinkRequest)
         /// The controller completes none of the packets in its buffers.
@@ -33,6 +37,8 @@ public struct LinkEvent {
         case silent
         /// Another link has its handle or its access address.
         case replaced
+        /// Its data came before the event that opens it.
+        case early
         /// The controller was reset.
         case reset
     }
@@ -51,6 +57,8 @@ public struct Followed {
     public internal(set) var opens = false
     /// True for a packet that a receiver on the air had received before.
     public internal(set) var isRepeated = false
+    /// The end of the connection to which data after it belong.
+    public internal(set) var ended: Moment?
     /// Changes that precede the packet: links that it replaces, and those that it opens.
     public internal(set) var before: [LinkEvent] = []
     /// Changes that the packet makes.

@@ -61,7 +61,9 @@ struct ExplainCommand: ParsableCommand {
         var failure: CaptureError?
         var contents = Contents()
         do {
+            // The bench names the interfaces of its ends.
             while let record = try reader.next() {
+                if !examiner.isOfBench { examiner.isOfBench = reader.interfaces.contains { $0.name == "tester" } }
                 contents.note(record.content)
                 examiner.examine(record)
             }
@@ -69,8 +71,7 @@ struct ExplainCommand: ParsableCommand {
             failure = error
         }
         var diagnosis = examiner.finish(failure)
-        // The bench names the interfaces of its ends.
-        if !provoked, reader.interfaces.contains(where: { $0.name == "tester" }) { diagnosis.leaveOutProvoked() }
+        if !provoked, examiner.isOfBench { diagnosis.leaveOutProvoked() }
         if let lack = contents.lack { throw CommandFailure(.usage, failure.map { "\($0)" } ?? "\(subject) \(lack)") }
         Console.write(try (json ? diagnosis.json() : diagnosis.text) + "\n")
         if let failure { throw CommandFailure(.bench, "\(failure)") }

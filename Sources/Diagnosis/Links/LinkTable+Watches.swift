@@ -1,0 +1,189 @@
+import BBCases
+import BBL2CAP
+import BBPackets
+import BBTraffic
+
+/// Conclusions from several packets of a link, of a host, or of several links.
+extension LinkTable {
+    mutating func observe(_ observations: [Observation], link: Int? = nil) {
+        for observation in observations {
+            let device = observation.device.map { number(of: $0) }
+            conclude(observation.conclusion, observation.fields, packet: observation.packet, link: link, device: device)
+        }
+    }
+
+    // MARK: Host and controller
+
+    /// Watches a command of a host.
+    mutating func watch(command: HCIPacket, interface: Int, link: Int?) {
+        duties[interface]?.sent(command)
+        controllerRules[interface, default: ControllerRules(isOfBench: isOfBench)].sent(command)
+        observe([dials.sent(command, at: now), keys.sent(command)].compactMap(\.self), link: link)
+    }
+
+    /// Watches an event before the links follow it.
+    mutating func watch(event: HCIPacket, interface: Int) {
+        if event.eventCode == HCIEvents.DisconnectionComplete.code, duties[interface] != nil, let handle = event.connectionHandle {
+            let entry = open.values.first { $0.link.handle == handle && $0.interface == interface }
+            observe(duties[interface]?.ended(handle.rawValue, entry?.link.peer, at: now) ?? [], link: entry?.report.number)
+        }
+        duties[interface, default: HostDuties()].received(event, at: now)
+        dials.received(event, at: now)
+        observe([controllerRules[interface]?.received(event, at: now)].compactMap(\.self))
+        keys.received(event)
+    }
+
+    /// Watches the status of an SDU, which stands in its first fragment from the controller. Core Vol 4, Part E, 5.4.5.
+    mutating func watch(iso packet: HCIPacket) {
+        let start = packet.kind.headerLength
+        guard packet.bytes.count >= start + 4 else { return }
+        let flags = packet.bytes[start - 3] >> 4
+        let (isFirst, hasTime) = (flags & 1 == 0, flags & 4 != 0)
+        let position = start + (hasTime ? 4 : 0)
+        guard isFirst, packet.bytes.count >= position + 4 else { return }
+        let status = packet.bytes[position + 3] >> 6
+        guard status == 1 || status == 2 else { return }
+        let sequence = Int(packet.bytes[position]) | Int(packet.bytes[position + 1]) << 8
+        conclude(
+            .isoLost, [("Packet_Status", .text(status == 1 ? "possibly with errors" : "lost")), ("Sequence", .number(sequence))])
+    }
+
+    mutating func checkDuties() {
+        for interface in duties.keys.sorted() { observe(duties[interface]?.overdue(at: now) ?? []) }
+    }
+
+    // MARK: Links
+
+    /// Watches a PDU on a link.
+    mutating func watch(_ layer: DecodedLayer, on channel: UInt16?, from sender: PacketSender?, _ entry: Entry) {
+        let link = entry.report.number
+        switch layer.layer {
+        case .smp:
+            dials.note(layer, link: link)
+            keys.note(layer, link: link)
+        case .att:
+            guard channel == CID.att else { return }
+            if sender != nil { watch(value: layer, entry) }
+            if !entry.link.isMerged { observe([entry.values.note(layer)].compactMap(\.self), link: link) }
+        case .l2capSignaling: if let sender { entry.channels.note(layer, from: sender, to: sender.other) }
+        case .l2cap:
+            guard let sender, let channel, CID.dynamic.contains(channel), layer.summary == "", !entry.link.isMerged else { return }
+            let found = entry.channels.data(layer, on: channel, to: sender.other, at: now)
+            observe([found].compactMap(\.self), link: link)
+        case .rfcommFrames:
+            guard let sender, !entry.link.isMerged else { return }
+            if entry.link.isComplete {
+                observe([entry.serial.count(layer, from: sender, to: sender.other)].compactMap(\.self), link: link)
+            }
+            guard let refusal = entry.serial.note(layer, from: sender, to: sender.other) else { return }
+            conclude(refusal, from: sender, link: link, device: nil)
+        case .rfcomm: if let sender { entry.serial.note(negotiation: layer, from: sender) }
+        default: break
+        }
+    }
+
+    mutating func observeSubscriptions(_ entry: Entry) {
+        guard let device = entry.report.device else { return }
+        let found = subscriptions.ended(
+            entry.link, device: device, entry.values, isEncrypted: entry.report.security.contains { $0.text == "encrypted" }, at: now)
+        observe([found].compactMap(\.self), link: entry.report.number)
+    }
+
+    /// A PDU of ATT has at most ATT_MTU octets, 23 before an exchange. Core Vol 3, Part F, 3.2.8 and 3.2.9.
+    private mutating func watch(value layer: DecodedLayer, _ entry: Entry) {
+        let (octets, mtu) = (layer.range.count, entry.link.mtu ?? 23)
+        let isValue = [ATT.HandleValueNtf.id, ATT.HandleValueInd.id].contains(layer.id)
+        if octets == mtu, entry.link.mtu == nil, isValue, entry.link.kind == .le, entry.link.isComplete {
+            conclude(.valueFillsMTU, [("PDU", .text(layer.name))], link: entry.report.number)
+        }
+        guard octets > mtu, entry.link.kind == .le, entry.link.isComplete, !entry.link.isMerged, !entry.link.isOnAir else { return }
+        conclude(
+            .valueTooLong, [("PDU", .text(layer.name)), ("Octets", .number(octets)), ("MTU", .number(mtu))], link: entry.report.number)
+    }
+
+    mutating func conclude(_ refusal: Refusal, from sender: PacketSender?, link: Int?, device: Int?) {
+        conclude(.refused, refusal.fields + [("From", .text(side(sender, link)))], link: link, device: device)
+    }
+
+    /// The side that sent a PDU, for texts.
+    func side(_ sender: PacketSender?, _ link: Int?) -> String {
+        guard let sender else { return "unknown side" }
+        guard let role = link.flatMap({ open[$0]?.report.localRole }), sender == .central || sender == .peripheral else {
+            return "\(sender)"
+        }
+        return sender == role ? "local \(sender)" : "\(sender)"
+    }
+
+    /// Compares the supervision timeout with the longest time between two packets of a peripheral. Core Vol 6, Part B, 4.5.2.
+    mutating func watch(parametersOf link: Link) {
+        guard let parameters = link.parameters, parameters.supervisionTimeout > 0 else { return }
+        let effective = parameters.intervalTime.rawValue * (Int64(parameters.latency) + 1)
+        guard link.timeout <= 2 * effective else { return }
+        conclude(
+            .timeoutTooShort, [("Timeout", .milliseconds(link.timeout)), ("Effective", .milliseconds(effective))], link: link.number)
+    }
+
+    // MARK: Ends
+
+    /// Concludes that a request had no answer until the link ended, or for too long.
+    mutating func concludeLeftOpen(_ request: LinkRequest, _ link: Link, _ ending: LinkEvent.Ending?) {
+        let waited = ("Waited", CaseValue.milliseconds(now.time - request.sent.time))
+        let (name, packet, number) = (CaseValue.text(request.name), request.sent.packet, link.number)
+        let ended = ("Ended", CaseValue.text(ending?.side ?? "no"))
+        let from = ("From", CaseValue.text(request.sender.map { isOwn($0, link) ? "local" : "peer" } ?? "unknown"))
+        switch request.kind {
+        case .attribute:
+            conclude(.attUnanswered, [("Request", name), waited, from, ended], packet: packet, link: number)
+        case .control: conclude(.llUnanswered, [("Request", name), waited], packet: packet, link: number)
+        case .procedure: conclude(.procedureUnanswered, [("Request", name), waited], packet: packet, link: number)
+        case .pairing:
+            // Cross-transport key derivation over BR/EDR ends with its last key. Core Vol 3, Part H, 2.3.5.7.
+            guard link.kind == .le else { return }
+            conclude(.pairingAbandoned, [("Last", name), waited], packet: packet, link: number)
+        case .signal:
+            guard link.isComplete, !link.isMerged else { return }
+            conclude(.requestUnanswered, [("Request", name), waited, from, ended], packet: packet, link: number)
+        case .command: break
+        }
+    }
+
+    private func isOwn(_ sender: PacketSender, _ link: Link) -> Bool {
+        guard let role = link.localRole else { return sender == .local }
+        return sender == (role == .central ? .central : .peripheral)
+    }
+
+    mutating func concludeAfterEnd(_ ended: Moment, _ sender: PacketSender?) {
+        conclude(
+            .dataAfterEnd,
+            [
+                ("Waited", .milliseconds(now.time - ended.time)), ("From", .text(sender == .local ? "host" : "controller")),
+            ])
+    }
+}
+
+extension PacketSender {
+    /// The other end of a link.
+    var other: PacketSender {
+        switch self {
+        case .central: .peripheral
+        case .peripheral: .central
+        case .host: .controller
+        case .controller: .host
+        case .local: .peer
+        case .peer: .local
+        }
+    }
+}
+
+extension LinkEvent.Ending {
+    /// The side that ended the link, as a controller reports it.
+    fileprivate var side: String {
+        switch self {
+        case .disconnected(.connectionTerminatedByLocalHost): "local"
+        case .disconnected(.remoteUserTerminatedConnection), .disconnected(.remoteDeviceTerminatedConnectionDueToLowResources),
+            .disconnected(.remoteDeviceTerminatedConnectionDueToPowerOff):
+            "peer"
+        case .disconnected, .terminated, .silent, .replaced, .early, .reset: "other"
+        }
+    }
+}

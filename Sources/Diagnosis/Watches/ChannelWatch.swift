@@ -1,0 +1,167 @@
+import BBCases
+import BBL2CAP
+import BBPackets
+import BBTraffic
+
+/// Compares the data on the channels of a link with what their receivers take. Core Vol 3, Part A, 4, 5.1 and 10.
+struct ChannelWatch {
+    /// One end of a channel: what it receives.
+    private struct Receiver: Hashable {
+        var end: PacketSender
+        var channel: UInt16
+    }
+
+    private struct Limits {
+        var mtu: UInt16
+        /// Nil for a channel that is not credit-based.
+        var mps: UInt16?
+        /// PDUs that the other end may send.
+        var credits = 0
+        /// Octets of the SDU that are to come.
+        var rest = 0
+        /// The time since which there are no credits.
+        var empty: Moment?
+        var other: Receiver?
+        /// SDUs are segmented in a mode with retransmission, or the mode is unknown.
+        var isSegmented = false
+    }
+
+    private struct Request: Hashable {
+        var end: PacketSender
+        var identifier: UInt16
+    }
+
+    private var limits: [Receiver: Limits] = [:]
+    private var asked: [Request: [Receiver]] = [:]
+    private var configured: [Request: (Receiver, ConfigurationOptions)] = [:]
+
+    private static let most = 256
+    /// The MTU of a BR/EDR channel that is not configured. Core Vol 3, Part A, 5.1.
+    private static let standardMTU: UInt16 = 672
+    private static let headerOctets = 4
+
+    // MARK: Signalling
+
+    mutating func note(_ pdu: DecodedLayer, from sender: PacketSender, to receiver: PacketSender) {
+        guard let identifier = pdu.identifier else { return }
+        let (request, answered) = (Request(end: sender, identifier: identifier), Request(end: receiver, identifier: identifier))
+        if limits.count + asked.count + configured.count >= Self.most { self = ChannelWatch() }
+        if let pdu = pdu.content(as: L2CAPSignaling.ConnectionReq.self) {
+            ask(request, [pdu.sourceCID], Limits(mtu: Self.standardMTU))
+        } else if let pdu = pdu.content(as: L2CAPSignaling.ConnectionRsp.self) {
+            guard pdu.result != .pending else { return }
+            answer(answered, sender, pdu.result == .successful ? [pdu.destinationCID] : [], Limits(mtu: Self.standardMTU))
+        } else if let pdu = pdu.content(as: L2CAPSignaling.ConfigurationReq.self) {
+            guard let own = limits[Receiver(end: receiver, channel: pdu.destinationCID)]?.other,
+                let options = try? ConfigurationOptions(pdu.configurationOptions)
+            else { return }
+            configured[request] = (own, options)
+        } else if let pdu = pdu.content(as: L2CAPSignaling.ConfigurationRsp.self) {
+            guard let (own, options) = configured.removeValue(forKey: answered), pdu.result == .success else { return }
+            if let mtu = options.mtu { limits[own]?.mtu = mtu }
+            if let mode = options.retransmission?.mode { limits[own]?.isSegmented = mode != ChannelMode.basic.rawValue }
+        } else {
+            noteCreditBased(pdu, request, answered)
+        }
+    }
+
+    private mutating func noteCreditBased(_ pdu: DecodedLayer, _ request: Request, _ answered: Request) {
+        if let pdu = pdu.content(as: L2CAPSignaling.LECreditBasedConnectionReq.self) {
+            ask(request, [pdu.sourceCID], Limits(mtu: pdu.mtu, mps: pdu.mps, credits: Int(pdu.initialCredits)))
+        } else if let pdu = pdu.content(as: L2CAPSignaling.CreditBasedConnectionReq.self) {
+            ask(request, pdu.sourceCID, Limits(mtu: pdu.mtu, mps: pdu.mps, credits: Int(pdu.initialCredits)))
+        } else if let pdu = pdu.content(as: L2CAPSignaling.LECreditBasedConnectionRsp.self) {
+            let channels = pdu.result == .successful ? [pdu.destinationCID] : []
+            answer(answered, request.end, channels, Limits(mtu: pdu.mtu, mps: pdu.mps, credits: Int(pdu.initialCredits)))
+        } else if let pdu = pdu.content(as: L2CAPSignaling.CreditBasedConnectionRsp.self) {
+            answer(answered, request.end, pdu.destinationCID, Limits(mtu: pdu.mtu, mps: pdu.mps, credits: Int(pdu.initialCredits)))
+        } else if let pdu = pdu.content(as: L2CAPSignaling.CreditBasedReconfigureReq.self) {
+            // The channels are those of the peer to which they lead.
+            for channel in pdu.destinationCID {
+                let own = limits[Receiver(end: answered.end, channel: channel)]?.other ?? Receiver(end: request.end, channel: channel)
+                limits[own]?.mtu = pdu.mtu
+                limits[own]?.mps = pdu.mps
+            }
+        } else if let pdu = pdu.content(as: L2CAPSignaling.FlowControlCreditInd.self) {
+            let own = Receiver(end: request.end, channel: pdu.cid)
+            limits[own]?.credits += Int(pdu.credits)
+            limits[own]?.empty = nil
+        } else if let pdu = pdu.content(as: L2CAPSignaling.DisconnectionRsp.self) {
+            limits[Receiver(end: request.end, channel: pdu.destinationCID)] = nil
+            limits[Receiver(end: answered.end, channel: pdu.sourceCID)] = nil
+        }
+    }
+
+    private mutating func ask(_ request: Request, _ channels: [UInt16], _ own: Limits) {
+        asked[request] = channels.map { channel in
+            let receiver = Receiver(end: request.end, channel: channel)
+            limits[receiver] = own
+            return receiver
+        }
+    }
+
+    private mutating func answer(_ request: Request, _ end: PacketSender, _ channels: [UInt16], _ own: Limits) {
+        guard let askers = asked.removeValue(forKey: request) else { return }
+        for (index, asker) in askers.enumerated() {
+            guard index < channels.count, CID.dynamic.contains(channels[index]) else {
+                limits[asker] = nil
+                continue
+            }
+            let receiver = Receiver(end: end, channel: channels[index])
+            limits[receiver] = own
+            limits[receiver]?.other = asker
+            limits[asker]?.other = receiver
+        }
+    }
+
+    // MARK: Data
+
+    /// Compares an L2CAP PDU with the limits of its receiver.
+    ///
+    /// - Parameter header: the layer of the basic header, whose octets are followed by the payload.
+    mutating func data(
+        _ header: DecodedLayer, on channel: UInt16, to end: PacketSender, at now: Moment
+    ) -> Observation? {
+        let key = Receiver(end: end, channel: channel)
+        guard let known = limits[key], header.range.count == Self.headerOctets else { return nil }
+        let start = header.range.lowerBound
+        let octets = Int(header.bytes[start]) | Int(header.bytes[start + 1]) << 8
+        guard let mps = known.mps else {
+            guard !known.isSegmented, octets > Int(known.mtu) else { return nil }
+            return Self.tooLong(octets, "MTU", known.mtu)
+        }
+        limits[key]?.credits -= 1
+        if known.credits <= 0 {
+            limits[key]?.credits = 0
+            return Observation(.sentWithoutCredit, [("Channel", .text(Hex.number(channel)))])
+        }
+        if octets > Int(mps) { return Self.tooLong(octets, "MPS", mps) }
+        let next = start + Self.headerOctets
+        if known.rest == 0 {
+            guard header.bytes.count >= next + 2 else { return nil }
+            let whole = Int(header.bytes[next]) | Int(header.bytes[next + 1]) << 8
+            limits[key]?.rest = max(0, whole - (octets - 2))
+            if whole > Int(known.mtu) { return Self.tooLong(whole, "MTU", known.mtu) }
+        } else {
+            limits[key]?.rest = max(0, known.rest - octets)
+            if octets > known.rest { return Self.tooLong(octets, "rest of the SDU", UInt16(clamping: known.rest)) }
+        }
+        limits[key]?.empty = known.credits == 1 ? now : nil
+        return nil
+    }
+
+    private static func tooLong(_ octets: Int, _ limit: String, _ value: UInt16) -> Observation {
+        Observation(.sduTooLong, [("Octets", .number(octets)), ("Limit", .text(limit)), ("Value", .number(Int(value)))])
+    }
+
+    /// The channels whose sender has no credit at the end of the link, with or without part of an SDU left.
+    func ended(at now: Moment) -> [Observation] {
+        limits.compactMap { receiver, limits in
+            limits.empty.map {
+                Observation(
+                    limits.rest > 0 ? .channelStalled : .channelExhausted,
+                    [("Channel", .text(Hex.number(receiver.channel))), ("Waited", .milliseconds(now.time - $0.time))], packet: $0.packet)
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+import BBBluetoothCrypto
+import BBCases
+import BBPackets
+import BBTraffic
+
+/// Compares the devices that a host dials with those that its controller hears.
+struct Dials {
+    private struct Dial {
+        var target: DeviceAddress
+        var sent: Moment
+    }
+
+    /// The advertising of an address.
+    private struct Heard {
+        var kind: DeviceAddress.Kind
+        var connectable = 0
+        var others = 0
+        var first: Int
+    }
+
+    /// The advertising that the capture shows of the address that was dialled.
+    enum Sign: String {
+        case connectable = "Connectable"
+        case notConnectable = "Not_Connectable"
+        /// A private address is on the air that a key in the capture resolves to the one that was dialled.
+        case isPrivate = "Private"
+        /// The same address with the other type.
+        case otherType = "Other_Type"
+        /// Other devices were heard, and this one was not.
+        case absent = "Absent"
+        /// The capture has no advertising reports.
+        case unknown = "Unknown"
+    }
+
+    private var dial: Dial?
+    /// The start of a scan that has not reported anything.
+    private var scan: Moment?
+    private var heard: [UInt64: Heard] = [:]
+    private var identities: [(key: UInt128, address: DeviceAddress)] = []
+    /// The last Identity_Information of each link.
+    private var keys: [Int: UInt128] = [:]
+
+    private static let most = (heard: 4_096, identities: 64)
+    /// Advertisers are heard within seconds where there are any.
+    private static let silence: Int64 = 10_000_000
+    /// Peer_Address of Initiator_Filter_Policy. Core Vol 4, Part E, 7.8.12.
+    private static let oneAddress: UInt8 = 0
+
+    // MARK: Commands
+
+    mutating func sent(_ command: HCIPacket, at now: Moment) -> Observation? {
+        switch command.id {
+        case HCICommands.LECreateConnection.id:
+            guard let pdu = try? command.command(as: HCICommands.LECreateConnection.self) else { return nil }
+            note(pdu.initiatorFilterPolicy, pdu.peerAddress, pdu.peerAddressType, now)
+        case HCICommands.LEExtendedCreateConnection.id:
+            guard let pdu = try? command.command(as: HCICommands.LEExtendedCreateConnection.self) else { return nil }
+            note(pdu.initiatorFilterPolicy, pdu.peerAddress, pdu.peerAddressType, now)
+        case HCICommands.LEAddDeviceToResolvingList.id:
+            guard let pdu = try? command.command(as: HCICommands.LEAddDeviceToResolvingList.self) else { return nil }
+            add(Self.key(pdu.peerIRK), DeviceAddress(pdu.peerIdentityAddress, kind: pdu.peerIdentityAddressType.kind))
+        case HCICommands.LECreateConnectionCancel.id: return ended(at: now)
+        case HCICommands.LESetScanEnable.id:
+            guard let pdu = try? command.command(as: HCICommands.LESetScanEnable.self) else { return nil }
+            return scans(pdu.leScanEnable != 0, now)
+        case HCICommands.LESetExtendedScanEnable.id:
+            guard let pdu = try? command.command(as: HCICommands.LESetExtendedScanEnable.self) else { return nil }
+            return scans(pdu.enable != 0, now)
+        case HCICommands.Reset.id: scan = nil
+        default: break
+        }
+        return nil
+    }
+
+    private mutating func scans(_ isOn: Bool, _ now: Moment) -> Observation? {
+        defer { scan = isOn ? scan ?? now : nil }
+        guard !isOn, let scan, now.time - scan.time >= Self.silence else { return nil }
+        return Observation(.scanSilent, [("Waited", .milliseconds(now.time - scan.time))], packet: scan.packet)
+    }
+
+    private mutating func note(_ policy: UInt8, _ address: BDADDR, _ type: AddressType, _ now: Moment) {
+        dial = policy == Self.oneAddress ? Dial(target: DeviceAddress(address, kind: type.kind), sent: now) : nil
+    }
+
+    // MARK: Events
+
+    mutating func received(_ event: HCIPacket, at now: Moment) {
+        switch event.id {
+        case HCIEvents.LEAdvertisingReport.id:
+            scan = nil
+            for report in (try? event.event(as: HCIEvents.LEAdvertisingReport.self))?.reports ?? [] {
+                // ADV_IND and ADV_DIRECT_IND; a scan response says nothing. Core Vol 4, Part E, 7.7.65.2.
+                guard report.eventType.rawValue != 4 else { continue }
+                hear(report.address, report.addressType, isConnectable: report.eventType.rawValue <= 1, now)
+            }
+        case HCIEvents.LEExtendedAdvertisingReport.id:
+            scan = nil
+            for report in (try? event.event(as: HCIEvents.LEExtendedAdvertisingReport.self))?.reports ?? [] {
+                // Bit 0: connectable; bit 3: a scan response. Core Vol 4, Part E, 7.7.65.13.
+                guard report.eventType & 8 == 0 else { continue }
+                hear(report.address, report.addressType, isConnectable: report.eventType & 1 == 1, now)
+            }
+        case HCIEvents.LEConnectionComplete.id, HCIEvents.LEEnhancedConnectionComplete.id, HCIEvents.LEEnhancedConnectionCompleteV2.id:
+            dial = nil
+        default: break
+        }
+    }
+
+    private mutating func hear(_ address: BDADDR, _ type: AddressType, isConnectable: Bool, _ now: Moment) {
+        // An anonymous advertiser has no address.
+        guard type.rawValue != 0xFF else { return }
+        let value = DeviceAddress(address, kind: type.kind).value
+        if heard[value] == nil {
+            if heard.count >= Self.most.heard { heard.removeAll() }
+            heard[value] = Heard(kind: type.kind, first: now.packet)
+        }
+        if isConnectable { heard[value]?.connectable += 1 } else { heard[value]?.others += 1 }
+    }
+
+    // MARK: Identities
+
+    /// Notes the keys that a peer distributes on a link.
+    mutating func note(_ pdu: DecodedLayer, link: Int) {
+        if let information = pdu.content(as: SMP.IdentityInformation.self) {
+            if keys.count >= Self.most.identities { keys.removeAll() }
+            keys[link] = Self.key(information.identityResolvingKey)
+        } else if let address = pdu.content(as: SMP.IdentityAddressInformation.self), let key = keys.removeValue(forKey: link) {
+            add(key, DeviceAddress(address.bdADDR, kind: address.addrType == 0 ? .public : .random))
+        }
+    }
+
+    /// A tool that hides keys writes zeros.
+    private mutating func add(_ key: UInt128, _ address: DeviceAddress) {
+        guard key != 0, !identities.contains(where: { $0.key == key && $0.address == address }) else { return }
+        if identities.count >= Self.most.identities { identities.removeFirst() }
+        identities.append((key, address))
+    }
+
+    private static func key(_ octets: [UInt8]) -> UInt128 { octets.reversed().reduce(0) { $0 << 8 | UInt128($1) } }
+
+    /// The identity address of a private address, by the keys in the capture.
+    func identity(of address: DeviceAddress) -> DeviceAddress? {
+        guard !identities.isEmpty, address.isResolvable else { return nil }
+        return identities.first { address.resolves(with: $0.key) }?.address
+    }
+
+    // MARK: The end of a dial
+
+    private mutating func ended(at now: Moment) -> Observation? {
+        guard let dial else { return nil }
+        self.dial = nil
+        let (sign, packet) = sign(of: dial.target)
+        return Observation(
+            .dialCancelled,
+            [
+                ("Waited", .milliseconds(now.time - dial.sent.time)), ("Sign", .text(sign.rawValue)),
+                ("Heard", .number(packet ?? 0)),
+            ], packet: dial.sent.packet, device: dial.target)
+    }
+
+    private func sign(of target: DeviceAddress) -> (Sign, packet: Int?) {
+        if let own = heard[target.value] {
+            if own.kind != target.kind { return (.otherType, own.first) }
+            return (own.connectable > 0 ? .connectable : .notConnectable, own.first)
+        }
+        for (value, heard) in heard.sorted(by: { $0.value.first < $1.value.first })
+        where identity(of: DeviceAddress(value: value, kind: heard.kind)) == target {
+            return (.isPrivate, heard.first)
+        }
+        return (heard.isEmpty ? .unknown : .absent, nil)
+    }
+}
+
+extension DeviceAddress {
+    /// True for a resolvable private address. Core Vol 6, Part B, 1.3.2.2.
+    var isResolvable: Bool { kind == .random && value >> 46 == 1 }
+}
