@@ -75,7 +75,7 @@ public struct Examiner {
                 // What the case before left open belongs to that.
                 check(isEnd: true)
                 table.finish()
-                table.engine.section += 1
+                table.engine.beginSection()
                 sections = table.engine.section
             case .ends(_, let verdict)? where isEnd:
                 if Self.sound.contains(verdict) { passed.insert(sections) }

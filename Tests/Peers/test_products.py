@@ -386,5 +386,5 @@ def test_values_that_nobody_subscribed_to_are_named_by_survey_and_explain(tmp_pa
     )["accessory-subscribe/silent-at-first"]
     assert re.search(r"brought it for handle \d+ \(2A19\)", message), message
     explained, everything = (run_bench("explain", capture, *options).stdout for options in ((), ("--provoked",)))
-    assert "value-unsubscribed: ATT_HANDLE_VALUE_NTF of handle" in explained and "that a tester provokes" in explained
+    assert "value-perhaps-unsubscribed: ATT_HANDLE_VALUE_NTF of handle" in explained and "that a tester provokes" in explained
     assert "att-refused" not in explained and "att-refused" in everything and "--provoked" not in everything

@@ -92,26 +92,20 @@ extension LinkTable {
     /// A PDU of ATT has at most ATT_MTU octets, 23 before an exchange. Core Vol 3, Part F, 3.2.8 and 3.2.9.
     private mutating func watch(value layer: DecodedLayer, _ entry: Entry) {
         let (octets, mtu) = (layer.range.count, entry.link.mtu ?? 23)
+        guard octets >= mtu, entry.link.kind == .le, entry.link.isComplete, !entry.link.isMerged, !entry.link.isOnAir else { return }
         let isValue = [ATT.HandleValueNtf.id, ATT.HandleValueInd.id].contains(layer.id)
-        if octets == mtu, entry.link.mtu == nil, isValue, entry.link.kind == .le, entry.link.isComplete {
+        if octets == mtu, entry.link.mtu == nil, isValue {
             conclude(.valueFillsMTU, [("PDU", .text(layer.name))], link: entry.report.number)
         }
-        guard octets > mtu, entry.link.kind == .le, entry.link.isComplete, !entry.link.isMerged, !entry.link.isOnAir else { return }
+        guard octets > mtu else { return }
         conclude(
             .valueTooLong, [("PDU", .text(layer.name)), ("Octets", .number(octets)), ("MTU", .number(mtu))], link: entry.report.number)
     }
 
     mutating func conclude(_ refusal: Refusal, from sender: PacketSender?, link: Int?, device: Int?) {
-        conclude(.refused, refusal.fields + [("From", .text(side(sender, link)))], link: link, device: device)
-    }
-
-    /// The side that sent a PDU, for texts.
-    func side(_ sender: PacketSender?, _ link: Int?) -> String {
-        guard let sender else { return "unknown side" }
-        guard let role = link.flatMap({ open[$0]?.report.localRole }), sender == .central || sender == .peripheral else {
-            return "\(sender)"
-        }
-        return sender == role ? "local \(sender)" : "\(sender)"
+        var event = DiagnosisEvent(name: "", sender: sender, packet: now.packet, time: now.time, record: CaseRecord())
+        event.role = link.flatMap { open[$0]?.report.localRole }
+        conclude(.refused, refusal.fields + [("From", .text(event.side))], link: link, device: device)
     }
 
     /// Compares the supervision timeout with the longest time between two packets of a peripheral. Core Vol 6, Part B, 4.5.2.

@@ -121,7 +121,7 @@ struct LinkTable {
         return send(
             DiagnosisEvent(
                 name: pdu.name, link: link, device: device ?? self.device(of: link), sender: sender, packet: now.packet, time: now.time,
-                record: record, pdu: pdu, side: side(sender, link)))
+                record: record, pdu: pdu))
     }
 
     // MARK: Conclusions
@@ -145,7 +145,7 @@ struct LinkTable {
     private mutating func send(_ event: DiagnosisEvent) -> Bool {
         let (entry, redaction) = (event.link.flatMap { open[$0] }, redaction)
         var event = event
-        if let entry { event.owner = entry.owner }
+        if let entry { (event.owner, event.role) = (entry.owner, entry.report.localRole) }
         return engine.receive(event, link: { entry?.report.record ?? CaseRecord() }, text: { redaction.message($0, $1) })
     }
 

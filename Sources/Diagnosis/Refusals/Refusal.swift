@@ -18,12 +18,12 @@ struct Refusal {
 
     /// Nil for a PDU that reports no error.
     init?(_ pdu: DecodedLayer) {
-        guard let id = pdu.id, Self.layers.contains(pdu.layer) else { return nil }
+        guard let id = pdu.id else { return nil }
         if pdu.layer == .avctp {
             self.init(controlMessage: pdu)
             return
         }
-        guard let field = Self.report(in: pdu), let value = field.int, Self.isError(value, field) else { return nil }
+        guard let field = Self.report(in: pdu, id), let value = field.int, Self.isError(value, field) else { return nil }
         let command = pdu.command
         self.init(
             layer: (command == nil ? pdu.layer : .hciCommands).rawValue, request: command?.name ?? Self.refused(pdu, id) ?? pdu.name,
@@ -68,10 +68,15 @@ extension Refusal {
         (reports.contains(field.name) || values[field.name] != nil) && pdu.company == nil
     }
 
-    private static func report(in pdu: DecodedLayer) -> DecodedField? {
-        guard let declaration = pdu.declaration else { return nil }
-        if let status = pdu.returns.first, status.name == "Status" { return status }
-        return pdu.fields.first { isReport($0.declaration, of: declaration) }
+    /// The name of the field that reports an error, of all PDUs that have one.
+    private static let names: [PDUID: String] = PDUCatalog.all.reduce(into: [:]) { names, pdu in
+        guard layers.contains(pdu.layer) else { return }
+        names[pdu.id] = pdu.fields.flat.first { isReport($0, of: pdu) }?.name
+    }
+
+    private static func report(in pdu: DecodedLayer, _ id: PDUID) -> DecodedField? {
+        if id == HCIEvents.CommandComplete.id { return pdu.returns.first.flatMap { $0.name == "Status" ? $0 : nil } }
+        return names[id].flatMap { pdu.fields.named($0) }
     }
 
     private static func isError(_ value: Int, _ field: DecodedField) -> Bool {

@@ -40,14 +40,8 @@ public struct Diagnosis: Sendable {
     /// Orders findings by severity and time. A finding that another rule explains becomes a symptom of the link's earlier cause.
     static func ordered(_ findings: [Finding]) -> [Finding] {
         var findings = findings
-        for index in findings.indices {
-            let finding = findings[index]
-            findings[index].cause =
-                findings.first {
-                    $0.rule.explains.contains(finding.rule.id)
-                        && ($0.links.isEmpty || finding.links.isEmpty || !$0.links.isDisjoint(with: finding.links))
-                }?.rule.id
-        }
+        let causes = Causes(findings)
+        for index in findings.indices { findings[index].cause = causes.first(of: findings[index]).map { findings[$0].rule.id } }
         return findings.enumerated().sorted { a, b in
             let (left, right) = (a.element, b.element)
             let (first, second) = (left.rank, right.rank)
@@ -62,5 +56,38 @@ extension Finding {
     fileprivate var rank: Int {
         let order = DiagnosisRule.Severity.allCases.firstIndex(of: rule.severity) ?? 0
         return cause != nil && rule.severity == .fault ? 1 : order
+    }
+}
+
+/// The findings that explain others, by the rules that they explain and by link. A capture of a run has thousands of findings.
+private struct Causes {
+    private struct Place: Hashable {
+        var rule: String
+        var link: Int
+    }
+
+    private var ofLinks: [Place: Int] = [:]
+    /// Those without a link, and the first ones of any link.
+    private var ofNoLink: [String: Int] = [:]
+    private var ofAny: [String: Int] = [:]
+
+    init(_ findings: [Finding]) {
+        for (index, finding) in findings.enumerated() {
+            for rule in finding.rule.explains {
+                if ofAny[rule] == nil { ofAny[rule] = index }
+                if finding.links.isEmpty, ofNoLink[rule] == nil { ofNoLink[rule] = index }
+                for link in finding.links where ofLinks[Place(rule: rule, link: link)] == nil {
+                    ofLinks[Place(rule: rule, link: link)] = index
+                }
+            }
+        }
+    }
+
+    /// The index of the first finding that explains another one on a common link.
+    func first(of finding: Finding) -> Int? {
+        let rule = finding.rule.id
+        guard ofAny[rule] != nil else { return nil }
+        if finding.links.isEmpty { return ofAny[rule] }
+        return (finding.links.compactMap { ofLinks[Place(rule: rule, link: $0)] } + [ofNoLink[rule]].compactMap(\.self)).min()
     }
 }

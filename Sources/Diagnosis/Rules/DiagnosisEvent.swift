@@ -18,8 +18,15 @@ struct DiagnosisEvent {
     var pdu: DecodedLayer?
     /// The findings of several links are merged by it: a device, or 0 for all private addresses that no key resolves.
     var owner: Int?
+    /// Role of the local device, if it is known.
+    var role: PacketSender?
+
     /// The side that sent the PDU, for texts.
-    var side = "unknown side"
+    var side: String {
+        guard let sender else { return "unknown side" }
+        guard let role, sender == .central || sender == .peripheral else { return "\(sender)" }
+        return sender == role ? "local \(sender)" : "\(sender)"
+    }
 
     /// The values of a conclusion that are no numbers.
     var texts: String {

@@ -47,7 +47,7 @@ struct RuleEngine {
     private var places: [Place: Int] = [:]
     private let variables = Variables()
     /// The part of the capture, such as a case of a run: findings of several parts are not merged.
-    var section = 0
+    private(set) var section = 0
 
     /// Repeated findings with the same place are merged.
     private struct Place: Hashable {
@@ -69,6 +69,12 @@ struct RuleEngine {
             for name in Set(patterns.compactMap(\.self).flatMap(\.names)) { concerned[name, default: []].append(index) }
         }
         self.concerned = concerned
+    }
+
+    /// Begins the next part: what was counted before does not count in it.
+    mutating func beginSection() {
+        section += 1
+        progress.removeAll()
     }
 
     func concerns(_ name: String) -> Bool { concerned[name] != nil }
@@ -105,6 +111,8 @@ struct RuleEngine {
         }
         if progress.count >= Self.most.progress { progress.removeAll() }
         var state = progress[key] ?? Progress()
+        // Nothing ends an exclusion.
+        if state.isExcluded { return false }
         var isKnown = false
         if matches(event, rule.pattern), satisfies(rule.link, link), !state.isExcluded, isArmed(state, rule, event) {
             isKnown = rule.times < 2

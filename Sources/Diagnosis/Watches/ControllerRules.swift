@@ -9,12 +9,15 @@ struct ControllerRules {
     private var tracker = ConnectionTracker()
     private var outstanding: [UInt16: HCIPacket] = [:]
     private var isReported = false
+    private var events = 0
     /// True for a capture of a run, whose subject is judged by the same rules.
     private let isOfBench: Bool
     /// True if the packets of two controllers are mixed, or if packets are missing.
     private var isUnreliable = false
 
     private static let most = 256
+    /// A fault of a controller shows early; a long capture elsewhere is not slowed down by the search.
+    private static let mostEvents = 10_000
 
     /// A capture may begin after the host has set its masks, and some tools leave these commands out: until the host sets a mask, none
     /// is assumed.
@@ -44,7 +47,8 @@ struct ControllerRules {
 
     /// - Returns: the first violation, once.
     mutating func received(_ event: HCIPacket, at now: Moment) -> Observation? {
-        guard !isReported, !isUnreliable else { return nil }
+        guard !isReported, !isUnreliable, isOfBench || events < Self.mostEvents else { return nil }
+        events += 1
         rules.received(lengthOf: event, now.packet)
         let connections = tracker.connections
         rules.received(event, now.packet) { connections[$0] != nil }

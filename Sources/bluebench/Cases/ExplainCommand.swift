@@ -62,8 +62,10 @@ struct ExplainCommand: ParsableCommand {
         var contents = Contents()
         do {
             // The bench names the interfaces of its ends.
+            var isFirst = true
             while let record = try reader.next() {
-                if !examiner.isOfBench { examiner.isOfBench = reader.interfaces.contains { $0.name == "tester" } }
+                if isFirst { examiner.isOfBench = reader.interfaces.contains { $0.name == "tester" } }
+                isFirst = false
                 contents.note(record.content)
                 examiner.examine(record)
             }
