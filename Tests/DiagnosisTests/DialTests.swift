@@ -13,17 +13,19 @@ private struct DialCase: Sendable, CustomTestStringConvertible {
     /// ADV_IND, or ADV_NONCONN_IND.
     var isConnectable = true
     var dialled: DeviceAddress
+    /// The host dials the devices of its filter accept list.
+    var usesList = false
     /// The identity of `irk` that the peer distributed before.
     var identity: DeviceAddress?
     var expected: String?
 
     init(
         _ description: String, heard: DeviceAddress?, isConnectable: Bool = true, dialled: DeviceAddress, identity: DeviceAddress? = nil,
-        _ expected: String?
+        usesList: Bool = false, _ expected: String?
     ) {
         testDescription = description
         (self.heard, self.isConnectable, self.dialled) = (heard, isConnectable, dialled)
-        (self.identity, self.expected) = (identity, expected)
+        (self.identity, self.usesList, self.expected) = (identity, usesList, expected)
     }
 }
 
@@ -43,6 +45,11 @@ private let cases = [
         "an address of the other type", heard: device, dialled: DeviceAddress(value: device.value, kind: .random), "dialled-other-type"),
     DialCase("a device that advertises", heard: device, dialled: device, "connect-unheard-by-advertiser"),
     DialCase("a device that nobody heard", heard: other, dialled: device, "connect-never-answered"),
+    DialCase(
+        "an identity in the filter accept list whose private address is on the air", heard: privateAddress, dialled: device,
+        identity: device,
+        usesList: true, "dialled-identity"),
+    DialCase("a filter accept list without a device on the air", heard: other, dialled: device, usesList: true, nil),
     DialCase("a capture without a scan", heard: nil, dialled: device, "connect-never-answered"),
 ]
 
@@ -70,7 +77,11 @@ private let cases = [
             examine(HCIPacket(event: HCIEvents.LEAdvertisingReport(reports: [report])), .controllerToHost)
         }
         for _ in 0..<2 {
+            let accept = HCICommands.LEAddDeviceToFilterAcceptList(
+                addressType: dial.dialled.kind == .public ? .publicDevice : .randomDevice, address: BDADDR(dial.dialled.value))
+            examine(HCIPacket(command: accept), .hostToController)
             let connect = HCICommands.LECreateConnection(
+                initiatorFilterPolicy: dial.usesList ? 1 : 0,
                 peerAddressType: dial.dialled.kind == .public ? .publicDevice : .randomDevice, peerAddress: BDADDR(dial.dialled.value))
             examine(HCIPacket(command: connect), .hostToController)
             examine(HCIPacket(command: HCICommands.LECreateConnectionCancel()), .hostToController, after: 21)

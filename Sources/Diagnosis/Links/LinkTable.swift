@@ -170,6 +170,7 @@ struct LinkTable {
         for number in open.keys.sorted() where open[number]?.link.isOnAir == false {
             apply(open[number]?.link.overdue(at: now.time, isEnd: true) ?? [])
         }
+        observe([dials.finish(at: now)].compactMap(\.self))
         engine.finish()
     }
 

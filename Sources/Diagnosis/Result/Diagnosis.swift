@@ -26,10 +26,12 @@ public struct Diagnosis: Sendable {
     }
 
     /// Leaves out the findings that a test bench brings about on purpose: those of cases that passed. In a capture without marks of its
-    /// cases, those of a missing answer or a wrong value remain.
+    /// cases, those of a missing answer or a wrong value remain, and those of the user's rules do in any.
     public mutating func leaveOutProvoked() {
         let kept = findings.filter { finding in
-            cases.map { !$0.passed.contains(finding.section) && finding.section > 0 } ?? !finding.rule.isProvokable
+            if finding.rule.isOwn { return true }
+            guard let cases else { return !finding.rule.isProvokable }
+            return finding.section > 0 && !cases.passed.contains(finding.section)
         }
         (provoked, findings) = (provoked + findings.count - kept.count, kept)
     }

@@ -67,6 +67,8 @@ public struct DiagnosisRule: Sendable {
     var scope = Scope.link
     /// Rules whose findings on the same link are consequences of this one.
     var explains: Set<String> = []
+    /// True for a rule of the user: its findings are never left out.
+    var isOwn = false
     /// True if a tester brings it about on purpose.
     var isProvokable = false
 }

@@ -15,7 +15,11 @@ extension DiagnosisRule {
     /// - Throws: all mistakes of the file.
     public static func load(_ path: String) throws(Problems) -> [DiagnosisRule] {
         var reader = SourceReader(file: path, vocabulary: .diagnosis)
-        return try reader.rules(reader.compose())
+        return try reader.rules(reader.compose()).map { rule in
+            var rule = rule
+            rule.isOwn = true
+            return rule
+        }
     }
 
     static func read(_ text: String, file: String) throws(Problems) -> [DiagnosisRule] {

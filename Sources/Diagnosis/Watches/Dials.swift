@@ -6,7 +6,9 @@ import BBTraffic
 /// Compares the devices that a host dials with those that its controller hears.
 struct Dials {
     private struct Dial {
-        var target: DeviceAddress
+        /// One device, or those of the filter accept list.
+        var targets: [DeviceAddress]
+        var usesList: Bool
         var sent: Moment
     }
 
@@ -35,6 +37,7 @@ struct Dials {
     private var dial: Dial?
     /// The start of a scan that has not reported anything.
     private var scan: Moment?
+    private var accepted: [DeviceAddress] = []
     private var heard: [UInt64: Heard] = [:]
     private var identities: [(key: UInt128, address: DeviceAddress)] = []
     /// The last Identity_Information of each link.
@@ -66,7 +69,15 @@ struct Dials {
         case HCICommands.LESetExtendedScanEnable.id:
             guard let pdu = try? command.command(as: HCICommands.LESetExtendedScanEnable.self) else { return nil }
             return scans(pdu.enable != 0, now)
-        case HCICommands.Reset.id: scan = nil
+        case HCICommands.LEAddDeviceToFilterAcceptList.id:
+            guard let pdu = try? command.command(as: HCICommands.LEAddDeviceToFilterAcceptList.self) else { return nil }
+            let device = DeviceAddress(pdu.address, kind: pdu.addressType.kind)
+            if !accepted.contains(device), accepted.count < Self.most.identities { accepted.append(device) }
+        case HCICommands.LERemoveDeviceFromFilterAcceptList.id:
+            guard let pdu = try? command.command(as: HCICommands.LERemoveDeviceFromFilterAcceptList.self) else { return nil }
+            accepted.removeAll { $0 == DeviceAddress(pdu.address, kind: pdu.addressType.kind) }
+        case HCICommands.LEClearFilterAcceptList.id: accepted = []
+        case HCICommands.Reset.id: (scan, dial, accepted) = (nil, nil, [])
         default: break
         }
         return nil
@@ -79,7 +90,8 @@ struct Dials {
     }
 
     private mutating func note(_ policy: UInt8, _ address: BDADDR, _ type: AddressType, _ now: Moment) {
-        dial = policy == Self.oneAddress ? Dial(target: DeviceAddress(address, kind: type.kind), sent: now) : nil
+        let usesList = policy != Self.oneAddress
+        dial = Dial(targets: usesList ? accepted : [DeviceAddress(address, kind: type.kind)], usesList: usesList, sent: now)
     }
 
     // MARK: Events
@@ -146,16 +158,26 @@ struct Dials {
 
     // MARK: The end of a dial
 
+    /// Concludes at the end of the capture that an attempt had no result.
+    mutating func finish(at now: Moment) -> Observation? {
+        guard let dial, now.time - dial.sent.time >= Self.silence else { return nil }
+        return ended(at: now)
+    }
+
     private mutating func ended(at now: Moment) -> Observation? {
         guard let dial else { return nil }
         self.dial = nil
-        let (sign, packet) = sign(of: dial.target)
-        return Observation(
-            .dialCancelled,
-            [
-                ("Waited", .milliseconds(now.time - dial.sent.time)), ("Sign", .text(sign.rawValue)),
-                ("Heard", .number(packet ?? 0)),
-            ], packet: dial.sent.packet, device: dial.target)
+        for target in dial.targets {
+            let (sign, packet) = sign(of: target)
+            // A host may wait for devices of a list as long as it likes: they are absent most of the time.
+            if dial.usesList, [.connectable, .absent, .unknown].contains(sign) { continue }
+            return Observation(
+                .dialCancelled,
+                [
+                    ("Waited", .milliseconds(now.time - dial.sent.time)), ("Sign", .text(sign.rawValue)), ("Heard", .number(packet ?? 0)),
+                ], packet: dial.sent.packet, device: target)
+        }
+        return nil
     }
 
     private func sign(of target: DeviceAddress) -> (Sign, packet: Int?) {
