@@ -36,7 +36,9 @@ public final class CaptureReader {
     public func next() throws(CaptureError) -> CaptureRecord? {
         guard var record = try decoder.next() else { return nil }
         input.packets += 1
-        if isWithoutDirections { directions.complete(&record.content) }
+        if isWithoutDirections, input.interfaces.indices.contains(record.interface), interfaces[record.interface].linkType == .h4 {
+            directions.complete(&record.content)
+        }
         return record
     }
 
