@@ -74,7 +74,7 @@ public struct AnonymousCapture {
     /// The packets that are still held back.
     public mutating func finish() -> [CaptureRecord] { release(all: true) }
 
-    /// What was replaced, for a message.
+    /// The replacements in words, for a message.
     public var summary: String {
         let words: [(Pseudonyms.Kind, String, String)] = [
             (.address, "address", "addresses"), (.name, "name or text", "names and texts"),
