@@ -8,6 +8,7 @@ import pty
 import re
 import shutil
 import signal
+import struct
 import subprocess
 
 import pytest
@@ -53,6 +54,18 @@ def test_explain_hides_addresses_without_keys(capture):
     text = run_bench("explain", capture).stdout
     assert "No fault found" in text and not re.search(r"([0-9A-F]{2}:){5}", text)
     assert re.search(r"([0-9A-F]{2}:){5}", run_bench("explain", "--keys", capture).stdout)
+
+
+def test_a_capture_of_another_network_is_not_explained(tmp_path):
+    path = tmp_path / "ethernet.pcap"
+    header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    path.write_bytes(header + struct.pack("<IIII", 0, 0, 14, 14) + bytes(14))
+    assert "no packets of Bluetooth" in run_bench("explain", path, expected=2).stderr
+
+
+def test_a_run_that_passed_has_no_findings_and_says_what_was_examined(capture):
+    text = run_bench("explain", capture).stdout
+    assert "No fault found.\nExamined: " in text and "Cause:" not in text and "HCI events" in text
 
 
 def test_own_rules_match_and_mistakes_are_told(capture, tmp_path):

@@ -47,7 +47,12 @@ struct SerialWatch {
             let layer = pdu.fields.named("Convergence_Layer")?.int, let initial = pdu.fields.named("Initial_Credits")?.int
         else { return }
         if credits.count >= Self.most { credits.removeAll() }
-        credits[Port(end: sender, dlci: dlci)] = Self.creditBased.contains(layer) ? initial : nil
+        guard Self.creditBased.contains(layer) else {
+            // Neither end counts credits then.
+            credits = credits.filter { $0.key.dlci != dlci }
+            return
+        }
+        credits[Port(end: sender, dlci: dlci)] = initial
     }
 
     /// Counts a data frame. Returns an observation if its sender had no credit. RFCOMM 1.2, 6.5.
