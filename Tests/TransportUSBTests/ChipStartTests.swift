@@ -32,6 +32,7 @@
             "realtek-rom": needs("rtl_bt/rtl8761bu_fw.bin"), "rtl8761b": needs("rtl_bt/rtl8761bu_fw.bin"),
             "rtl8852b": needs("rtl_bt/rtl8852bu_fw.bin"), "intel-boot": needs("intel/ibt-20-1-3.sfi"),
             "intel-8260": needs("intel/ibt-11-5.sfi"), "intel-ax210": needs("intel/ibt-0041-0041.sfi"),
+            "serialised": starts,
         ]
 
         /// Results of chips that need firmware, without firmware loading. Some work as a controller with their ROM.

@@ -9,7 +9,12 @@ private final class OneDongleBus: USBIPBus {
     let loop = RunLoop()
     var controllerEnd: InProcessTransport?
     var isHeld = false
-    let devices = [(busID: "1-1", descriptors: DongleDescriptors(serialNumber: "BB-1"))]
+    let devices = [(busID: "1-1", descriptors: described)]
+    private static var described: DongleDescriptors {
+        var descriptors = DongleDescriptors(serialNumber: "BB-1")
+        descriptors.offersSerialisedMode = true
+        return descriptors
+    }
 
     func attach(_ busID: String) -> USBDongle? {
         guard busID == "1-1", !isHeld else { return nil }
@@ -61,6 +66,38 @@ private final class Output {
         let session = session()
         let setting = Self.submit(1, isIn: false, endpoint: 0, length: 0, setup: [1, 11, 1, 0, 1, 0, 0, 0])
         #expect(session.receive(Self.attach + setting + Self.voice(2) + Self.voice(3)) == nil)
+    }
+
+    /// Status and data of each answer, by its number.
+    private static func answers(_ octets: [UInt8]) -> [UInt32: (status: Int32, data: [UInt8])] {
+        func word(_ at: Int) -> UInt32 { octets[at..<at + 4].reduce(0) { $0 << 8 | UInt32($1) } }
+        var (answers, start): ([UInt32: (status: Int32, data: [UInt8])], Int) = ([:], 8 + 312)
+        while start + 48 <= octets.count {
+            // Only reads have data behind their answer.
+            let length = word(start + 4) >= 10 ? Int(word(start + 24)) : 0
+            answers[word(start + 4)] = (Int32(bitPattern: word(start + 20)), Array(octets[start + 48..<start + 48 + length]))
+            start += 48 + length
+        }
+        return answers
+    }
+
+    /// Setting 1 of the first interface; an event and a command on the bulk endpoints; what must stall. Core Vol 4, Part B, 1.1 and 7.
+    @Test func theSerialisedModeIsThereToo() throws {
+        let session = session()
+        let none: [UInt8] = [3, 12, 0]
+        #expect(
+            session.receive(Self.attach + Self.submit(1, isIn: false, endpoint: 0, length: 0, setup: [1, 11, 1, 0, 0, 0, 0, 0])) == nil)
+        let event = HCIPacket(.event, [0x0E, 4, 1, 3, 12, 0])
+        bus.controllerEnd?.send(event)
+        try bus.loop.run { [loop = bus.loop] in try await loop.sleep(for: 10) }
+        let requests =
+            Self.submit(10, isIn: true, endpoint: 2, length: 64) + Self.submit(2, isIn: false, endpoint: 2, length: 4) + [1] + none
+            + Self.submit(3, isIn: false, endpoint: 0, length: 3, setup: [0x20, 0, 0, 0, 0, 0, 3, 0]) + none
+            + Self.submit(4, isIn: false, endpoint: 0, length: 0, setup: [1, 11, 1, 0, 1, 0, 0, 0])
+        #expect(session.receive(requests) == nil)
+        let answers = Self.answers(output.take())
+        #expect([1, 2, 3, 4, 10].map { answers[$0]?.status } == [0, 0, -32, -32, 0])
+        #expect(answers[10]?.data == event.serialised)
     }
 
     @Test func theListNamesEveryDongle() {

@@ -35,7 +35,8 @@ public struct DongleQuirk: Sendable {
 
     /// All quirks in the order in which they apply; the first is nearest to the host.
     public static let all: [DongleQuirk] =
-        descriptorQuirks + pipeQuirks + transferQuirks + deviceQuirks + startQuirks + answerQuirks + refusalQuirks + valueQuirks
+        descriptorQuirks + pipeQuirks + transferQuirks + serialisedQuirks + deviceQuirks + startQuirks + answerQuirks + refusalQuirks
+        + valueQuirks
         + dataQuirks + airQuirks
         + crashQuirks + ControllerConfiguration.allQuirks.all.map { DongleQuirk($0) }
 

@@ -25,8 +25,14 @@ public struct DongleDescriptors: Sendable {
     /// Number of the event endpoint; the data and voice endpoints follow.
     public var firstEndpoint: UInt8 = 1
     public var interruptPacketSize = 16
+    /// Interval of the interrupt endpoint in milliseconds; 0 is 125 us, at high speed.
+    public var interruptInterval = 1
     public var bulkPacketSize = 64
     public var isHighSpeed = false
+    /// Offers Bulk Serialization mode: alternate setting 1 of the HCI interface, with the bulk endpoints only. Core Vol 4, Part B, 7.
+    public var offersSerialisedMode = false
+    /// Groups the interfaces of a composite device by an interface association descriptor. Core Vol 4, Part B, 6.2.
+    public var hasAssociation = true
     /// Enumerates as keyboard and mouse until a vendor request switches it.
     public var isHIDProxy = false
 
@@ -43,21 +49,26 @@ public struct DongleDescriptors: Sendable {
     }
 
     public static let bluetooth: [UInt8] = [0xE0, 0x01, 0x01]
+    /// Miscellaneous device with interface association descriptors.
+    public static let composite: [UInt8] = [0xEF, 0x02, 0x01]
     static let vendor: [UInt8] = [0xFF, 0xFF, 0xFF]
     static let firmwareUpdate: [UInt8] = [0xFE, 0x01, 0x01]
     static let keyboard: [UInt8] = [0x03, 0x01, 0x01]
     static let mouse: [UInt8] = [0x03, 0x01, 0x02]
 
     /// Endpoint numbers without the direction bit.
-    struct Endpoints: Equatable {
-        var events: UInt8
-        var data: UInt8
-        var voice: UInt8
+    public struct Endpoints: Sendable, Equatable {
+        public var events: UInt8
+        public var data: UInt8
+        public var voice: UInt8
     }
 
-    var endpoints: Endpoints { Endpoints(events: firstEndpoint, data: firstEndpoint + 1, voice: firstEndpoint + 2) }
+    public var endpoints: Endpoints { Endpoints(events: firstEndpoint, data: firstEndpoint + 1, voice: firstEndpoint + 2) }
     var hasVoice: Bool { !voicePacketSizes.isEmpty }
-    var voiceInterface: UInt8? { hasVoice ? firstInterface + 1 : nil }
+    /// One function of several: the device class is not that of Bluetooth.
+    var isComposite: Bool { deviceClass[0] != Self.bluetooth[0] && deviceClass[0] != 0xFF }
+    /// Number of the voice interface; nil if there is none.
+    public var voiceInterface: UInt8? { hasVoice ? firstInterface + 1 : nil }
 
     /// Class of each interface, by number.
     public var interfaceClasses: [[UInt8]] {
@@ -68,7 +79,13 @@ public struct DongleDescriptors: Sendable {
 
     /// Number of alternate settings of each interface.
     var alternates: [Int] {
-        interfaceClasses.indices.map { $0 == voiceInterface.map(Int.init) ? voicePacketSizes.count : 1 }
+        interfaceClasses.indices.map { number in
+            switch UInt8(number) {
+            case voiceInterface: voicePacketSizes.count
+            case firstInterface: offersSerialisedMode && !isHIDProxy ? 2 : 1
+            default: 1
+            }
+        }
     }
 
     public var device: [UInt8] {
@@ -86,7 +103,7 @@ public struct DongleDescriptors: Sendable {
     private var bluetoothInterfaces: [UInt8] {
         let classes = interfaceClasses
         var body: [UInt8] = []
-        if deviceClass[0] == 0xEF { body += [8, 0x0B, firstInterface, hasVoice ? 2 : 1] + interfaceClass + [0] }
+        if deviceClass[0] == 0xEF, hasAssociation { body += [8, 0x0B, firstInterface, hasVoice ? 2 : 1] + interfaceClass + [0] }
         for number in classes.indices {
             switch UInt8(number) {
             case firstInterface: body += hciInterface
@@ -98,10 +115,12 @@ public struct DongleDescriptors: Sendable {
     }
 
     private var hciInterface: [UInt8] {
-        interface(firstInterface, interfaceClass, endpoints: 3)
-            + endpoint(0x80 | endpoints.events, attributes: 0x03, size: interruptPacketSize, interval: frame)
-            + endpoint(endpoints.data, attributes: 0x02, size: bulkPacketSize, interval: 0)
+        let bulk =
+            endpoint(endpoints.data, attributes: 0x02, size: bulkPacketSize, interval: 0)
             + endpoint(0x80 | endpoints.data, attributes: 0x02, size: bulkPacketSize, interval: 0)
+        return interface(firstInterface, interfaceClass, endpoints: 3)
+            + endpoint(0x80 | endpoints.events, attributes: 0x03, size: interruptPacketSize, interval: interval(interruptInterval)) + bulk
+            + (offersSerialisedMode ? interface(firstInterface, interfaceClass, alternate: 1, endpoints: 2) + bulk : [])
     }
 
     private var voiceInterfaces: [UInt8] {
@@ -120,8 +139,14 @@ public struct DongleDescriptors: Sendable {
         }
     }
 
-    /// bInterval of one millisecond; at high speed, it is an exponent in units of 125 us.
-    private var frame: UInt8 { isHighSpeed ? 4 : 1 }
+    /// bInterval of one millisecond.
+    private var frame: UInt8 { interval(1) }
+
+    /// bInterval of some milliseconds; at high speed, it is an exponent in units of 125 us.
+    private func interval(_ milliseconds: Int) -> UInt8 {
+        guard isHighSpeed else { return UInt8(clamping: max(1, milliseconds)) }
+        return milliseconds == 0 ? 1 : UInt8(clamping: 3 + Int.bitWidth - milliseconds.leadingZeroBitCount)
+    }
 
     /// The string descriptor with an index; nil if there is none. Index 0 lists the languages.
     public func string(_ index: UInt8) -> [UInt8]? {

@@ -76,6 +76,50 @@ public struct USBConduct: Sendable, Equatable {
         }
     }
 
+    /// Defects of Bulk Serialization mode and of the switch between the modes. Core Vol 4, Part B, 1.1 and 7.
+    public struct Serialised: Sendable, Equatable {
+        public enum Indicator: String, Sendable, CaseIterable {
+            case missing
+            case wrong
+            case doubled
+        }
+
+        /// Packets that the host has not fetched at a switch.
+        public enum Pending: String, Sendable, CaseIterable {
+            case lost
+            case doubled
+            case reversed
+        }
+
+        /// A request that shall be answered by a STALL.
+        public enum Refusal: String, Sendable, CaseIterable {
+            /// A command on the control endpoint in Bulk Serialization mode.
+            case command
+            /// Another setting of the voice interface in Bulk Serialization mode.
+            case voice
+            /// A switch while the voice interface has a setting with bandwidth.
+            case mode
+        }
+
+        public var indicator: Indicator?
+        public var pending: Pending?
+        /// A request that is accepted in place of a STALL.
+        public var missingRefusal: Refusal?
+        public var hasEventsOnInterrupt = false
+        /// Setting 1 can be selected, but carries nothing.
+        public var isDead = false
+        /// Setting 1 stalls.
+        public var isRefused = false
+    }
+
+    public var serialised = Serialised()
+    /// Recipient whose commands are accepted but not executed.
+    public var ignoredRecipient: USBRecipient?
+    /// Maximum octets of a bulk IN transfer.
+    public var dataTransferLimit: Int?
+    public var joinsData = false
+    /// An empty transfer follows a bulk IN transfer whose length is a multiple of wMaxPacketSize.
+    public var sendsEmptyTransfers = false
     public var halt: Halt?
     /// Maximum octets of an event transfer.
     public var eventTransferLimit: Int?
@@ -106,6 +150,6 @@ public struct USBConduct: Sendable, Equatable {
 
     mutating func portWasReset() { if halt?.survivesPortReset == false { halt = nil } }
 
-    /// The time that an event waits for another to share its transfer.
+    /// The time that a packet waits for another to share its transfer.
     static let joiningTime = Microseconds.milliseconds(2)
 }

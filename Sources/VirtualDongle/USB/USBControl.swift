@@ -1,3 +1,9 @@
+/// The recipient of a control request that carries a command. Core Vol 4, Part B, 2.2.
+public enum USBRecipient: String, Sendable, CaseIterable {
+    case device
+    case interface
+}
+
 /// The SETUP stage of a control transfer. USB 2.0, 9.3.
 struct USBSetup {
     let requestType: UInt8
@@ -16,6 +22,14 @@ struct USBSetup {
     }
 
     var isIn: Bool { requestType & 0x80 != 0 }
+    /// The recipient; nil if it is neither the device nor an interface.
+    var recipient: USBRecipient? {
+        switch requestType & 0x1F {
+        case 0: .device
+        case 1: .interface
+        default: nil
+        }
+    }
     /// A class request to the device, or to the interface as on composite devices.
     var isClassRequest: Bool { requestType & 0x60 == 0x20 }
     var isVendorRequest: Bool { requestType & 0x60 == 0x40 }
@@ -39,10 +53,13 @@ struct USBControl {
 
     mutating func halt(_ address: UInt8) { halted.insert(address) }
 
+    /// The endpoints of an interface whose setting was selected are not halted. USB 2.0, 9.4.5.
+    mutating func clear(_ addresses: UInt8...) { halted.subtract(addresses) }
+
     /// Handles a control request.
     ///
-    /// - Parameter voiceAlternate: current alternate setting of the voice interface.
-    mutating func take(_ setup: USBSetup, _ descriptors: DongleDescriptors, voiceAlternate: UInt8) -> Result {
+    /// - Parameter alternate: returns the current alternate setting of an interface.
+    mutating func take(_ setup: USBSetup, _ descriptors: DongleDescriptors, alternate: (UInt8) -> UInt8) -> Result {
         switch (setup.requestType, setup.request) {
         case (0x80, 0), (0x81, 0): return .data([0x01 & (setup.requestType == 0x80 ? 1 : 0), 0])
         case (0x82, 0): return .data([halted.contains(UInt8(truncatingIfNeeded: setup.index)) ? 1 : 0, 0])
@@ -57,7 +74,7 @@ struct USBControl {
             return .configured
         case (0x81, 10):
             guard Int(setup.index) < descriptors.alternates.count else { return .stall }
-            return .data([setup.index == descriptors.voiceInterface.map(UInt16.init) ? voiceAlternate : 0])
+            return .data([alternate(UInt8(setup.index))])
         case (0x01, 11): return setInterface(setup, descriptors)
         default: return .stall
         }

@@ -16,18 +16,22 @@ public final class USBDongle {
     /// Called when the port is reset.
     public var onPortReset: (() -> Void)?
     /// Number of packets dropped because the host did not fetch them.
-    public private(set) var dropped = 0
+    public internal(set) var dropped = 0
     /// Data and voice packets carried.
-    public private(set) var traffic = USBTraffic()
+    public internal(set) var traffic = USBTraffic()
 
     private let loop: RunLoop
     private let pipe: any HCITransport
-    private let voice: VoiceInterface
-    private var conduct: USBConduct
-    private var control = USBControl()
-    private var events = InboundEndpoint()
-    private var data = InboundEndpoint()
+    let voice: VoiceInterface
+    private(set) var conduct: USBConduct
+    var control = USBControl()
+    var events = InboundEndpoint()
+    var data = InboundEndpoint()
     private var outbound = OutboundReassembly()
+    /// State of Bulk Serialization mode.
+    var modes: SerialisedEnd
+    /// Number of packets queued for the host.
+    private var queued = 0
     private var isGone = false
     private var isLeaving = false
     /// True after a suspend that it did not survive.
@@ -47,13 +51,14 @@ public final class USBDongle {
         self.loop = loop
         self.conduct = conduct
         voice = VoiceInterface(packetSizes: descriptors.voicePacketSizes, on: loop)
+        modes = SerialisedEnd(packetSize: descriptors.bulkPacketSize)
         prepareEndpoints()
         prepareVoice()
         try pipe.open(self)
     }
 
     /// Resets the endpoints to their state after plugging in.
-    private func prepareEndpoints() {
+    func prepareEndpoints() {
         outbound = OutboundReassembly()
         outbound.takesCommands = descriptors.takesCommandsOnBulk
         outbound.waitsForZeroLength = conduct.waitsForZeroLength ? descriptors.bulkPacketSize : nil
@@ -61,7 +66,10 @@ public final class USBDongle {
         events.longestRequest = conduct.longReadsStayPending ? descriptors.interruptPacketSize : .max
         events.joinsPackets = conduct.joinsEvents
         events.isDead = conduct.eventsNeedSetInterface
-        data.isDead = conduct.dataInCure != nil
+        data.isDead = conduct.dataInCure != nil || isSerialised && conduct.serialised.isDead
+        data.transferLimit = conduct.dataTransferLimit ?? .max
+        data.joinsPackets = conduct.joinsData
+        data.emptyAfter = conduct.sendsEmptyTransfers ? descriptors.bulkPacketSize : nil
     }
 
     private func prepareVoice() {
@@ -87,7 +95,7 @@ public final class USBDongle {
         guard request.endpoint != 0 else { return finish(take(request)) }
         guard !descriptors.isHIDProxy else { return finish(USBCompletion(id: request.id, status: .noEndpoint)) }
         switch (request.endpoint, request.isIn) {
-        case (descriptors.endpoints.events, true): enqueue(request, on: \.events)
+        case (descriptors.endpoints.events, true) where hasEventEndpoint: enqueue(request, on: \.events)
         case (descriptors.endpoints.data, true): enqueue(request, on: \.data)
         case (descriptors.endpoints.data, false): writeData(request)
         case (descriptors.endpoints.voice, _) where descriptors.hasVoice: voice.submit(request)
@@ -114,6 +122,7 @@ public final class USBDongle {
         data.clear()
         control = USBControl()
         voice.set(alternate: 0)
+        modes.alternate = 0
         isMute = false
         conduct.portWasReset()
         prepareEndpoints()
@@ -137,10 +146,10 @@ public final class USBDongle {
 
     private func takeAllPending() -> [UInt32] { events.takePending() + data.takePending() + voice.takePending() }
 
-    private func finish(_ completion: USBCompletion) { complete?(completion) }
+    func finish(_ completion: USBCompletion) { complete?(completion) }
 
     /// Passes a host packet to the controller.
-    private func pass(_ packet: HCIPacket) {
+    func pass(_ packet: HCIPacket) {
         guard !isMute else { return }
         traffic.lastCommand = packet.commandOpcode ?? traffic.lastCommand
         if !isLeaving, conduct.leaving?.isReached(by: packet) == true, let leaving = conduct.leaving {
@@ -167,38 +176,47 @@ public final class USBDongle {
         deliver(from: endpoint)
     }
 
-    private func put(event packet: HCIPacket) {
-        guard !isMute else { return }
-        var octets = packet.bytes
-        let isShortAfterwards = !(octets.count + 1).isMultiple(of: descriptors.interruptPacketSize)
-        if let opcode = packet.completedOpcode, conduct.strayOctetAfter.contains(opcode), isShortAfterwards {
-            octets += random.octets(1)
-        }
-        if !events.put(octets) { dropped += 1 }
-        if events.joinsPackets { holdForAnother() }
-        deliver(from: \.events)
+    /// Queues a packet on the endpoint that carries its kind in the current mode.
+    func queue(_ packet: HCIPacket) {
+        queued += 1
+        let endpoint = isOnInterrupt(packet) ? \USBDongle.events : \USBDongle.data
+        let queued = QueuedPacket(packet: packet, octets: octets(of: packet), number: queued)
+        if !self[keyPath: endpoint].put(queued) { dropped += 1 }
+        if self[keyPath: endpoint].joinsPackets { holdForAnother(on: endpoint) }
+        deliver(from: endpoint)
     }
 
-    /// Holds an event briefly, so that another can share its transfer.
-    private func holdForAnother() {
-        events.isHeld = events.waiting < 2
-        guard events.isHeld else { return }
+    private func octets(of packet: HCIPacket) -> [UInt8] {
+        guard !isSerialised || isOnInterrupt(packet) else { return serialised(packet) }
+        let isShortAfterwards = !(packet.bytes.count + 1).isMultiple(of: descriptors.interruptPacketSize)
+        guard let opcode = packet.completedOpcode, conduct.strayOctetAfter.contains(opcode), isShortAfterwards else { return packet.bytes }
+        return packet.bytes + random.octets(1)
+    }
+
+    /// Holds a packet briefly, so that another can share its transfer.
+    private func holdForAnother(on endpoint: ReferenceWritableKeyPath<USBDongle, InboundEndpoint>) {
+        self[keyPath: endpoint].isHeld = self[keyPath: endpoint].waiting < 2
+        guard self[keyPath: endpoint].isHeld else { return }
         loop.schedule(after: USBConduct.joiningTime) { [weak self] in
-            self?.events.isHeld = false
-            self?.deliver(from: \.events)
+            self?[keyPath: endpoint].isHeld = false
+            self?.deliver(from: endpoint)
         }
     }
 
-    private func deliver(from endpoint: ReferenceWritableKeyPath<USBDongle, InboundEndpoint>) {
+    func deliver(from endpoint: ReferenceWritableKeyPath<USBDongle, InboundEndpoint>) {
         let address = 0x80 | (endpoint == \.events ? descriptors.endpoints.events : descriptors.endpoints.data)
         guard !control.halted.contains(address) else { return }
         while let completion = self[keyPath: endpoint].next() { finish(completion) }
     }
 
     private func writeData(_ request: USBRequest) {
-        for packet in outbound.append(request.data) {
-            traffic.dataOut += 1
-            pass(packet)
+        for packet in isSerialised ? modes.packets(of: request.data) : outbound.append(request.data) {
+            switch packet.kind {
+            case .acl, .iso: traffic.dataOut += 1
+            case .sco: traffic.voiceOut += 1
+            case .command, .event: break
+            }
+            if !isSerialised || !conduct.serialised.isDead { pass(packet) }
         }
         finish(USBCompletion(id: request.id, status: .success, actualLength: request.data.count))
     }
@@ -209,17 +227,21 @@ public final class USBDongle {
         let stall = USBCompletion(id: request.id, status: .stall)
         guard let setup = USBSetup(request.setup) else { return stall }
         if setup.isVendorRequest { return take(request, vendor: setup) ? done(request) : stall }
-        if setup.isClassRequest {
-            guard setup.request == 0, !setup.isIn, !conduct.takesVendorRequests, !descriptors.isHIDProxy, !conduct.stalledCommands.isDue()
-            else {
-                return stall
-            }
-            pass(HCIPacket(.command, request.data))
-            return done(request)
-        }
+        if setup.isClassRequest { return takeCommand(setup, request.data) ? done(request) : stall }
         guard let answer = standardRequest(setup) else { return stall }
         let sent = setup.isIn ? Array(answer.prefix(min(Int(setup.length), request.length))) : []
         return USBCompletion(id: request.id, status: .success, data: sent)
+    }
+
+    /// Takes a class request as a command, whatever its bRequest, wValue and wIndex are, unless it is for another function of a composite
+    /// device. Core Vol 4, Part B, 2.2.
+    private func takeCommand(_ setup: USBSetup, _ octets: [UInt8]) -> Bool {
+        guard !setup.isIn, !conduct.takesVendorRequests, !descriptors.isHIDProxy, !conduct.stalledCommands.isDue() else { return false }
+        guard !isSerialised || conduct.serialised.missingRefusal == .command else { return false }
+        let isForAnother = setup.recipient == .interface && UInt8(truncatingIfNeeded: setup.index) != descriptors.firstInterface
+        guard !descriptors.isComposite || !isForAnother else { return false }
+        if conduct.ignoredRecipient == nil || setup.recipient != conduct.ignoredRecipient { pass(HCIPacket(.command, octets)) }
+        return true
     }
 
     private func done(_ request: USBRequest) -> USBCompletion {
@@ -242,15 +264,17 @@ public final class USBDongle {
 
     /// The answer to a standard request; nil for a stall.
     private func standardRequest(_ setup: USBSetup) -> [UInt8]? {
-        switch control.take(setup, descriptors, voiceAlternate: voice.alternate) {
+        switch control.take(setup, descriptors, alternate: alternate) {
         case .data(let octets): return octets
         case .stall: return nil
-        case .configured: voice.set(alternate: 0)
+        case .configured:
+            voice.set(alternate: 0)
+            select(mode: 0)
+        case .interface(descriptors.firstInterface, let alternate): return selectMode(alternate) ? [] : nil
         case .interface(let number, let alternate):
-            if number == descriptors.firstInterface { wakeEvents() }
             guard number == descriptors.voiceInterface else { return [] }
-            guard !conduct.refusesVoice || alternate == 0 else { return nil }
-            voice.set(alternate: alternate)
+            guard takesVoice(alternate) else { return nil }
+            setVoice(alternate)
         case .halt(_, let isHalted):
             guard !isHalted else { return [] }
             deliver(from: \.events)
@@ -259,7 +283,7 @@ public final class USBDongle {
         return []
     }
 
-    private func wakeEvents() {
+    func wakeEvents() {
         events.isDead = false
         deliver(from: \.events)
     }
@@ -272,25 +296,20 @@ extension USBDongle: HCITransportSink {
             return
         }
         switch packet.kind {
-        case .event where isBootLoaders(packet):
-            if !data.put(packet.bytes) { dropped += 1 }
-            deliver(from: \.data)
-        case .event: put(event: packet)
-        case .acl, .iso:
-            guard !isMute else { return }
-            traffic.dataIn += 1
-            if !data.put(packet.bytes) { dropped += 1 }
-            deliver(from: \.data)
+        case .command: dropped += 1
         case .sco:
             traffic.voiceIn += 1
             if voiceAlternate != 0 { traffic.voiceAlternates.insert(voiceAlternate) }
-            if !voice.put(packet) { dropped += 1 }
-        case .command: dropped += 1
+            if isSerialised { queue(packet) } else if !voice.put(packet) { dropped += 1 }
+        case .event, .acl, .iso:
+            guard !isMute else { return }
+            if packet.kind != .event { traffic.dataIn += 1 }
+            queue(packet)
         }
     }
 
     /// True for answers and results that belong on the bulk pipe because their command came from there.
-    private func isBootLoaders(_ packet: HCIPacket) -> Bool {
+    func isBootLoaders(_ packet: HCIPacket) -> Bool {
         guard descriptors.takesCommandsOnBulk else { return false }
         if packet.completedOpcode == HCICommands.IntelSecureSend.opcode { return true }
         return packet.eventCode == HCIEvents.VendorSpecific.code && packet.parameters.first == IntelBootROM.secureSendResult

@@ -1,6 +1,14 @@
 import BBPackets
 import DequeModule
 
+/// An HCI packet for the host in the octets of its endpoint.
+struct QueuedPacket {
+    let packet: HCIPacket
+    let octets: [UInt8]
+    /// Position among the packets of all endpoints.
+    let number: Int
+}
+
 /// An IN endpoint: queued HCI packets and pending requests; one of the two queues is always empty.
 struct InboundEndpoint {
     static let mostRequests = 256
@@ -16,9 +24,12 @@ struct InboundEndpoint {
     var longestRequest = Int.max
     /// A transfer may contain several packets.
     var joinsPackets = false
+    /// A transfer whose length is a multiple of this value is followed by an empty one.
+    var emptyAfter: Int?
+    private var owesEmpty = false
 
     private var requests = Deque<(id: UInt32, length: Int)>()
-    private var packets = Deque<[UInt8]>()
+    private var packets = Deque<QueuedPacket>()
     /// Octets of the first packet already delivered.
     private var fetched = 0
 
@@ -31,26 +42,37 @@ struct InboundEndpoint {
         return true
     }
 
-    mutating func put(_ packet: [UInt8]) -> Bool {
+    mutating func put(_ packet: QueuedPacket) -> Bool {
         guard packets.count < Self.mostPackets else { return false }
-        if !packet.isEmpty { packets.append(packet) }
+        if !packet.octets.isEmpty { packets.append(packet) }
         return true
+    }
+
+    /// Removes the packets that the host has not fetched completely. Of a packet that it has fetched in part, the rest is of no use.
+    mutating func takePackets() -> [QueuedPacket] {
+        defer { packets.removeAll() }
+        (fetched, isHeld, owesEmpty) = (0, false, false)
+        return Array(packets)
     }
 
     /// The next completion. A request ends when it is full or the HCI packet ends, so that no transfer waits for the next packet.
     mutating func next() -> USBCompletion? {
-        guard !isDead, !isHeld, !packets.isEmpty, let index = requests.firstIndex(where: { $0.length <= longestRequest }) else {
-            return nil
-        }
+        guard !isDead, !isHeld, !packets.isEmpty || owesEmpty, let index = requests.firstIndex(where: { $0.length <= longestRequest })
+        else { return nil }
         let request = requests.remove(at: index)
+        guard !owesEmpty else {
+            owesEmpty = false
+            return USBCompletion(id: request.id, status: .success)
+        }
         let limit = min(request.length, transferLimit)
         var octets = take(limit)
         while joinsPackets, octets.count < limit, !packets.isEmpty { octets += take(limit - octets.count) }
+        if let size = emptyAfter, fetched == 0, octets.count < request.length { owesEmpty = octets.count.isMultiple(of: size) }
         return USBCompletion(id: request.id, status: .success, data: octets)
     }
 
     private mutating func take(_ count: Int) -> [UInt8] {
-        let packet = packets[0]
+        let packet = packets[0].octets
         let end = min(packet.count, fetched + count)
         let piece = Array(packet[fetched..<end])
         fetched = end
@@ -65,8 +87,7 @@ struct InboundEndpoint {
     mutating func clear() {
         requests.removeAll()
         packets.removeAll()
-        fetched = 0
-        isHeld = false
+        (fetched, isHeld, owesEmpty) = (0, false, false)
     }
 
     mutating func cancel(_ id: UInt32) -> Bool {

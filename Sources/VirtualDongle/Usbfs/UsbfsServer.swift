@@ -174,6 +174,11 @@
         /// Alternate setting of the voice interface.
         public func voiceAlternate(_ index: Int) -> UInt8 { nodes[index]?.dongle.voiceAlternate ?? 0 }
 
+        /// True if the dongle is in Bulk Serialization mode.
+        public func isSerialised(_ index: Int) -> Bool { nodes[index]?.dongle.isSerialised ?? false }
+        /// Number of changes of the dongle's mode by programs.
+        public func modeSwitches(_ index: Int) -> Int { nodes[index]?.dongle.modeSwitches ?? 0 }
+
         public func counters(_ index: Int) -> Counters { nodes[index]?.counters ?? Counters() }
 
         public func stop() {
@@ -237,6 +242,7 @@
             leaving.pending = owners.count { $0.value === connection }
             leaving.claims = claims.count { $0.value == ObjectIdentifier(connection) }
             if !isGone, leaving != UsbfsServer.LeftBehind() { onLeftBehind?(leaving) }
+            let released = claims.filter { $0.value == ObjectIdentifier(connection) }.keys.sorted()
             claims = claims.filter { $0.value != ObjectIdentifier(connection) }
             openers.remove(ObjectIdentifier(connection))
             for id in owners.filter({ $0.value === connection }).keys.sorted() {
@@ -244,7 +250,12 @@
                 owners[id] = nil
             }
             counters.pending = owners.count
+            for interface in released { becameFree(interface) }
             updateReadiness()
+        }
+
+        private func becameFree(_ interface: UInt32) {
+            if !isGone { dongle.wasReleased(interface: UInt8(truncatingIfNeeded: interface)) }
         }
 
         func unplug() {
@@ -281,6 +292,7 @@
         func release(_ interface: UInt32, by connection: UsbfsConnection) -> Int32 {
             guard claims[interface] == ObjectIdentifier(connection) else { return EINVAL }
             claims[interface] = nil
+            becameFree(interface)
             return 0
         }
 

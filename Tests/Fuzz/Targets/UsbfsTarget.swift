@@ -33,8 +33,10 @@ private final class UsbfsTrial {
     init() throws {
         let backend = try SimulatedBackend(
             Simulation(loop: loop, seed: 1), configurations: [ControllerConfiguration(address: RawWorld.address(0))], on: loop)
+        var descriptors = DongleDescriptors(serialNumber: "1")
+        descriptors.offersSerialisedMode = true
         let dongle = try USBDongle(
-            descriptors: DongleDescriptors(serialNumber: "1"), pipe: try backend.pipe(to: 0, on: loop), loop: loop)
+            descriptors: descriptors, pipe: try backend.pipe(to: 0, on: loop), loop: loop)
         node = try UsbfsNode(dongle, node: Self.place.fifo, socket: Self.place.socket, on: loop)
         // The fuzzer is the peer, whose memory must stay as it is.
         node.accessesMemory = false

@@ -66,8 +66,9 @@ import Testing
     static let requestSwitches = DongleQuirk.all.filter { $0.declaration.part == .usb }.map { text($0) }
 
     @Test(arguments: requestSwitches) func onRequests(switch text: String) throws {
-        let plain = try USBStage.play(DongleConduct())
-        #expect(try USBStage.play(DongleConduct([text])) != plain, "\(text) changes nothing")
+        let base = text == "serialised-mode" ? [] : ["serialised-mode"]
+        let plain = try USBStage.play(DongleConduct(base))
+        #expect(try USBStage.play(DongleConduct(base + [text])) != plain, "\(text) changes nothing")
     }
 }
 
@@ -135,5 +136,31 @@ enum USBStage {
         let frames = [Int](repeating: 9, count: 30)
         dongle.submit(USBRequest(id: 43, endpoint: 3, isIn: true, length: 270, packetLengths: frames))
         try await loop.sleep(for: .milliseconds(40))
+        request(dongle, 44, [0x01, 11, 1, 0, 0, 0, 0, 0])
+        request(dongle, 45, [0x01, 11, 0, 0, 1, 0, 0, 0])
+        request(dongle, 46, [0x21, 0xE0, 0, 0, 0, 0, 0, 0], [0x09, 0x10, 0])
+        try await loop.sleep(for: .milliseconds(4))
+        await modes(dongle, pipe, loop)
+    }
+
+    /// Switches the mode with an event and data pending, and uses the bulk endpoints in both modes.
+    private static func modes(_ dongle: USBDongle, _ pipe: any HCITransport, _ loop: RunLoop) async {
+        for id in 10..<24 { dongle.cancel(UInt32(id)) }
+        let long = HCIPacket(acl: 1, .first, [UInt8](repeating: 3, count: 123))
+        pipe.send(HCIPacket(event: HCIEvents.VendorSpecific(data: [4])))
+        pipe.send(long)
+        try? await loop.sleep(for: .milliseconds(4))
+        for (round, alternate) in [UInt8(1), 0].enumerated() {
+            let first = UInt32(50 + 20 * round)
+            request(dongle, first, [0x01, 11, alternate, 0, 0, 0, 0, 0])
+            for id in first + 1..<first + 9 { dongle.submit(USBRequest(id: id, endpoint: 2, isIn: true, length: 512)) }
+            dongle.submit(USBRequest(id: first + 9, endpoint: 1, isIn: true, length: 64))
+            pipe.send(HCIPacket(event: HCIEvents.VendorSpecific(data: [5])))
+            for _ in 0..<2 { pipe.send(HCIPacket(acl: 1, .first, [UInt8](repeating: 6, count: alternate == 1 ? 59 : 60))) }
+            request(dongle, first + 10, [0x20, 0, 0, 0, 0, 0, 3, 0], [0x09, 0x10, 0])
+            request(dongle, first + 11, [0x01, 11, 2, 0, 1, 0, 0, 0])
+            dongle.submit(USBRequest(id: first + 12, endpoint: 2, isIn: false, data: alternate == 1 ? long.serialised : long.bytes))
+            try? await loop.sleep(for: .milliseconds(4))
+        }
     }
 }

@@ -40,6 +40,21 @@ extension DongleQuirk {
             "has another packet size at the interrupt endpoint",
             .descriptors { $0.interruptPacketSize = $1.number }),
         DongleQuirk(
+            "event-interval", .number(0...32), standard: "8", knownOf: "cheap chips",
+            allowedBy: "Core Vol 4, Part B, 2.4: an interval of 1 ms is recommended",
+            "has another interval at the interrupt endpoint, in milliseconds; 0 is 125 us, at high speed",
+            .descriptors { $0.interruptInterval = $1.number }),
+        DongleQuirk(
+            "serialised-mode", knownOf: "no particular dongle", allowedBy: "Core Vol 4, Part B, 7: the mode may be supported",
+            "offers Bulk Serialization mode in alternate setting 1 of the HCI interface",
+            .descriptors { descriptors, _ in descriptors.offersSerialisedMode = true }),
+        DongleQuirk(
+            "no-association", knownOf: "early composite devices",
+            "has no interface association descriptor, though it is a composite device",
+            .descriptors { descriptors, _ in
+                (descriptors.deviceClass, descriptors.hasAssociation) = ([0xEF, 0x02, 0x01], false)
+            }),
+        DongleQuirk(
             "high-speed", knownOf: "MediaTek, newer chips with Wi-Fi", allowedBy: "Core Vol 4, Part B, 2: high speed is allowed",
             "is a high-speed device with bulk packets of 512 octets",
             .descriptors { descriptors, _ in (descriptors.isHighSpeed, descriptors.bulkPacketSize) = (true, 512) }),
