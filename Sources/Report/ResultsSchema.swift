@@ -78,7 +78,7 @@ public enum ResultsSchema {
                 "side": side, "device": line, "known": lines, "workarounds": lines, "learned": rows("Learned"), "discarded": whole,
                 "held": whole, "worst_wait_ms": number, "dropped": whole, "cleared_halts": whole, "losses": rows("Loss"),
             ],
-            optional: ["product": line, "controller": line, "numbers": reference("DeviceNumbers"), "startup": line])
+            optional: ["product": line, "controller": line, "numbers": reference("DeviceNumbers"), "startup": line, "usb_mode": line])
     }
 
     private static var numbers: Schema {

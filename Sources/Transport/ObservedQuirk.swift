@@ -44,6 +44,12 @@ public struct ObservedQuirk: Sendable, Hashable {
         case strayOctets = "stray-octets"
         case joinedEvents = "joined-events"
         case stalledRequest = "stalled-request"
+        /// Octets in Bulk Serialization mode that are not a packet.
+        case framingFault = "framing-fault"
+        case joinedPackets = "joined-packets"
+        case splitPackets = "split-packets"
+        /// Bulk Serialization mode was refused or given up.
+        case modeRefused = "mode-refused"
         case requestRecipient = "request-recipient"
         case deafAtStart = "deaf-at-start"
         /// Stale packets for another program were received.

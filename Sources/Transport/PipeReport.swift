@@ -28,9 +28,12 @@ public struct PipeStart: Sendable, Equatable {
     public var step: String
     /// Number of stale packets discarded.
     public var discarded: Int
+    /// The mode of a device that has several, with the reason for it; otherwise nil.
+    public var mode: String?
 
-    public init(step: String, discarded: Int) {
+    public init(step: String, discarded: Int, mode: String? = nil) {
         self.step = step
         self.discarded = discarded
+        self.mode = mode
     }
 }

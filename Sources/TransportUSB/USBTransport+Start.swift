@@ -16,7 +16,7 @@ extension USBTransport {
         case .fail:
             finish(
                 with: .unreachable(
-                    "\(name): it does not answer HCI_Reset, not even after a reset of its port; replug it, or use another port"))
+                    "\(name): it does not answer HCI_Reset, not even after a reset of its port; \(adviceOnSilence)"))
         }
         watchLadder()
     }
@@ -25,7 +25,7 @@ extension USBTransport {
     /// interface. Core Vol 4, Part B, 2.2.
     private func ask() {
         if ladder.step == .secondReset, device?.layout.isComposite == true { device?.changeRecipient() }
-        _ = device?.send(ladder.question.bytes, as: .command)
+        _ = device?.send(ladder.question)
     }
 
     private func becameReady(_ step: StartupStep) {
@@ -47,6 +47,11 @@ extension USBTransport {
         let answer = HCIPacket(complete: HCICommands.Reset.self, .init(status: .success))
         if let change = try? tracker.received(answer) { _ = order.changed(change, at: loop.now) }
         sink?.received(answer, at: loop.now)
+    }
+
+    private var adviceOnSilence: String {
+        modes.isSerialised
+            ? "it was in Bulk Serialization mode; try --usb-mode legacy" : "replug it, or use another port"
     }
 
     private func watchLadder() {
@@ -116,6 +121,7 @@ extension USBTransport {
         description = opening.description
         ladder = StartupLadder(limits: options.limits, wasReset: cause == .controllerReset)
         voiceControl = VoiceControl(offered: opening.layout.voiceSettings, workarounds)
+        modes.returned(offers: opening.layout.serialised != nil && !workarounds.avoidsSerialisedMode)
         for packet in order.changed(.reset, at: loop.now) { sink?.received(packet, at: loop.now) }
         use(opening)
         device?.start()

@@ -22,7 +22,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     /// Statistics of reordering between event and data pipe.
     public var race: ReorderingStatistics { order.statistics }
     public var product: String? { description.title }
-    public var startOfPipe: PipeStart? { startup.map { PipeStart(step: $0.description, discarded: discardedAtStart) } }
+    public var startOfPipe: PipeStart? { startup.map { PipeStart(step: $0.description, discarded: discardedAtStart, mode: modes.text) } }
     public func takeReordering() -> ReorderingStatistics { order.takeRecent() }
     public var learned: LearnedConductList {
         var all = noted
@@ -63,7 +63,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     var loading = USBLoading()
     var noted: LearnedConductList
     var account = USBAccount()
-    private(set) var ending = USBEnding()
+    var ending = USBEnding()
     private var power: USBPower
     /// Manufacturer (company identifier), once known.
     private var company: UInt16?
@@ -72,6 +72,10 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     var order = EventOrder()
     private var reservation: USBReservation
     var voiceControl: VoiceControl
+    var modes: USBModeControl
+    var probing = USBProbing()
+    /// False while a case selects the settings of the voice interface; otherwise they follow the voice links.
+    public var managesVoice = true
     var isEnded: Bool { ending.isOver }
 
     /// Opens the dongle that matches a selector and claims its interfaces; they return to the kernel driver on closing.
@@ -86,6 +90,10 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         let opening = try USBOpening(selector) { found throws(TransportError) in
             if !options.isForced, let reason = options.refusal(found) { throw .unprepared("\(found.location): \(reason)") }
             workarounds = options.workarounds(found)
+            let offers = found.shape?.offersSerialisedMode == true
+            if let reason = USBModeControl.refusal(options.mode, offers: offers, workarounds) {
+                throw .unreachable("\(found.location): \(reason)")
+            }
             if workarounds.suspendsFirst { Self.suspend(found, options.limits, &notes) }
         }
         description = opening.description
@@ -97,6 +105,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
         voiceControl = VoiceControl(offered: opening.layout.voiceSettings, workarounds)
         noted = notes
         device = nil
+        modes = USBModeControl(options.mode, offers: opening.layout.serialised != nil, workarounds)
         use(opening)
         keepAwake()
     }
@@ -108,6 +117,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
             let transport = self
             loop.post { transport?.takeNews() }
         }
+        if modes.startsSerialised { device?.select(serialised: true) }
     }
 
     deinit { _ = device?.close() }
@@ -137,20 +147,20 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     }
 
     func pass(_ packet: HCIPacket) {
-        let role: USBTransfer.Role
+        var isOnBulk = false
         switch packet.kind {
         case .command:
             if let change = tracker.sent(packet) { _ = order.changed(change, at: loop.now) }
             voiceControl.note(command: packet)
+            switchModeIfNeeded(by: packet)
             backlog.sent(command: packet)
-            role = loading.usesBulkPipe && packet.commandOpcode == HCICommands.IntelSecureSend.opcode ? .dataOut : .command
-        case .acl, .iso:
-            role = .dataOut
-            dataPipe.sent()
+            isOnBulk = loading.usesBulkPipe && packet.commandOpcode == HCICommands.IntelSecureSend.opcode
+        case .acl, .iso: dataPipe.sent()
+        case .sco where modes.isSerialised: break
         case .sco: return passVoice(packet)
         case .event: return
         }
-        if device?.send(packet.bytes, as: role) == false { endSoon(with: .overrun(dropped: USBDevice.mostQueued)) }
+        if device?.send(packet, onBulk: isOnBulk) == false { endSoon(with: .overrun(dropped: USBDevice.mostQueued)) }
     }
 
     /// Sends image commands on the bulk pipe, where a boot loader takes and answers them.
@@ -195,6 +205,9 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
             case .listening: if mustResetPortFirst { device.resetPort() } else { perform(ladder.start(at: loop.now)) }
             case .voice(let result): voiceControl.settled(result)
             case .haltedForGood(let endpoint): halted(endpoint)
+            case .mode(let result): modeSettled(result)
+            case .lostFraming(let fault): framingWasLost(fault)
+            case .control(let id, let isDone): probing.ended(id, isDone)
             }
         }
     }
@@ -218,7 +231,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     private func takeEvent(_ packet: HCIPacket, at time: Microseconds) {
         noteAnswer(packet)
         backlog.receivedEvent()
-        if let change = voiceControl.note(event: packet) { device?.setVoice(change.setting, handles: change.handles) }
+        if let change = voiceControl.note(event: packet), managesVoice { device?.setVoice(change.setting, handles: change.handles) }
         sink?.received(packet, at: time)
         if let change = try? tracker.received(packet) {
             if let text = dataPipe.changed(change) { noted.note(.deafDataPipe, text) }
@@ -255,7 +268,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
 
     /// Isochronous data on the bulk pipe is recognized by its handle.
     private func typed(_ packet: HCIPacket) -> HCIPacket {
-        guard let handle = packet.dataHandle, tracker[handle]?.kind == .isochronous else { return packet }
+        guard !modes.isSerialised, let handle = packet.dataHandle, tracker[handle]?.kind == .isochronous else { return packet }
         return HCIPacket(.iso, packet.bytes)
     }
 
@@ -286,8 +299,10 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
     private func end() {
         guard !isEnded else { return }
         ending.isOver = true
+        probing.fail(.lost(name))
         for timer in timers.all { loop.cancel(timer) }
         account.voice = voiceStatistics
+        if ending.leavesMode { device?.select(serialised: false) }
         if startup != nil, !ending.isLost, !ending.resetsPort, !workarounds.skipsResetAtClose {
             device?.resetController(within: options.limits.lastReset)
         }

@@ -17,6 +17,8 @@ struct USBEnding {
     var isLost = false
     /// The port is reset at the end, because the chip does not answer any more.
     var resetsPort = false
+    /// The dongle goes back to the legacy mode first, because it does not send packets any more.
+    var leavesMode = false
 }
 
 /// The dongle that a pipe was opened for.

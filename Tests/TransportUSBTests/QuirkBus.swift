@@ -36,10 +36,10 @@
         /// Starts a host on every dongle, in one process; nil if it does not end.
         ///
         /// - Parameter firmware: a firmware folder, or `none`.
-        func start(firmware: String = "none", timeout: Double) throws -> [StartOutcome]? {
+        func start(firmware: String = "none", timeout: Double, _ options: [String] = []) throws -> [StartOutcome]? {
             let devices = (1...server.count).map { "usb:1-\($0)" }
             let program = try SpawnedProgram(
-                ["start"] + devices + ["--firmware", firmware, "--usb-timeout", "\(timeout)"], folder: folder)
+                ["start"] + devices + ["--firmware", firmware, "--usb-timeout", "\(timeout)"] + options, folder: folder)
             guard try program.end(on: loop) else { return nil }
             program.reap()
             let decoder = JSONDecoder()
@@ -61,6 +61,7 @@
         var impediment: String?
         var trouble: String?
         var startup: String?
+        var usbMode: String?
         var address: String?
         var learned: [String: String]
         var milliseconds: Int

@@ -75,15 +75,25 @@
         /// - Parameters:
         ///   - seed: determines packet loss.
         ///   - machine: is busy meanwhile.
+        ///   - conduct: of all dongles.
+        ///   - options: further options of the program.
         ///   - surround: changes the air of each bus.
         static func overUSB(
             _ cases: [Document.Case], seed: UInt64 = 1, on machine: BusyMachine = BusyMachine(cores: 0),
+            conduct: DongleConduct = DongleConduct(), options: [String] = [],
             surround: @escaping @Sendable (Simulation) throws -> Void = { _ in }
         ) async throws -> [Document.Case] {
             try await beside(groups(cases, count: groupCount)) { group, number in
                 let bus = seed &* UInt64(groupCount) &+ UInt64(number)
-                return try machine.beBusy { try outcome(FakeUsbfsBus(seed: bus, surround: surround), group + devices) }
+                return try machine.beBusy {
+                    try outcome(FakeUsbfsBus(conduct: conduct, seed: bus, surround: surround), group + devices + options)
+                }
             }
+        }
+
+        /// Runs cases between two dongles of this conduct.
+        static func named(_ cases: [String], conduct: DongleConduct) async throws -> [Document.Case] {
+            try await onThread { try outcome(FakeUsbfsBus(conduct: conduct), cases + devices) }.document.cases
         }
 
         static func one(_ arguments: [String], lateBy range: String) async throws -> Outcome {
@@ -93,13 +103,13 @@
             }
         }
 
-        static func compare(_ found: [Document.Case], with expected: [Document.Case]) {
+        static func compare(_ found: [Document.Case], with expected: [Document.Case], atLeast passes: Int = 60) {
             #expect(found.map(\.id).sorted() == expected.map(\.id).sorted())
             let known = Dictionary(expected.map { ($0.id, $0.verdict) }) { first, _ in first }
             for testCase in found where testCase.verdict != known[testCase.id] {
                 Issue.record("\(testCase.id) is \(testCase.verdict) over USB: \(testCase.message)")
             }
-            #expect(found.count { $0.verdict == "PASS" } >= 60)
+            #expect(found.count { $0.verdict == "PASS" } >= passes)
         }
 
         static func summary(_ cases: [Document.Case]) -> String {

@@ -142,6 +142,8 @@ public final class HeldDevices {
         report.product = held.product
         report.startup = held.startOfPipe?.step
         report.discarded = held.startOfPipe?.discarded ?? 0
+        report.usbMode = held.startOfPipe?.mode
+        if let mode = report.usbMode { recorder?.note("the \(side.rawValue) \(held.name): \(mode)") }
         let probe = try DongleProbe(recorder?.capturing(held, side, on: loop) ?? held, on: loop)
         defer { probe.close() }
         let identity = try await probe.identity()
@@ -182,6 +184,7 @@ public final class HeldDevices {
         report.dropped += reordering.dropped
         report.worstWaitMilliseconds = max(report.worstWaitMilliseconds, reordering.worstWait.milliseconds)
         report.clearedHalts += held.takeClearedHalts()
+        report.usbMode = held.startOfPipe?.mode ?? report.usbMode
         var learned = held.learned
         if let noted = noted[side] { learned.add(noted) }
         report.learned = learned.all.map(DeviceReport.Learned.init)

@@ -95,6 +95,9 @@ public final class Recorder {
     /// Marks the next packet as the first of a case.
     func beginCase(_ id: String) { for log in logs { log.comment(CaseMark.begins(id).text) } }
 
+    /// Adds a remark about a device to its next packet.
+    func note(_ text: String) { log?.comment(text) }
+
     /// Marks the packet at which a case failed or was aborted.
     func mark(_ text: String) {
         let text = secrets?.hide(text) ?? text

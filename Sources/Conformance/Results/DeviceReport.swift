@@ -22,6 +22,8 @@ public struct DeviceReport: Sendable, Hashable, Codable {
     public var learned: [Learned] = []
     /// The start-up step after which it answered.
     public var startup: String?
+    /// The mode of HCI over USB with the reason for it; nil for a device that has only one.
+    public var usbMode: String?
     /// The number of stale packets discarded at the start.
     public var discarded = 0
     /// The number of data packets that arrived before the event they depend on and were held.
@@ -71,6 +73,7 @@ public struct DeviceReport: Sendable, Hashable, Codable {
     private enum CodingKeys: String, CodingKey {
         case side, device, product, controller, startup, discarded, held, dropped, numbers, known, workarounds, learned
         case losses
+        case usbMode = "usb_mode"
         case worstWaitMilliseconds = "worst_wait_ms"
         case clearedHalts = "cleared_halts"
     }
@@ -82,7 +85,7 @@ public struct DeviceReport: Sendable, Hashable, Codable {
 
     /// A one-line description of the device and its start.
     public var line: String {
-        var parts = [controller, startup].compactMap { $0 }
+        var parts = [controller, startup, usbMode].compactMap { $0 }
         if discarded > 0 { parts.append("\(discarded) packets of the past thrown away") }
         if clearedHalts > 0 { parts.append("\(clearedHalts) halted endpoints cleared") }
         return ([device, product].compactMap { $0 }).joined(separator: "  ") + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", "))

@@ -75,6 +75,10 @@ final class CheckUpLink: HCITransportSink {
                 switch learned.kind {
                 case .strayOctets: "stray-octet"
                 case .stalledRequest: "class-request-stalls"
+                case .framingFault: "indicator"
+                case .modeRefused: "serialised-refused"
+                case .splitPackets: "cuts-data"
+                case .joinedPackets: "joined-data"
                 case .deafDataPipe: "data-in-dead"
                 case .staleData: "stale-data"
                 case .reenumerated: "reenumerates-on-reset"

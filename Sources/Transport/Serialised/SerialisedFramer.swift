@@ -59,7 +59,7 @@ public struct SerialisedFramer: Sendable {
 
     /// Octets of an incomplete packet, with its indicator.
     public var pendingCount: Int { pending.count }
-    /// True after so many consecutive faults that the pipe is not expected to recover.
+    /// True after `mostConsecutiveFaults` without a packet in between.
     public var isLost: Bool { consecutiveFaults >= Self.mostConsecutiveFaults }
 
     /// Adds the octets of a read and delivers the packets that are complete.

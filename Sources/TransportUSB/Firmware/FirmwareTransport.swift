@@ -14,7 +14,7 @@ public final class FirmwareTransport: HCITransport, HCITransportSink {
         let start = inner.startOfPipe
         guard let outcome, outcome != .notNeeded else { return start }
         let steps = [start?.step, "\(outcome)"].compactMap { $0 }
-        return PipeStart(step: steps.joined(separator: "; "), discarded: start?.discarded ?? 0)
+        return PipeStart(step: steps.joined(separator: "; "), discarded: start?.discarded ?? 0, mode: start?.mode)
     }
     /// Result of the firmware check; nil before it and after a failure.
     public private(set) var outcome: FirmwareOutcome?

@@ -23,25 +23,30 @@ final class USBDevice: @unchecked Sendable {
     let handle: OpaquePointer
     let layout: USBLayout
     let name: String
-    private let needsZeroLengthPackets: Bool
+    let needsZeroLengthPackets: Bool
     private let library: USBLibrary
     private let onNews: @Sendable () -> Void
     private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 
     var transfers: [USBTransfer] = []
     var inFlight = 0
-    private var queues: [USBTransfer.Role: Deque<[UInt8]>] = [.command: [], .dataOut: []]
+    var outputs = USBOutputs()
     var news = USBNewsQueue()
     var closing = Closing()
     var wantsReset = false
+    var mode = USBModeState()
+    var controls = Deque<USBControlRequest>()
+    /// The requests that carry commands, if they are not the usual ones.
+    var addressing: USBCommandAddress?
     private var lastSequence = 0
     /// True if commands are addressed to the interface, false for the device.
     var addressesInterface: Bool
     var recovery = USBRecovery()
     var voice = VoicePipe()
 
-    private var events = PipeReassembly(.event, longest: 257)
-    private var data = PipeReassembly(.acl, longest: USBDevice.longestPacket)
+    var events = PipeReassembly(.event, longest: 257)
+    var data = PipeReassembly(.acl, longest: USBDevice.longestPacket)
+    var framer: SerialisedFramer
     private var thread: SystemThread?
     private var departure: USBDepartureWatch?
 
@@ -63,6 +68,7 @@ final class USBDevice: @unchecked Sendable {
         self.name = name
         needsZeroLengthPackets = workarounds.needsZeroLengthPackets
         addressesInterface = false
+        framer = SerialisedFramer(from: .controller, packetSize: opening.layout.bulk(isSerialised: true).inputSize)
         self.onNews = onNews
         pthread_mutex_init(lock, nil)
     }
@@ -83,7 +89,8 @@ final class USBDevice: @unchecked Sendable {
     /// Starts the thread and the IN transfers.
     func start() {
         for role in [USBTransfer.Role.events, .dataIn] {
-            let size = role == .events ? layout.eventSize : Self.dataInSize / layout.dataSize * layout.dataSize + layout.dataSize
+            let unit = max(layout.dataSize, layout.serialised?.inputSize ?? 0)
+            let size = role == .events ? layout.eventSize : Self.dataInSize / unit * unit + unit
             for _ in 0..<Self.inputsPerPipe { USBTransfer(role, capacity: size, device: self).map { transfers.append($0) } }
         }
         departure = USBDepartureWatch(libusb_get_device(handle), library) { [unowned self] in locked { lose(.lost(name)) } }
@@ -91,23 +98,15 @@ final class USBDevice: @unchecked Sendable {
     }
 
     /// Queues a packet; false if the queue is full.
-    func send(_ octets: [UInt8], as role: USBTransfer.Role) -> Bool {
+    ///
+    /// - Parameter onBulk: sends a command on the bulk pipe in the legacy mode, too.
+    func send(_ packet: HCIPacket, onBulk: Bool = false) -> Bool {
         locked {
-            guard !closing.hasBegun, octets.count <= Self.longestPacket else { return true }
-            guard pass(octets, as: role) else { return false }
-            let isFull = role == .dataOut && !octets.isEmpty && octets.count.isMultiple(of: layout.dataOutSize)
-            return isFull && needsZeroLengthPackets ? pass([], as: role) : true
-        }
-    }
-
-    private func pass(_ octets: [UInt8], as role: USBTransfer.Role) -> Bool {
-        if !wantsReset, !recovery.halted.contains(role), queues[role]?.isEmpty ?? true, let free = freeTransfer(role) {
-            submitOutput(free, octets)
+            guard !closing.hasBegun, packet.bytes.count <= Self.longestPacket else { return true }
+            guard outputs.append(packet, onBulk: onBulk || mode.isSerialised) else { return false }
+            for role in USBOutputs.roles { feed(role) }
             return true
         }
-        guard (queues[role]?.count ?? 0) < Self.mostQueued else { return false }
-        queues[role]?.append(octets)
-        return true
     }
 
     /// Toggles the recipient of commands between device and interface.
@@ -128,7 +127,7 @@ final class USBDevice: @unchecked Sendable {
         locked {
             USBOddities(
                 strayOctets: events.strayOctets + data.strayOctets, joinedEvents: events.joined, resentCommands: recovery.resentCommands,
-                addressesInterface: addressesInterface, dataTransfersIn: dataTransfersIn)
+                addressesInterface: addressesInterface, dataTransfersIn: dataTransfersIn, framing: USBFraming(framer))
         }
     }
     private var dataTransfersIn = 0
@@ -173,19 +172,25 @@ final class USBDevice: @unchecked Sendable {
     private func freeTransfer(_ role: USBTransfer.Role) -> USBTransfer? {
         if let free = transfers.first(where: { $0.role == role && !$0.isInFlight && !$0.isHalted }) { return free }
         guard transfers.count(where: { $0.role == role }) < Self.outputsPerPipe else { return nil }
-        let capacity = 8 + (role == .command ? 258 : Self.longestPacket)
+        let capacity = 9 + (role == .command ? 258 : Self.longestPacket)
         guard let new = USBTransfer(role, capacity: capacity, device: self) else { return nil }
         transfers.append(new)
         return new
     }
 
-    private func submitOutput(_ transfer: USBTransfer, _ octets: [UInt8]) {
+    private func submitOutput(_ transfer: USBTransfer, _ output: USBOutputs.Output) {
         lastSequence += 1
         transfer.sequence = lastSequence
         transfer.wasResent = false
+        let octets = output.octets(isSerialised: mode.isSerialised)
         transfer.prepareOutput(
-            transfer.role == .command ? Array(octets.prefix(258)) : octets, layout, toInterface: addressesInterface)
+            transfer.role == .command ? Array(octets.prefix(258)) : octets, layout, toInterface: addressesInterface,
+            isSerialised: mode.isSerialised)
+        if transfer.role == .command, let addressing { transfer.address(addressing, layout) }
         submit(transfer)
+        let size = layout.bulk(isSerialised: mode.isSerialised).outputSize
+        guard needsZeroLengthPackets, transfer.role == .dataOut, !octets.isEmpty, octets.count.isMultiple(of: size) else { return }
+        outputs.endWithEmptyTransfer()
     }
 
     func submit(_ transfer: USBTransfer) {
@@ -216,11 +221,9 @@ final class USBDevice: @unchecked Sendable {
     // MARK: The thread
 
     private func serve() {
+        changeMode()
         locked {
-            for transfer in transfers where transfer.isInput {
-                transfer.prepareInput(layout)
-                submit(transfer)
-            }
+            submitInputs()
             news.append(.listening)
         }
         var isCancelled = false
@@ -244,7 +247,16 @@ final class USBDevice: @unchecked Sendable {
                 isVoiceCancelled = !changeVoiceIfIdle()
                 if !isVoiceCancelled { continue }
                 timeout = timeval(tv_sec: 0, tv_usec: 50_000)
+            } else if locked({ mode.mustChange }) {
+                if endTransfersForMode() {
+                    changeMode()
+                    locked { resume() }
+                    continue
+                }
+                timeout = timeval(tv_sec: 0, tv_usec: 50_000)
             }
+            makeControlRequests()
+            cancelHeldInput()
             libusb_handle_events_timeout_completed(library.context, &timeout, nil)
             clearStalls()
         }
@@ -260,6 +272,7 @@ final class USBDevice: @unchecked Sendable {
             if locked({ voice.current != nil && !closing.isLost }) { _ = USBHandle.setAlternateSetting(0, of: interface, on: handle) }
             libusb_release_interface(handle, Int32(interface))
         }
+        leaveMode()
         libusb_release_interface(handle, Int32(layout.controlInterface))
         departure?.end()
         departure = nil
@@ -281,8 +294,8 @@ final class USBDevice: @unchecked Sendable {
 
     private func performReset() {
         let status = libusb_reset_device(handle)
-        events.restart()
-        data.restart()
+        if status == 0 { restoreMode() }
+        restartReassembly()
         locked {
             recovery.restart()
             wantsReset = false
@@ -291,15 +304,29 @@ final class USBDevice: @unchecked Sendable {
             news.append(.portWasReset)
             voice.wanted = nil
             voice.changed(to: nil, of: self)
-            for transfer in transfers where transfer.isInput { submit(transfer) }
-            for role in [USBTransfer.Role.command, .dataOut] { feed(role) }
+            resume()
         }
     }
 
+    /// Submits the IN transfers of the mode and the packets that waited.
+    private func resume() {
+        submitInputs()
+        for role in USBOutputs.roles { feed(role) }
+    }
+
+    private func submitInputs() {
+        for transfer in transfers where transfer.isInput && !transfer.isInFlight && (transfer.role == .dataIn || !mode.isSerialised) {
+            transfer.prepareInput(layout, isSerialised: mode.isSerialised)
+            submit(transfer)
+        }
+    }
+
+    /// No transfer is submitted before a reset of the port and a change of the mode.
+    var isPaused: Bool { wantsReset || mode.mustChange }
+
     func feed(_ role: USBTransfer.Role) {
-        while !closing.hasBegun, !wantsReset, !recovery.halted.contains(role), queues[role]?.isEmpty == false, let free = freeTransfer(role)
-        {
-            if let next = queues[role]?.popFirst() { submitOutput(free, next) }
+        while !closing.hasBegun, !isPaused, !recovery.halted.contains(role), outputs.has(role), let free = freeTransfer(role) {
+            if let next = outputs.next(role) { submitOutput(free, next) }
         }
     }
 
@@ -318,7 +345,12 @@ final class USBDevice: @unchecked Sendable {
             recovery.succeeded(transfer.role)
             if transfer.isInput { receive(transfer, at: time) }
             proceed(transfer)
-        case LIBUSB_TRANSFER_CANCELLED: transfer.isHalted = recovery.halted.contains(transfer.role)
+        case LIBUSB_TRANSFER_CANCELLED:
+            transfer.isHalted = recovery.halted.contains(transfer.role)
+            // What came before the cancellation for a change of the mode does not come again.
+            if transfer.isInput, mode.mustChange || mode.holdsInput, transfer.transfer.pointee.actual_length > 0 {
+                receive(transfer, at: time)
+            }
         case LIBUSB_TRANSFER_NO_DEVICE: lose(.lost(name))
         case LIBUSB_TRANSFER_STALL where transfer.role == .command: resend(transfer)
         case LIBUSB_TRANSFER_STALL:
@@ -332,7 +364,7 @@ final class USBDevice: @unchecked Sendable {
     func proceed(_ transfer: USBTransfer) {
         if !transfer.isInput {
             feed(transfer.role)
-        } else if !wantsReset {
+        } else if !isPaused, !mode.holdsInput {
             submit(transfer)
         }
     }
@@ -343,6 +375,7 @@ final class USBDevice: @unchecked Sendable {
             events.append(piece, isShort: !piece.count.isMultiple(of: layout.eventSize)) { add(.packet($0, time)) }
         } else {
             dataTransfersIn += piece.isEmpty ? 0 : 1
+            guard !mode.isSerialised else { return receiveSerialised(piece, of: transfer, at: time) }
             data.append(piece, isShort: !piece.count.isMultiple(of: layout.dataSize)) { add(.packet($0, time)) }
         }
     }
@@ -350,7 +383,10 @@ final class USBDevice: @unchecked Sendable {
     /// Continues after a transfer error: the current packet is lost. Gives up after too many consecutive errors.
     private func recover(_ transfer: USBTransfer) {
         if transfer.role == .events { events.restart() }
-        if transfer.role == .dataIn { data.restart() }
+        if transfer.role == .dataIn {
+            data.restart()
+            framer.restart()
+        }
         guard recovery.failed(transfer.role) <= USBRecovery.mostErrors else { return lose(.lost("\(name) (input/output errors)")) }
         proceed(transfer)
     }

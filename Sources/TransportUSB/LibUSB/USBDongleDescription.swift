@@ -22,6 +22,8 @@ public struct USBDongleDescription: Sendable, Equatable {
     public var serial: String?
     /// Kernel driver of its first interface.
     public var driver: String?
+    /// Modes, settings and sizes from its descriptors; nil for a device that is not used.
+    public var shape: USBShape?
     public var impediment: Impediment?
     /// Reason why it can never be used, for devices that only resemble dongles.
     public var unfit: String?

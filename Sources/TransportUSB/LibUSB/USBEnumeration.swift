@@ -60,6 +60,9 @@ public enum USBEnumeration {
             bus: Int(libusb_get_bus_number(device)), ports: ports(of: device), vendor: descriptor.idVendor, product: descriptor.idProduct)
         description.release = descriptor.bcdDevice
         description.driver = USBSystem.driver(bus: description.bus, ports: description.ports)
+        if case .dongle(let layout) = match, let interfaces = interfaces(of: device, descriptor) {
+            description.shape = USBShape(layout, USBRules.findings(interfaces, layout, isHighSpeed: USBSpeed(of: device) == .high))
+        }
         if case .unfit(let reason) = match {
             description.unfit = reason
             description.impediment = .other(reason)
@@ -96,13 +99,18 @@ public enum USBEnumeration {
     }
 
     static func match(_ device: OpaquePointer, _ descriptor: libusb_device_descriptor, forced: Bool) -> USBMatch {
+        interfaces(of: device, descriptor).map { USBMatch($0, isForced: forced) } ?? .somethingElse
+    }
+
+    /// The interfaces of a device in its configuration, or in the first one.
+    private static func interfaces(of device: OpaquePointer, _ descriptor: libusb_device_descriptor) -> USBInterfaces? {
         var configuration: UnsafeMutablePointer<libusb_config_descriptor>?
         guard
             libusb_get_active_config_descriptor(device, &configuration) == 0
                 || libusb_get_config_descriptor(device, 0, &configuration) == 0, let configuration
-        else { return .somethingElse }
+        else { return nil }
         defer { libusb_free_config_descriptor(configuration) }
-        return USBMatch(USBInterfaces(configuration.pointee, of: descriptor), isForced: forced)
+        return USBInterfaces(configuration.pointee, of: descriptor)
     }
 
     static func place(of device: OpaquePointer) -> USBSelector {
@@ -133,12 +141,31 @@ extension USBInterfaces {
     /// - Parameter configuration: owned by the caller and not retained.
     init(_ configuration: libusb_config_descriptor, of device: libusb_device_descriptor) {
         (vendor, product, deviceClass) = (device.idVendor, device.idProduct, device.bDeviceClass)
+        deviceKind = Class(device.bDeviceClass, device.bDeviceSubClass, device.bDeviceProtocol)
+        associations = USBDescriptors.associations(in: Self.extra(configuration))
         interfaces = (0..<Int(configuration.bNumInterfaces)).compactMap { index in
             let interface = configuration.interface[index]
             guard interface.num_altsetting > 0 else { return nil }
             let settings = (0..<Int(interface.num_altsetting)).map { Setting(interface.altsetting[$0]) }
             return Interface(number: interface.altsetting[0].bInterfaceNumber, settings: settings)
         }
+    }
+}
+
+extension USBInterfaces {
+    /// The descriptors that libusb does not read; it keeps each beside the one before it.
+    private static func extra(_ configuration: libusb_config_descriptor) -> [UInt8] {
+        var octets = Array(UnsafeBufferPointer(start: configuration.extra, count: Int(configuration.extra_length)))
+        for index in 0..<Int(configuration.bNumInterfaces) {
+            let interface = configuration.interface[index]
+            for setting in UnsafeBufferPointer(start: interface.altsetting, count: Int(interface.num_altsetting)) {
+                octets += UnsafeBufferPointer(start: setting.extra, count: Int(setting.extra_length))
+                for end in UnsafeBufferPointer(start: setting.endpoint, count: Int(setting.bNumEndpoints)) {
+                    octets += UnsafeBufferPointer(start: end.extra, count: Int(end.extra_length))
+                }
+            }
+        }
+        return octets
     }
 }
 
@@ -149,7 +176,8 @@ extension USBInterfaces.Setting {
         endpoints = (0..<Int(setting.bNumEndpoints)).map {
             let endpoint = setting.endpoint[$0]
             return .init(
-                address: endpoint.bEndpointAddress, attributes: endpoint.bmAttributes, size: Int(endpoint.wMaxPacketSize & 0x7FF))
+                address: endpoint.bEndpointAddress, attributes: endpoint.bmAttributes, size: Int(endpoint.wMaxPacketSize & 0x7FF),
+                interval: endpoint.bInterval)
         }
     }
 }

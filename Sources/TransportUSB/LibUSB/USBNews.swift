@@ -11,6 +11,12 @@ enum USBNews: Sendable {
     case listening
     /// The voice interface has been set, or setting it has failed.
     case voice(Result<VoiceAlternate?, VoiceProblem>)
+    /// The mode has been selected: true for Bulk Serialization mode. The text says why the device has refused it.
+    case mode(Result<Bool, USBModeRefusal>)
+    /// A control request has ended.
+    case control(id: Int, isDone: Bool)
+    /// The transfers of Bulk Serialization mode are not packets any more.
+    case lostFraming(String)
     /// An endpoint halts again each time it is cleared; its pipe is unusable.
     case haltedForGood(UInt8)
 }

@@ -12,6 +12,7 @@ struct USBOddities: Equatable {
     var addressesInterface = false
     /// Bulk IN transfers with data.
     var dataTransfersIn = 0
+    var framing = USBFraming()
 }
 
 extension USBOddities {
@@ -19,5 +20,8 @@ extension USBOddities {
         list.note(.strayOctets, "octets after the end of an event or of data, in a short transfer: dropped", count: strayOctets)
         list.note(.joinedEvents, "two events in one transfer", count: joinedEvents)
         list.note(.stalledRequest, "commands stalled and were sent again", count: resentCommands)
+        list.note(.framingFault, framing.firstFault.map { "not a packet of Bulk Serialization mode: \($0)" } ?? "", count: framing.faults)
+        list.note(.joinedPackets, "two packets of Bulk Serialization mode in one transfer", count: framing.joined)
+        list.note(.splitPackets, "a packet of Bulk Serialization mode in several transfers", count: framing.split)
     }
 }

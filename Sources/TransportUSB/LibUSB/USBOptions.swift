@@ -8,6 +8,7 @@ public struct USBOptions: Sendable {
     public var refusal: @Sendable (USBDongleDescription) -> String? = { _ in nil }
     /// True to open dongles known not to work, and dongles on systems known not to work.
     public var isForced = false
+    public var mode = USBMode.auto
     public var limits = USBLimits()
 
     public init() {}

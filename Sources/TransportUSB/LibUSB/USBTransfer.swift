@@ -58,15 +58,16 @@ final class USBTransfer: @unchecked Sendable {
     var isInput: Bool { role == .events || role == .dataIn }
     var isVoice: Bool { role == .voiceIn || role == .voiceOut }
 
-    func prepareInput(_ layout: USBLayout) {
+    func prepareInput(_ layout: USBLayout, isSerialised: Bool) {
         let isEvents = role == .events
-        transfer.pointee.endpoint = isEvents ? layout.events : layout.dataIn
+        let bulk = layout.bulk(isSerialised: isSerialised)
+        transfer.pointee.endpoint = isEvents ? layout.events : bulk.input
         transfer.pointee.type = UInt8((isEvents ? LIBUSB_TRANSFER_TYPE_INTERRUPT : LIBUSB_TRANSFER_TYPE_BULK).rawValue)
-        transfer.pointee.length = Int32(capacity)
+        transfer.pointee.length = Int32(isEvents ? capacity : capacity / bulk.inputSize * bulk.inputSize)
     }
 
     /// Fills in a packet. Core Vol 4, Part B, 2.2.2: commands are class requests to the device, or to the interface of a composite device.
-    func prepareOutput(_ octets: [UInt8], _ layout: USBLayout, toInterface: Bool) {
+    func prepareOutput(_ octets: [UInt8], _ layout: USBLayout, toInterface: Bool, isSerialised: Bool) {
         var offset = 0
         if role == .command {
             let setup: [UInt8] = [
@@ -78,7 +79,7 @@ final class USBTransfer: @unchecked Sendable {
             transfer.pointee.endpoint = 0
             transfer.pointee.type = UInt8(LIBUSB_TRANSFER_TYPE_CONTROL.rawValue)
         } else {
-            transfer.pointee.endpoint = layout.dataOut
+            transfer.pointee.endpoint = layout.bulk(isSerialised: isSerialised).output
             transfer.pointee.type = UInt8(LIBUSB_TRANSFER_TYPE_BULK.rawValue)
         }
         (buffer + offset).update(from: octets, count: octets.count)
@@ -89,6 +90,13 @@ final class USBTransfer: @unchecked Sendable {
     func address(toInterface: Bool, _ layout: USBLayout) {
         buffer[0] = toInterface ? 0x21 : 0x20
         buffer[4] = toInterface ? layout.controlInterface : 0
+    }
+
+    /// Sets the SETUP stage of a command.
+    func address(_ addressing: USBCommandAddress, _ layout: USBLayout) {
+        let length = Int(buffer[6]) | Int(buffer[7]) << 8
+        let setup = addressing.setup(length: length, interface: layout.controlInterface)
+        buffer.update(from: setup, count: setup.count)
     }
 
     /// Describes the isochronous packets, one per frame, stored contiguously in the buffer.

@@ -6,6 +6,8 @@ struct USBInterfaces: Equatable {
         var attributes: UInt8
         /// wMaxPacketSize in octets.
         var size: Int
+        /// bInterval.
+        var interval: UInt8 = 0
 
         enum Transfer: UInt8 {
             case control
@@ -45,8 +47,21 @@ struct USBInterfaces: Equatable {
         var settings: [Setting]
     }
 
+    /// An interface association descriptor: the interfaces of one function.
+    struct Association: Equatable {
+        var first: UInt8
+        var count: UInt8
+        var kind: Class
+    }
+
     var vendor: UInt16
     var product: UInt16
     var deviceClass: UInt8
     var interfaces: [Interface]
+    /// Class, subclass and protocol of the device; nil if only the class is known.
+    var deviceKind: Class?
+    var associations: [Association] = []
+
+    /// The device has other functions besides Bluetooth.
+    var isComposite: Bool { deviceClass != Class.bluetooth.code && deviceClass != 0xFF }
 }

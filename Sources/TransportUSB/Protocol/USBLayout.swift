@@ -1,5 +1,14 @@
 /// Interfaces, endpoints and sizes used for HCI, from the descriptors of a dongle. Core Vol 4, Part B, 2.1.
 struct USBLayout: Equatable {
+    /// The bulk endpoints of a setting.
+    struct BulkPair: Equatable {
+        var input: UInt8
+        var output: UInt8
+        /// Maximum packet sizes in octets.
+        var inputSize: Int
+        var outputSize: Int
+    }
+
     var controlInterface: UInt8
     /// The device has other functions besides Bluetooth: commands are addressed to the interface rather than the device.
     var isComposite: Bool
@@ -11,6 +20,9 @@ struct USBLayout: Equatable {
     var dataSize: Int
     /// Maximum packet size of the bulk OUT pipe in octets.
     var dataOutSize: Int
+    /// Bulk endpoints of alternate setting 1 of the first interface, for Bulk Serialization mode; nil if it is not offered. Core Vol 4,
+    /// Part B, 7.
+    var serialised: BulkPair?
     var voiceInterface: UInt8?
     /// Alternate settings of the voice interface that have endpoints.
     var voiceSettings: [VoiceAlternate]
@@ -24,13 +36,29 @@ struct USBLayout: Equatable {
             let dataOut = ends.first(where: { $0.transfer == .bulk && !$0.isIn && $0.size > 0 })
         else { return nil }
         controlInterface = control.number
-        isComposite = device.deviceClass != USBInterfaces.Class.bluetooth.code && device.deviceClass != 0xFF
+        isComposite = device.isComposite
         (self.events, eventSize) = (events.address, events.size)
         (self.dataIn, dataSize) = (dataIn.address, dataIn.size)
         (self.dataOut, dataOutSize) = (dataOut.address, dataOut.size)
+        serialised = control.settings.lazy.compactMap(Self.serialised).first
         let voice = Self.voice(device, after: control, kind: setting.kind)
         voiceInterface = voice?.number
         voiceSettings = voice.map { $0.settings.compactMap(Self.voiceSetting) } ?? []
+    }
+
+    /// The bulk endpoints of a mode. Only a dongle that offers Bulk Serialization mode has them for it.
+    func bulk(isSerialised: Bool) -> BulkPair {
+        let legacy = BulkPair(input: dataIn, output: dataOut, inputSize: dataSize, outputSize: dataOutSize)
+        return isSerialised ? serialised ?? legacy : legacy
+    }
+
+    /// The setting has bulk endpoints only.
+    private static func serialised(_ setting: USBInterfaces.Setting) -> BulkPair? {
+        let ends = setting.endpoints
+        guard setting.alternate == 1, ends.count == 2, ends.allSatisfy({ $0.transfer == .bulk && $0.size > 0 }),
+            let input = ends.first(where: \.isIn), let output = ends.first(where: { !$0.isIn })
+        else { return nil }
+        return BulkPair(input: input.address, output: output.address, inputSize: input.size, outputSize: output.size)
     }
 
     /// Finds the voice interface: it follows the control interface directly and has alternate settings. Other interfaces, such as those for

@@ -18,6 +18,8 @@ public struct USBWorkarounds: Sendable, Hashable {
     public var avoidedVoiceSettings: Set<UInt8> = []
     /// Alternate setting for transparent voice, if not one of the default ones.
     public var transparentVoiceSetting: UInt8?
+    /// Its Bulk Serialization mode fails; the legacy mode is used.
+    public var avoidsSerialisedMode = false
     /// Leaves the bus when the system suspends it; autosuspend is turned off.
     public var mustStayAwake = true
 
@@ -32,6 +34,7 @@ public struct USBWorkarounds: Sendable, Hashable {
         "suspends-first": \.suspendsFirst,
         "has-no-voice": \.hasNoVoice,
         "must-stay-awake": \.mustStayAwake,
+        "avoids-serialised-mode": \.avoidsSerialisedMode,
     ]
 
     /// Sets a workaround by name; false if the name is unknown.

@@ -9,6 +9,8 @@ public enum VoiceState: Sendable, Hashable {
     case on(VoiceAlternate)
     /// A link exists whose voice this dongle or system cannot carry.
     case unavailable(VoiceProblem)
+    /// Voice is on the bulk pipe: Bulk Serialization mode.
+    case serialised
 }
 
 /// Selects the alternate setting of the voice interface for the existing links.
@@ -20,6 +22,8 @@ struct VoiceControl {
     }
 
     let offered: [VoiceAlternate]
+    /// In Bulk Serialization mode the voice interface stays in setting 0.
+    private(set) var isSerialised = false
     private var links = VoiceLinks()
     private(set) var state = VoiceState.off
     /// Number of voice packets that could not be sent.
@@ -35,26 +39,40 @@ struct VoiceControl {
     }
 
     /// True if voice data can be sent.
-    var isUsable: Bool { (try? setting()) != nil }
+    var isUsable: Bool { isSerialised || (try? setting()) != nil }
 
     /// The setting in use or being set.
     ///
     /// - Throws: the reason why there is none.
     func setting() throws(VoiceProblem) -> VoiceAlternate {
         switch state {
-        case .off: throw .noLink
+        case .off, .serialised: throw .noLink
         case .changing(let setting), .on(let setting): return setting
         case .unavailable(let problem): throw problem
         }
+    }
+
+    /// The mode has changed, which is possible only while the voice interface is in setting 0.
+    mutating func changeMode(toSerialised isSerialised: Bool) -> Change? {
+        self.isSerialised = isSerialised
+        return settle()
     }
 
     mutating func note(command: HCIPacket) { links.note(command: command) }
 
     mutating func note(event: HCIPacket) -> Change? {
         guard links.note(event: event) else { return nil }
+        return settle()
+    }
+
+    private mutating func settle() -> Change? {
         guard let need = links.need else {
             state = .off
             return Change(setting: nil, handles: [])
+        }
+        guard !isSerialised else {
+            state = .serialised
+            return nil
         }
         do throws(VoiceProblem) {
             let setting = try VoiceChoice.setting(for: need, of: offered, workarounds)

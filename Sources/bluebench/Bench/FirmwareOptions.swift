@@ -5,6 +5,8 @@ import BBTransport
 import BBTransportUSB
 import Foundation
 
+extension USBMode: ExpressibleByArgument {}
+
 /// The options for the firmware of dongles.
 struct FirmwareOptions: ParsableArguments {
     @Option(
@@ -16,6 +18,11 @@ struct FirmwareOptions: ParsableArguments {
     var firmware: String?
     @Flag(help: "Open USB dongles that are known to fail, such as on macOS 26 or with an unknown class.") var forceUSB = false
     @Option(
+        help: ArgumentHelp(
+            "Mode of HCI over USB: auto, legacy or serialised (Bulk Serialization). auto is legacy until the host needs ISO data.",
+            valueName: "mode"))
+    var usbMode = USBMode.auto
+    @Option(
         help: ArgumentHelp("Factor for the start timeouts of USB dongles.", valueName: "factor", visibility: .hidden))
     var usbTimeout = 1.0
     @OptionGroup var known: KnownDonglesOptions
@@ -23,6 +30,7 @@ struct FirmwareOptions: ParsableArguments {
     func opener(asksEveryChip: Bool = false) throws -> DeviceOpener {
         var usb = USBOptions()
         usb.isForced = forceUSB
+        usb.mode = usbMode
         usb.limits = usb.limits.scaled(by: max(0.01, usbTimeout))
         return DeviceOpener(firmware: folders, known: try known.read(), usb: usb, asksEveryChip: asksEveryChip)
     }

@@ -44,6 +44,10 @@ struct CheckUpRun {
             return (checkUp.report, error)
         }
         var report = checkUp.report
+        for finding in usb?.shape?.findings ?? [] {
+            let weight: CheckUpFinding.Weight = finding.weight == .fault ? .fault : .note
+            report.add(CheckUpFinding(finding.rule.rawValue, weight, "\(finding.text) (\(finding.section))"))
+        }
         if report.ended == nil, let usb, let first = transport.startOfPipe?.step, let finding = try reopened(usb, after: first) {
             report.add(finding)
         }

@@ -17,6 +17,11 @@ struct DeviceRow: Encodable {
     var impediment: String?
     var impedimentKind: ImpedimentKind?
     var startup: String?
+    /// Modes, endpoints and settings from its descriptors, and what they break of HCI over USB.
+    var usb: String?
+    var usbFindings: [String] = []
+    /// The mode in use, with the reason for it.
+    var usbMode: String?
     var firmware: String?
     var chip: String?
     var version: String?
@@ -60,7 +65,7 @@ struct DeviceRow: Encodable {
     private enum CodingKeys: String, CodingKey {
         case selector, id, manufacturer, product, serial, driver, impediment, impedimentKind, startup, firmware, chip, version, address, le,
             bredr
-        case leFeatures, aclBuffers, leBuffers, numbers, known, workarounds, learned, checkUp
+        case usb, usbFindings, usbMode, leFeatures, aclBuffers, leBuffers, numbers, known, workarounds, learned, checkUp
     }
 
     init(selector: String) { self.selector = selector }
@@ -71,6 +76,8 @@ struct DeviceRow: Encodable {
         (manufacturer, product, serial) = (dongle.manufacturerName, dongle.productName, dongle.serial)
         (driver, impediment) = (dongle.driver, dongle.impediment?.description)
         impedimentKind = ImpedimentKind(dongle)
+        usb = dongle.shape?.line
+        usbFindings = (dongle.shape?.findings ?? []).map { "\($0.text) (\($0.section))" }
     }
 
     mutating func take(_ identity: DongleIdentity) {
@@ -98,6 +105,8 @@ struct DeviceRow: Encodable {
         let names = [manufacturer, product, serial].compactMap { $0 }.map(PlainText.escaped).joined(separator: ", ")
         var lines = [[selector, id, names].compactMap(\.self).joined(separator: "  ")]
         if let impediment { lines.append("    cannot be used: \(impediment)") }
+        if let usb { lines.append("    USB: \(usb)\(usbMode.map { "; \($0)" } ?? "")") }
+        if checkUp == nil { lines += usbFindings.map { "    USB: \($0)" } }
         if let firmware { lines.append("    \(firmware)") }
         guard let chip, let version else { return lines }
         let kinds = [le == true ? "LE" : nil, bredr == true ? "BR/EDR" : nil].compactMap { $0 }.joined(separator: " and ")
@@ -188,6 +197,7 @@ struct DeviceRows {
         let transport = device.transport
         try stopping.run(on: loop) { try await device.prepare() }
         row.startup = device.dongle?.startup.map { "\($0)" }
+        row.usbMode = device.transport.startOfPipe?.mode
         if case .needed(let need)? = device.firmware {
             row.chip = need.chip
             transport.close()

@@ -25,6 +25,11 @@ struct LoopbackCommand: ParsableCommand {
     @Option(help: "Octets of data in a packet. Default: the controller's buffer length.", transform: Arguments.whole(1...65_535))
     var octets: Int?
     @Flag(help: "Send voice on synchronous channels, at the rate of voice, instead of data.") var voice = false
+    @Option(
+        help: ArgumentHelp(
+            "Change the mode of a USB dongle at this interval while packets are under way.", valueName: "ms", visibility: .hidden),
+        transform: Arguments.whole(1...60_000))
+    var switchEvery: Int?
     @Option(help: ArgumentHelp("Write the figures as JSON.", valueName: "file"), completion: .file()) var json: String?
     @OptionGroup var firmware: FirmwareOptions
 
@@ -61,9 +66,12 @@ struct LoopbackCommand: ParsableCommand {
             try Self.pace(usb, longest: longest)
         }
         signals.onStop(on: loop) { bench.stop() }
+        let isMeasuring = Held(true)
+        if let usb, let switchEvery { Self.switchModes(of: usb, every: .milliseconds(switchEvery), while: isMeasuring, on: loop) }
         let result = try loop.run {
             let work = loop.start { try await bench.measure() }
             await work.ended()
+            isMeasuring.value = false
             await bench.leave()
             return try await work.value()
         }
@@ -76,9 +84,23 @@ struct LoopbackCommand: ParsableCommand {
         return (result, usb?.leakedTransfers ?? 0)
     }
 
+    private final class Held {
+        var value: Bool
+        init(_ value: Bool) { self.value = value }
+    }
+
+    /// Changes the mode of a dongle again and again.
+    private static func switchModes(of usb: USBTransport, every time: Microseconds, while isOn: Held, on loop: BBTiming.RunLoop) {
+        loop.schedule(after: time) {
+            guard isOn.value else { return }
+            usb.select(serialised: !usb.isSerialised)
+            switchModes(of: usb, every: time, while: isOn, on: loop)
+        }
+    }
+
     /// Returns the packet interval: over USB the packet's number of 1 ms frames, otherwise 3 ms.
     private static func pace(_ usb: USBTransport?, longest: Int) throws(LoopbackError) -> VoicePace {
-        guard let usb else { return VoicePace(octets: longest, interval: .milliseconds(3)) }
+        guard let usb, !usb.isSerialised else { return VoicePace(octets: longest, interval: .milliseconds(3)) }
         do throws(VoiceProblem) {
             let setting = try usb.voiceSetting()
             let octets = min(longest, setting.packetOctets)

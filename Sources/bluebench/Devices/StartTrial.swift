@@ -14,6 +14,7 @@ enum StartTrial {
         /// The problem after the start.
         var trouble: String?
         var startup: String?
+        var usbMode: String?
         var address: String?
         /// The kinds and texts of observed behaviour.
         var learned: [String: String] = [:]
@@ -40,6 +41,7 @@ enum StartTrial {
                 outcome.impediment = "\(error)"
             }
             outcome.startup = device.transport.startOfPipe?.step
+            outcome.usbMode = device.transport.startOfPipe?.mode
             for conduct in host.learned.all { outcome.learned[conduct.kind.rawValue] = conduct.text }
         } catch {
             outcome.impediment = "\(error)"

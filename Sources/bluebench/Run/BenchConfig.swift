@@ -12,12 +12,12 @@ enum BenchConfig {
     private static let none = "none"
     private static let fullCommands = [RunCommand.configuration.commandName, ThroughputCommand.configuration.commandName]
     /// The keys of the file that commands for one device take.
-    private static let shared: Set<String> = ["firmware", "known-dongles", "force-usb", "usb-timeout"]
+    private static let shared: Set<String> = ["firmware", "known-dongles", "force-usb", "usb-mode", "usb-timeout"]
 
     static let kinds: [String: BenchFile.Kind] = [
         // Devices.
         "tester": .text, "tester-address": .text, "subject-address": .text, "quirk": .list, "slack": .number, "wait-for-replug": .number,
-        "firmware": .path, "known-dongles": .path, "force-usb": .truth, "usb-timeout": .number,
+        "firmware": .path, "known-dongles": .path, "force-usb": .truth, "usb-mode": .text, "usb-timeout": .number,
         // A foreign host.
         "wait-for-host": .number, "btp": .text, "virtual-time": .truth, "client-timeout": .number,
         // The product around a case.
