@@ -45,6 +45,7 @@ extension SourceReader {
     mutating func mutant(_ root: Node, id: String, cases: Set<String>) -> Mutant? {
         guard var keys = keys(root, of: "a mutant") else { return nil }
         let place = position(root)
+        noteUSB(keys)
         let title = text(keys.take("title"), "title") ?? ""
         let breaks = text(keys.take("breaks"), "breaks") ?? ""
         let violates = text(keys.take("violates"), "violates") ?? ""

@@ -28,7 +28,7 @@ extension SourceReader {
 
     private mutating func quirks(_ keys: Keys, of what: String, _ known: [String: QuirkDeclaration]) -> [QuirkSetting] {
         keys.entries.compactMap { entry in
-            if vocabulary.worlds.usbQuirks.contains(entry.name) {
+            if vocabulary.worlds.usbQuirks.contains(entry.name), !reachesUSB {
                 report(entry.position, "the quirk '\(entry.name)' acts on USB requests, and there are none in a simulation")
                 return nil
             }

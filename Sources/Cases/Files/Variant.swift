@@ -70,6 +70,7 @@ extension SourceReader {
     mutating func variants(_ root: Node, id: String) -> [Variant] {
         guard var keys = keys(root, of: "a variant") else { return [] }
         let place = position(root)
+        noteUSB(keys)
         let title = text(keys.take("title"), "title") ?? ""
         let allowedBy = text(keys.take("allowed_by"), "allowed_by") ?? ""
         if title.isEmpty || allowedBy.isEmpty { report(place, "a variant needs `title:` and `allowed_by:`") }

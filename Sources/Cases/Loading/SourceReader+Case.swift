@@ -13,6 +13,7 @@ extension SourceReader {
     /// Reads a case file.
     mutating func testCase(_ root: Node, id: String) -> TestCase? {
         guard var keys = keys(root, of: "a case") else { return nil }
+        noteUSB(keys)
         let position = position(root)
         let subject = subject(keys.take("subject"))
         isAccessoryCase = subject == .accessory

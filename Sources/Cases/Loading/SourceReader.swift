@@ -22,6 +22,8 @@ package struct SourceReader {
     var isAccessoryCase = false
     /// True in a case whose subject is a host: only its upper tester acts for it.
     var isHostCase = false
+    /// True if the devices of the file are reached over USB, so that quirks about USB requests have an effect.
+    var reachesUSB = false
     /// True if `$device` or one of its features was read.
     package var mentionsDevice = false
     /// True if the name of the accessory of docs/guide/accessory.md was read.
@@ -58,6 +60,18 @@ package struct SourceReader {
             case .alias(let alias): alias.mark
             }
         return Position(file: file, line: mark?.line ?? 1, column: mark?.column ?? 1)
+    }
+
+    /// Notes whether the devices of a file are reached over USB: a case that needs it, and a mutant or variant for such cases alone.
+    mutating func noteUSB(_ keys: Keys) {
+        let (suite, feature) = ("usb-transport", ".USB")
+        reachesUSB = keys.entries.contains { entry in
+            switch entry.name {
+            case "killers", "only": entry.node.array().allSatisfy { $0.string?.hasPrefix(suite) == true }
+            case "needs": entry.node.string?.contains(feature) == true
+            default: false
+            }
+        }
     }
 
     package mutating func report(_ position: Position, _ text: String) {

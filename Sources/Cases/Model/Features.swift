@@ -11,6 +11,10 @@ package enum Features {
 
     package static let names: Set<String> = Set(bits.map(\.name) + [classic])
 
+    /// The USB side of a dongle: it is reached over USB, offers Bulk Serialization mode, is one function of several, and has settings for
+    /// voice.
+    package static let usb: Set<String> = ["USB", "USB_Serialised", "USB_Composite", "USB_Voice"]
+
     /// The commands with a bit in the Supported_Commands mask.
     package static let commands: Set<String> = Set(commandBits.map(\.name))
 

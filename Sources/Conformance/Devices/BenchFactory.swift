@@ -117,12 +117,12 @@ struct BenchFactory {
 
     private func makeBench(for testCase: TestCase, _ loop: RunLoop, _ log: ObservationLog, _ plan: BenchPlan) throws -> CaseBench {
         if let port { return try portBench(testCase, port, log, plan) }
-        if setup.isAlone { return try deviceBench(log, plan) }
+        if setup.isAlone { return try deviceBench(testCase, log, plan) }
         switch (setup.tester, setup.subject) {
         case (.virtual, .virtual?): return try virtualBench(testCase, loop, log, plan)
         case (.virtual, _), (_, .virtual?):
             throw StepFailure(.environment, "a virtual device and a real one never meet on the air")
-        default: return try deviceBench(log, plan)
+        default: return try deviceBench(testCase, log, plan)
         }
     }
 
@@ -146,7 +146,11 @@ struct BenchFactory {
         var ends: [Endpoint] = []
         for side in Side.allCases {
             let settings = (side == .tester ? conditions.tester : conditions.subject) + (side == faulty ? fault.settings : [])
-            let transport = try world.addController(side, settings: settings, rewrites: side == faulty ? fault.rewrites : [])
+            let rewrites = side == faulty ? fault.rewrites : []
+            let transport =
+                try testCase.isAbout("USB", of: side)
+                ? world.addDongle(side, isComposite: testCase.isAbout("USB_Composite", of: side), settings: settings, rewrites: rewrites)
+                : world.addController(side, settings: settings, rewrites: rewrites)
             ends.append(Endpoint(side, on: transport, log: log, recorder: recorder, loop: loop))
         }
         try world.simulation.settle(Neighbours(conditions.neighbours))
@@ -155,21 +159,31 @@ struct BenchFactory {
         plan.hosts.fault.host = conditions.host + fault.host
         plan.hosts.conduct = AccessoryConduct(conditions.accessory)
         plan.addresses.seed = setup.seed
-        return CaseBench(loop: loop, log: log, ends: ends, world: world, plan: plan)
+        let bench = CaseBench(loop: loop, log: log, ends: ends, world: world, plan: plan)
+        bench.usb = world.usb
+        return bench
     }
 
-    private func deviceBench(_ log: ObservationLog, _ plan: BenchPlan) throws -> CaseBench {
+    private func deviceBench(_ testCase: TestCase, _ log: ObservationLog, _ plan: BenchPlan) throws -> CaseBench {
         guard let devices else { throw StepFailure(.environment, "no device is open") }
         let ends = Side.allCases.compactMap { side in
             devices.devices[isSwapped ? side.other : side].map { held in
                 Endpoint(side, on: held, knowledge: held.knowledge, log: log, recorder: recorder, loop: devices.loop)
             }
         }
-        return CaseBench(loop: devices.loop, log: log, ends: ends, world: nil, plan: plan)
+        let bench = CaseBench(loop: devices.loop, log: log, ends: ends, world: nil, plan: plan)
+        for side in Side.allCases {
+            guard testCase.isAbout("USB", of: side), let dongle = devices.devices[isSwapped ? side.other : side]?.usb else { continue }
+            bench.usb[side] = DonglePort(dongle)
+        }
+        return bench
     }
 }
 
 extension TestCase {
+    /// True if the case needs this feature of the USB side of a device.
+    func isAbout(_ feature: String, of side: Side) -> Bool { needs?.names.contains("\(side.rawValue).\(feature)") == true }
+
     /// True if a step acts through the side's host; the bench's accessory always has one.
     func usesHost(_ side: Side, _ catalogue: Catalogue) -> Bool {
         if subject != .controller, side == .subject { return true }

@@ -5,6 +5,7 @@ import BBPackets
 import BBProducts
 import BBTiming
 import BBTransport
+import BBTransportUSB
 import BBUpperTester
 
 /// The bench of a case: the endpoints, the air between them if it is simulated, and the known facts about both.
@@ -33,6 +34,10 @@ final class CaseBench {
     private var identities: CaseIdentities
     private var upper: UpperTesterEnds
     var memory = ProductMemory()
+    /// The USB side of the devices that are dongles at USB.
+    var usb: [Side: any USBPort] = [:]
+    private(set) var framingAtStart: [Side: USBFraming] = [:]
+    private var modesAtStart: [Side: Bool] = [:]
     /// The number of times that the case has noted each number.
     var notedNumbers: [Int: Int] = [:]
     /// The times that the case has noted.
@@ -69,6 +74,9 @@ final class CaseBench {
 
     func end(_ side: Side) -> Endpoint? { ends[side] }
 
+    /// Adds a remark for the reader of the result.
+    func remark(_ text: String) { remarks.append(text) }
+
     /// Stops judging the air, since the case changes what a side sends.
     func suspendAirConduct() { airConduct.isSuspended = true }
 
@@ -82,6 +90,10 @@ final class CaseBench {
     func prepare() async throws {
         schedulingDelay.start()
         if loop.mode == .virtual { features.insert("virtual") }
+        for (side, port) in usb {
+            features.formUnion(port.features.map { "\(side.rawValue).\($0)" })
+            (framingAtStart[side], modesAtStart[side]) = (port.framing, port.isSerialised)
+        }
         if let world {
             features.insert("air")
             world.observe(into: log)
@@ -196,11 +208,22 @@ final class CaseBench {
             if end.isStarted, end.failure == nil {
                 await loop.cleanUp(within: .seconds(2)) { _ = try await end.ask(HCICommands.Reset()) }
             }
+            if let port = usb[side] { await restore(port, isSerialised: modesAtStart[side] ?? false) }
             end.shutDown()
         }
         // Lets the far ends of the pipes process the end.
         await loop.cleanUp(within: .seconds(1)) { [loop] in try await loop.sleep(for: .zero) }
         schedulingDelay.stop()
+    }
+
+    /// Puts the USB side of a device back into the state before the case.
+    private func restore(_ port: any USBPort, isSerialised: Bool) async {
+        port.addressing = USBCommandAddress()
+        await loop.cleanUp(within: .seconds(2)) {
+            if !port.isSerialised { _ = try await port.selectVoice(0) }
+            _ = try await port.selectMode(serialised: isSerialised)
+        }
+        port.release()
     }
 
     // MARK: Probing

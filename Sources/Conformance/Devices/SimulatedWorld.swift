@@ -12,6 +12,8 @@ final class SimulatedWorld {
     let loop: RunLoop
     private let seed: UInt64
     private var identifiers: [Side: ControllerID] = [:]
+    /// The USB side of controllers that are reached through it.
+    private(set) var usb: [Side: any USBPort] = [:]
 
     init(loop: RunLoop, seed: UInt64) {
         self.loop = loop
@@ -30,6 +32,23 @@ final class SimulatedWorld {
         }
         let (host, end) = InProcessTransport.pair(on: loop)
         identifiers[side] = try simulation.addController(configuration, on: front(end, conduct, side))
+        return host
+    }
+
+    /// Adds a virtual controller behind the endpoints of a dongle and returns the pipe of a host at USB. The dongle offers Bulk Serialization
+    /// mode, unless its settings turn that off.
+    ///
+    /// - Parameter isComposite: it is one function of several.
+    func addDongle(_ side: Side, isComposite: Bool, settings: [QuirkSetting], rewrites: [Fault.Rewrite]) throws -> any HCITransport {
+        let pipe = try addController(side, settings: settings, rewrites: rewrites)
+        let conduct = try QuirkCatalogue.conduct(settings)
+        var descriptors = DongleDescriptors(serialNumber: "1")
+        descriptors.offersSerialisedMode = !settings.contains { $0.name == "serialised-mode" && $0.value == .flag(false) }
+        if isComposite { descriptors.deviceClass = DongleDescriptors.composite }
+        conduct.apply(to: &descriptors)
+        let dongle = try USBDongle(descriptors: descriptors, pipe: pipe, loop: loop, conduct: conduct.usb)
+        let host = VirtualUSBHost(dongle, name: "virtual", on: loop)
+        usb[side] = host
         return host
     }
 

@@ -25,7 +25,8 @@ extension Vocabulary {
         pdus.append(PDU(name: LinkLayerData.name, layer: .llData, fields: LinkLayerData.fields))
         pdus.append(PDU(name: BasebandPacket.name, layer: .baseband, fields: BasebandPacket.fields))
         var vocabulary = Vocabulary(
-            pdus: pdus, alternatives: AlternativeEvents.all, actions: NamedActions.all.map { $0.shape }, features: Features.names,
+            pdus: pdus, alternatives: AlternativeEvents.all, actions: NamedActions.all.map { $0.shape },
+            features: Features.names.union(Features.usb),
             commands: Features.commands, covers: nil)
         vocabulary.worlds = .known
         vocabulary.device = DeviceFacts.shape
@@ -40,7 +41,7 @@ extension WorldSettings {
             Dictionary(declarations.map { ($0.name, $0) }) { first, _ in first }
         }
         var settings = WorldSettings()
-        settings.controllers = byName(QuirkCatalogue.controllers.filter { $0.part != .usb })
+        settings.controllers = byName(QuirkCatalogue.controllers)
         settings.hosts = byName(QuirkCatalogue.hosts)
         settings.accessories = byName(QuirkCatalogue.accessories)
         settings.usbQuirks = Set(QuirkCatalogue.controllers.filter { $0.part == .usb }.map(\.name))
