@@ -1,6 +1,6 @@
-"""ACL loopback through unmodified libusb on a fake usbfs: packets per second of our transport beside those of a plain C program on the same virtual
-dongle, in turns. Both have eight transfers in flight on each IN pipe and up to eight OUT, keep the same credits, number every packet and check its
-CRC-32.
+"""ACL loopback through unmodified libusb on a fake usbfs, in the legacy mode or, with --serialised, in Bulk Serialization mode: packets per second of our
+transport beside those of a plain C program on the same virtual dongle, in turns. Both have eight transfers in flight on each IN pipe and up to eight OUT,
+keep the same credits, number every packet and check its CRC-32.
 
 Each round runs both; the middle of the rounds' ratios counts, as load on the machine comes and goes. Ends with 1 when the ratio is missed or a
 packet is lost. With --soak it runs ours alone, once, and looks for anything lost or left behind at both ends.
@@ -35,11 +35,13 @@ def compile_exerciser(folder):
 class Dongle:
     """A virtual dongle, usb:1-1, on its own fake usbfs."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, is_serialised):
         self.folder = folder
+        self.chip = ["--chip", "serialised"] if is_serialised else []
+        self.mode = ["serialised"] if is_serialised else []
 
     def __enter__(self):
-        command = [PROGRAM, "dongle", "--usbfs", self.folder]
+        command = [PROGRAM, "dongle", "--usbfs", self.folder, *self.chip]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         if not self.process.stdout.readline().startswith("usbfs:"):
             raise SystemExit("the fake usbfs did not start")
@@ -52,12 +54,13 @@ class Dongle:
         self.process.wait()
 
     def plain(self, program, packets):
-        run = subprocess.run([program, "1-1", str(packets), str(OCTETS)], check=True, capture_output=True, text=True, env=self.environment)
+        run = subprocess.run([program, "1-1", str(packets), str(OCTETS), *self.mode], check=True, capture_output=True, text=True, env=self.environment)
         return float(run.stdout.split()[0])
 
     def ours(self, packets):
         file = pathlib.Path(self.folder + ".json")
         command = [PROGRAM, "loopback", "usb:1-1", "--packets", str(packets), "--octets", str(OCTETS), "--json", file]
+        command += ["--usb-mode", "serialised"] if self.mode else []
         run = subprocess.run(command, capture_output=True, text=True, env=self.environment)
         if run.returncode != 0:
             raise SystemExit(f"loopback ended with {run.returncode}\n{run.stdout}{run.stderr}")
@@ -66,10 +69,10 @@ class Dongle:
         return figures
 
 
-def compare(folder, packets, rounds):
+def compare(folder, packets, rounds, is_serialised):
     program = compile_exerciser(folder)
     ratios = []
-    with Dongle(str(pathlib.Path(folder) / "u")) as dongle:
+    with Dongle(str(pathlib.Path(folder) / "u"), is_serialised) as dongle:
         for _ in range(rounds):
             plain = dongle.plain(program, packets)
             ours = dongle.ours(packets)["packets_per_second"]
@@ -80,8 +83,8 @@ def compare(folder, packets, rounds):
     return ratio >= AT_LEAST
 
 
-def soak(folder, packets):
-    with Dongle(str(pathlib.Path(folder) / "u")) as dongle:
+def soak(folder, packets, is_serialised):
+    with Dongle(str(pathlib.Path(folder) / "u"), is_serialised) as dongle:
         figures = dongle.ours(packets)
     print(
         f"{figures['returned']} of {figures['sent']} packets came back in {figures['time_us'] / 1e6:.0f} s, {figures['packets_per_second']:.0f} a "
@@ -95,10 +98,12 @@ def main():
     parser.add_argument("--packets", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--soak", action="store_true")
+    parser.add_argument("--serialised", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.mkdir(pathlib.Path(folder) / "u")
-        good = soak(folder, options.packets) if options.soak else compare(folder, options.packets, options.rounds)
+        mode = options.serialised
+        good = soak(folder, options.packets, mode) if options.soak else compare(folder, options.packets, options.rounds, mode)
     return 0 if good else 1
 
 

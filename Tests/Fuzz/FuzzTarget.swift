@@ -23,7 +23,7 @@ struct FuzzTarget: Sendable {
         captures, rules, requests, usbip, usbfs, cases, bonds, serviceDiscovery, serialPorts, streaming, remoteControl, handsFree,
         results, journals, figures, notes, virtualTimeServers, virtualTimeClients, introductions, upperTesters, upperTesterCommands,
         modelContext, livePages, devices, profiles, knownDongles, mutants, variants, realtekFirmware, intelFirmware, conditions,
-        expressions, productLogs, archives, logs, bugReports, anonymousCaptures,
+        expressions, productLogs, archives, logs, bugReports, anonymousCaptures, serialised, descriptors,
     ]
 }
 

@@ -3,7 +3,9 @@
  * Puts a Bluetooth dongle into local loopback mode, sends numbered packets as fast as the controller's buffers allow, checks each that comes back
  * and prints one line: packets/s, packets, lost, damaged, out of order, worst round trip in microseconds.
  *
- *   usb_exerciser BUS-PORT PACKETS OCTETS
+ *   usb_exerciser BUS-PORT PACKETS OCTETS [serialised]
+ *
+ * With "serialised" everything is on the bulk endpoints in alternate setting 1, each packet after its indicator.
  *
  * One thread. Transfers are submitted again from their callbacks: eight on each IN pipe, up to eight on bulk OUT, as many as our transport has.
  */
@@ -30,7 +32,7 @@ static struct libusb_transfer *inputs[2 * IN_PIPES];
 static struct libusb_transfer *idle[OUT_PIPES];
 static unsigned idle_count;
 static struct pipe_in events, data;
-static unsigned in_flight, is_ending, has_failed;
+static unsigned in_flight, is_ending, has_failed, serialised;
 
 static unsigned link_handle, is_linked, answered, credits;
 static uint16_t answer_opcode;
@@ -70,7 +72,8 @@ static uint32_t get32(const uint8_t *from) {
 static void send_data(void) {
     while (is_linked && sent < wanted && credits > 0 && idle_count > 0) {
         struct libusb_transfer *transfer = idle[--idle_count];
-        uint8_t *bytes = transfer->buffer;
+        uint8_t *bytes = transfer->buffer + serialised;
+        transfer->buffer[0] = 2;
         bytes[0] = (uint8_t)link_handle;
         bytes[1] = (uint8_t)(link_handle >> 8);
         bytes[2] = (uint8_t)octets;
@@ -78,7 +81,7 @@ static void send_data(void) {
         put32(bytes + 4, (uint32_t)sent);
         memset(bytes + 8, (uint8_t)sent, octets - 8);
         put32(bytes + octets, check(bytes + 4, octets - 4));
-        transfer->length = (int)(4 + octets);
+        transfer->length = (int)(serialised + 4 + octets);
         departures[sent % MOST_CREDITS] = now();
         sent++;
         credits--;
@@ -150,7 +153,11 @@ static void LIBUSB_CALL arrived(struct libusb_transfer *transfer) {
         return;
     }
     int is_event = transfer->endpoint == EVENTS;
-    take(is_event ? &events : &data, transfer->buffer, (size_t)transfer->actual_length, is_event ? 2 : 4);
+    if (serialised) {
+        if (transfer->buffer[0] == 4) take_event(transfer->buffer + 1);
+        else if (transfer->buffer[0] == 2) take_data(transfer->buffer + 1);
+        else has_failed = 1;
+    } else take(is_event ? &events : &data, transfer->buffer, (size_t)transfer->actual_length, is_event ? 2 : 4);
     if (is_ending) return;
     int status = libusb_submit_transfer(transfer);
     if (status) die("IN", status);
@@ -171,9 +178,10 @@ static void handle_events(void) {
 }
 
 static void command(uint16_t opcode, uint8_t parameter, uint8_t count) {
-    uint8_t bytes[4] = {(uint8_t)opcode, (uint8_t)(opcode >> 8), count, parameter};
+    uint8_t bytes[5] = {1, (uint8_t)opcode, (uint8_t)(opcode >> 8), count, parameter};
     answered = 0;
-    int status = libusb_control_transfer(handle, 0x20, 0, 0, 0, bytes, 3u + count, 1000);
+    int moved, status = serialised ? libusb_bulk_transfer(handle, DATA_OUT, bytes, 4 + count, &moved, 1000)
+                                   : libusb_control_transfer(handle, 0x20, 0, 0, 0, bytes + 1, 3u + count, 1000);
     if (status < 0) die("command", status);
     uint64_t deadline = now() + 2000000;
     while (!answered || answer_opcode != opcode) {
@@ -201,11 +209,13 @@ static void open_dongle(const char *place) {
         int status = libusb_claim_interface(handle, interface);
         if (status) die("claim", status);
     }
+    int status = serialised ? libusb_set_interface_alt_setting(handle, 0, 1) : 0;
+    if (status) die("setting 1", status);
 }
 
 static void start_transfers(void) {
     for (unsigned i = 0; i < 2 * IN_PIPES; i++) {
-        int is_event = i < IN_PIPES;
+        int is_event = i < IN_PIPES && !serialised;
         int size = is_event ? EVENT_SIZE : DATA_SIZE;
         inputs[i] = libusb_alloc_transfer(0);
         uint8_t *buffer = malloc((size_t)size);
@@ -240,7 +250,8 @@ static void stop_transfers(void) {
 }
 
 int main(int count, char **arguments) {
-    if (count != 4) die("usage: usb_exerciser BUS-PORT PACKETS OCTETS", 0);
+    serialised = count == 5 && strcmp(arguments[4], "serialised") == 0;
+    if (count != 4 && !serialised) die("usage: usb_exerciser BUS-PORT PACKETS OCTETS [serialised]", 0);
     wanted = strtoull(arguments[2], NULL, 10);
     octets = (unsigned)strtoul(arguments[3], NULL, 10);
     for (uint32_t i = 0; i < 256; i++) {
