@@ -31,7 +31,7 @@ static struct packet expected[2][MOST_PENDING];
 static unsigned first[2], last[2];
 static unsigned link_handle, buffer_length, buffer_count, credits;
 static unsigned long commands, packets, switches, stalls;
-static uint32_t sum = 1;
+static uint32_t sums[2] = {1, 1}; /* of commands and of data; which of both comes first depends on the time */
 
 static void die(const char *what, int status) {
     fprintf(stderr, "serialised_peer: %s%s%s, %s mode\n", what, status ? ": " : "", status ? libusb_error_name(status) : "",
@@ -44,9 +44,8 @@ static unsigned draw(unsigned below) {
     return (unsigned)((state >> 33) % below);
 }
 
-static void add(const struct packet *packet) {
-    sum = sum * 31 + packet->kind;
-    for (unsigned i = 0; i < packet->length; i++) sum = sum * 31 + packet->bytes[i];
+static void add(const struct packet *packet, unsigned queue) {
+    for (unsigned i = 2; i < packet->length; i++) sums[queue] = sums[queue] * 31 + packet->bytes[i];
 }
 
 /* Table 2.1: commands on the control endpoint, data on the bulk endpoints. Section 7: all on the bulk endpoints, after the indicator. */
@@ -117,7 +116,7 @@ static void check(const struct packet *packet) {
     /* In an echo, the flags of the data's handle may differ. */
     unsigned from = queue ? 2 : 0;
     if (memcmp(packet->bytes + header + from, wanted->bytes + from, wanted->length - from)) die("an echo with other octets", 0);
-    add(packet);
+    add(packet, queue);
 }
 
 static void take(const struct packet *packet) {
@@ -245,6 +244,6 @@ int main(int count, char **arguments) {
     for (int interface = 0; interface < 2; interface++) libusb_release_interface(handle, interface);
     libusb_close(handle);
     libusb_exit(context);
-    printf("%lu sessions %lu commands %lu packets %lu switches %lu stalls %08x\n", sessions, commands, packets, switches, stalls, sum);
+    printf("%lu sessions %lu commands %lu packets %lu switches %lu stalls %08x\n", sessions, commands, packets, switches, stalls, sums[0] * 31 + sums[1]);
     return 0;
 }
