@@ -7,7 +7,7 @@ import BBVirtualDongle
 
 /// The USB side of a device, below its packets. Core Vol 4, Part B.
 protocol USBPort: AnyObject {
-    /// What its descriptors offer and break; nil if they do not offer HCI.
+    /// Its descriptors; nil if they do not offer HCI.
     var shape: USBShape? { get }
     var isSerialised: Bool { get }
     /// Figures of the transfers of Bulk Serialization mode since the opening.

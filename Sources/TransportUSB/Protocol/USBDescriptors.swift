@@ -8,7 +8,7 @@ public enum USBDescriptors {
         static let association: UInt8 = 11
     }
 
-    /// What the descriptors of a device break of HCI over USB; nil if they do not offer HCI.
+    /// Modes, settings and broken rules of a device from its descriptors; nil if they do not offer HCI.
     ///
     /// - Parameters:
     ///   - device: the device descriptor, 18 octets.

@@ -1,4 +1,4 @@
-/// What the descriptors of a dongle break of HCI over USB.
+/// A rule of HCI over USB that the descriptors of a dongle break.
 public struct USBFinding: Sendable, Equatable {
     public enum Weight: Sendable {
         /// The specification says shall.
@@ -25,7 +25,7 @@ public struct USBFinding: Sendable, Equatable {
     public var text: String
 }
 
-/// What the descriptors of a dongle offer.
+/// Modes, settings and sizes from the descriptors of a dongle.
 public struct USBShape: Sendable, Equatable {
     public var isComposite: Bool
     /// Offers Bulk Serialization mode. Core Vol 4, Part B, 7.
