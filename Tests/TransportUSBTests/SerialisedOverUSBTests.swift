@@ -48,10 +48,11 @@
 
         /// A start ends with the dongle in the legacy mode, whatever it does.
         @Test func aDongleStartsInItsModeAndIsLeftInTheLegacyMode() throws {
-            for options in Set(Self.starts.map(\.options)) {
-                let rows = Self.starts.filter { $0.options == options }
+            // Only dongles that never answer are given up early.
+            let groups = Dictionary(grouping: Self.starts) { row in [row.impediment == Self.mute ? "0.2" : "1"] + row.options }
+            for (key, rows) in groups.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
                 let bus = try QuirkBus(rows.map { try DongleConduct($0.quirks) })
-                let outcomes = try #require(try bus.start(timeout: 0.2, options), "it hangs")
+                let outcomes = try #require(try bus.start(timeout: Double(key[0]) ?? 1, Array(key.dropFirst())), "it hangs")
                 for (index, (row, outcome)) in zip(rows, outcomes).enumerated() {
                     #expect(
                         row.impediment.map { outcome.impediment?.contains($0) == true } ?? (outcome.impediment == nil),
