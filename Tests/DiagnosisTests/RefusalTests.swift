@@ -13,6 +13,8 @@ private let others: [(pdu: String, field: String, why: String)] = [
     ("LE_Connectionless_IQ_Report", "Packet_Status", "the CRC of a packet on the air: Core Vol 4, Part E, 7.7.65.21"),
     ("LE_Connection_IQ_Report", "Packet_Status", "the CRC of a packet on the air: Core Vol 4, Part E, 7.7.65.22"),
     ("Synchronous_Data", "Packet_Status_Flag", "the quality of voice on the air: Core Vol 4, Part E, 5.4.3"),
+    ("ISO_SDU", "Packet_Status_Flag", "the rule isochronous-lost: Core Vol 4, Part E, 5.4.5"),
+    ("ISO_SDU_With_Time_Stamp", "Packet_Status_Flag", "the rule isochronous-lost: Core Vol 4, Part E, 5.4.5"),
     ("RFCOMM_RLS_CMD", "Line_Status", "the state of a serial line: TS 07.10, 5.4.6.3.10"),
     ("RFCOMM_RLS_RSP", "Line_Status", "the state of a serial line: TS 07.10, 5.4.6.3.10"),
 ]

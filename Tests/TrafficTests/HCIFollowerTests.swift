@@ -153,6 +153,7 @@ private let courses = [
         _ = follower.sent(reset, at: Moment(packet: 1, time: 0))
         _ = follower.received(HCIPacket(completeOpcode: HCICommands.Reset.opcode, returns: [0]), at: Moment(packet: 2, time: 1))
         _ = follower.sent(leave, at: Moment(packet: 3, time: 2))
+        _ = follower.sent(HCIPacket(command: HCICommands.HostNumberOfCompletedPackets()), at: Moment(packet: 4, time: 3))
         #expect(follower.unanswered(at: 1_000_000).isEmpty)
         #expect(follower.unanswered(at: 6_000_000).map(\.name) == [HCICommands.LESetPHY.name])
         #expect(follower.unanswered(at: 9_000_000).isEmpty)

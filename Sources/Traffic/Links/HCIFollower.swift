@@ -31,6 +31,8 @@ public struct HCIFollower {
     private static let earlyData: Int64 = 100_000
     /// Some answers to vendor commands are vendor events.
     private static let firstVendorOpcode: UInt16 = 0xFC00
+    /// Only an error in it has an answer. Core Vol 4, Part E, 7.3.40.
+    private static let withoutAnswer = HCICommands.HostNumberOfCompletedPackets.opcode
     /// Handles on which controllers send their own log: 0x0EDC those of Qualcomm, the others those of MediaTek.
     private static let logHandles: Set<ConnectionHandle> = [0x0EDC, 0x05FE, 0x05FF]
 
@@ -45,7 +47,9 @@ public struct HCIFollower {
         guard let opcode = command.commandOpcode else { return followed }
         followed.link = command.connectionHandle.flatMap { links[$0] }
         _ = tracker.sent(command)
-        if commands.count < Self.mostCommands, opcode < Self.firstVendorOpcode, PDUCatalog.command(opcode: opcode) != nil {
+        if commands.count < Self.mostCommands, opcode < Self.firstVendorOpcode, opcode != Self.withoutAnswer,
+            PDUCatalog.command(opcode: opcode) != nil
+        {
             let request = LinkRequest(kind: .command, layer: .hciCommands, code: Int(opcode), sent: moment)
             commands[opcode] = Sent(request: request, link: followed.link)
         }
