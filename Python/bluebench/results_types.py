@@ -114,6 +114,7 @@ class Device:
     numbers: DeviceNumbers | None = None
     product: str | None = None
     startup: str | None = None
+    usb_mode: str | None = None
     other: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 

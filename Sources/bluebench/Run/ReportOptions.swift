@@ -52,7 +52,8 @@ struct LabelOptions: ParsableArguments {
 struct ReportOptions: ParsableArguments {
     @OptionGroup var documents: DocumentOptions
     @Option(
-        help: ArgumentHelp("Write the verdicts for each HCI command of the DUT's controller as Markdown.", valueName: "file"),
+        help: ArgumentHelp(
+            "Write the verdicts for each HCI command of the DUT's controller as Markdown.", valueName: "file", visibility: .hidden),
         completion: .file())
     var scorecard: String?
     @OptionGroup var labelling: LabelOptions

@@ -280,7 +280,7 @@ function clear() {
   change();
 }
 let waiting = 0;
-for (const id of ["condition", "words", "connection"]) $(id).addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(change, 150); });
+for (const id of ["condition", "words", "connection"]) $(id).addEventListener("input", () => { remember(); clearTimeout(waiting); waiting = setTimeout(change, 150); });
 for (const id of ["layer", "marked", "flagged"]) $(id).addEventListener("change", change);
 for (const form of document.forms) form.addEventListener("submit", event => event.preventDefault());
 $("clear").addEventListener("click", clear);
