@@ -61,6 +61,8 @@ extension USBTransport {
     /// Selects a mode, and reads again; false if the dongle refuses it.
     public func selectMode(serialised: Bool) async throws -> Bool {
         guard let device, !isEnded else { throw TransportError.lost(name) }
+        // Another setting of this number is no mode.
+        if serialised, device.layout.serialised == nil { return false }
         let result = probing.select(on: loop)
         device.select(serialised: serialised)
         return try await result.value()

@@ -39,7 +39,7 @@ import Testing
         #expect(shape.line.hasPrefix(row.offers ? "legacy and Bulk Serialization mode, " : "legacy mode, "))
     }
 
-    /// Setting 1 with other endpoints than the bulk pair is not the mode, and a fault.
+    /// Setting 1 with other endpoints than the bulk pair is not the mode.
     @Test func aSettingWithOtherEndpointsIsNotTheMode() throws {
         let descriptors = try DongleConduct(["serialised-mode"]).describe(serialNumber: "1")
         var configuration = descriptors.configuration

@@ -127,7 +127,8 @@ extension USBDevice {
     func changeMode() {
         guard let wanted = locked({ mode.wanted }) else { return }
         let status = USBHandle.setAlternateSetting(wanted ? 1 : 0, of: layout.controlInterface, on: handle)
-        restartReassembly()
+        // After a refusal, the rest of a packet may still come.
+        if status == 0 { restartReassembly() }
         locked {
             mode.settle(wanted, isSelected: status == 0)
             guard status != 0 else {

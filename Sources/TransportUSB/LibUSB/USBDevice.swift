@@ -257,6 +257,7 @@ final class USBDevice: @unchecked Sendable {
             }
             makeControlRequests()
             cancelHeldInput()
+            announce()
             libusb_handle_events_timeout_completed(library.context, &timeout, nil)
             clearStalls()
         }

@@ -98,8 +98,9 @@ enum USBRules {
 
     private static func serialised(_ control: USBInterfaces.Interface, _ layout: USBLayout) -> USBFinding? {
         guard layout.serialised == nil, control.settings.contains(where: { $0.alternate == 1 }) else { return nil }
-        return fault(
-            .serialisedSetting, "2.1.1", "alternate setting 1 of its first interface has other endpoints than the two bulk endpoints")
+        return remark(
+            .serialisedSetting, "2.1.1",
+            "alternate setting 1 of its first interface has other endpoints than the two bulk endpoints, so it is no serialised mode")
     }
 
     private static func association(_ device: USBInterfaces, _ layout: USBLayout) -> USBFinding? {
