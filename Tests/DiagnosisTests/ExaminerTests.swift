@@ -45,6 +45,12 @@ private let disconnect = HCIPacket(.command, [0x06, 0x04, 0x03, 0x40, 0x00, 0x13
 private let mtuAsked = att([0x02, 0x17, 0x00])
 private let subscribed = att([0x12, 0x05, 0x00, 0x01, 0x00])
 private func updated(_ interval: UInt8) -> HCIPacket { event([0x3E, 0x03, 0x00, 0x40, 0x00, interval, 0, 0, 0, 0xF4, 0x01]) }
+/// The discovery of a value, 4, with the properties write without response and indicate, and of its configuration, 5.
+private let declared: [(Double, HCIPacket, CaptureDirection)] = [
+    (1, att([0x08, 1, 0, 0xFF, 0xFF, 0x03, 0x28]), .hostToController),
+    (1.1, att([0x09, 7, 3, 0, 0x24, 4, 0, 0x37, 0x2A]), .controllerToHost),
+    (1.2, att([0x04, 5, 0, 0xFF, 0xFF]), .hostToController), (1.3, att([0x05, 1, 5, 0, 0x02, 0x29]), .controllerToHost),
+]
 /// A channel of MTU 100, MPS 50 and one credit to the peer, whose end is 0x0041.
 private let channel: [(Double, HCIPacket, CaptureDirection)] = [
     (1, signal([0x14, 1, 10, 0, 0x80, 0, 0x40, 0, 100, 0, 50, 0, 1, 0]), .hostToController),
@@ -122,6 +128,24 @@ private let courses = [
             (2, att([0x1D, 3, 0, 1, 0, 0xFF, 0xFF]), .controllerToHost), (2.1, att([0x1E]), .hostToController),
             (3, read, .hostToController), (3.1, value, .controllerToHost), (4, ended, .controllerToHost),
         ], "service-change-ignored"),
+    Course(
+        "a write that the declaration does not offer",
+        declared + [
+            (2, att([0x12, 4, 0, 9]), .hostToController), (2.1, att([0x01, 0x12, 4, 0, 0x03]), .controllerToHost),
+            (4, ended, .controllerToHost),
+        ], "use-not-declared", "att-refused"),
+    Course(
+        "a notification where indications are configured",
+        declared + [
+            (2, att([0x12, 5, 0, 2, 0]), .hostToController), (2.1, att([0x13]), .controllerToHost), (3, notification, .controllerToHost),
+            (4, ended, .controllerToHost),
+        ], "other-value-kind"),
+    Course(
+        "a notification where both kinds are configured",
+        declared + [
+            (2, att([0x12, 5, 0, 3, 0]), .hostToController), (2.1, att([0x13]), .controllerToHost), (3, notification, .controllerToHost),
+            (4, ended, .controllerToHost),
+        ]),
     Course(
         "data of a connection that has ended", [(1, left, .controllerToHost), (1.5, notification, .controllerToHost)], "data-after-end"),
     Course("data just after the end", [(1, left, .controllerToHost), (1.01, notification, .controllerToHost)]),

@@ -64,7 +64,8 @@ extension LinkTable {
         case .att:
             guard channel == CID.att else { return }
             if sender != nil { watch(value: layer, entry) }
-            if !entry.link.isMerged { observe([entry.values.note(layer)].compactMap(\.self), link: link) }
+            guard !entry.link.isMerged else { return }
+            observe([entry.values.note(layer, from: sender), entry.declared.note(layer)].compactMap(\.self), link: link)
         case .l2capSignaling: if let sender { entry.channels.note(layer, from: sender, to: sender.other) }
         case .l2cap:
             guard let sender, let channel, CID.dynamic.contains(channel), layer.summary == "", !entry.link.isMerged else { return }
@@ -119,8 +120,14 @@ extension LinkTable {
 
     // MARK: Ends
 
+    /// Events in which an answer is not late.
+    private static let events: Int64 = 10
+
     /// Concludes that a request had no answer until the link ended, or for too long.
     mutating func concludeLeftOpen(_ request: LinkRequest, _ link: Link, _ ending: LinkEvent.Ending?) {
+        // A peripheral with latency listens seldom, and an instant lies six events ahead. Core Vol 6, Part B, 4.5.1 and 5.5.
+        let event = (link.parameters?.intervalTime.rawValue ?? 0) * (Int64(link.parameters?.latency ?? 0) + 1)
+        guard ending == nil || now.time - request.sent.time >= Self.events * event else { return }
         let waited = ("Waited", CaseValue.milliseconds(now.time - request.sent.time))
         let (name, packet, number) = (CaseValue.text(request.name), request.sent.packet, link.number)
         let ended = ("Ended", CaseValue.text(ending?.side ?? "no"))

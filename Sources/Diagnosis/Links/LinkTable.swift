@@ -12,6 +12,7 @@ struct LinkTable {
         var channels = ChannelWatch()
         var serial = SerialWatch()
         var values = ValueWatch()
+        var declared = DeclaredValues()
         let interface: Int
         /// The device, or 0 for a private address that no key resolves: it may have been another one before.
         let owner: Int?
@@ -57,7 +58,7 @@ struct LinkTable {
     mutating func receive(_ pdu: DecodedLayer, _ followed: Followed) {
         let device = pdu.layer == .hciEvents ? pdu.remoteDevice.map { redaction.number(of: $0) } : nil
         apply(followed.before)
-        pass(pdu, from: followed.sender, link: followed.link?.number, device: followed.opens ? device : nil)
+        pass(pdu, from: followed.sender, link: followed.link?.number, device: followed.opens || followed.link == nil ? device : nil)
         apply(followed.after)
     }
 

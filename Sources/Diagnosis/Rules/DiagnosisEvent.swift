@@ -89,6 +89,10 @@ enum Conclusion: String, CaseIterable {
     case channelStalled = "Channel_Stalled"
     /// A client uses a handle that a Service Changed indication has made invalid.
     case serviceChangeIgnored = "Service_Change_Ignored"
+    /// A read or write was refused that the declaration of the characteristic does not offer.
+    case useNotDeclared = "Use_Not_Declared"
+    /// A notification although the client has asked for indications alone, or the reverse.
+    case otherValueKind = "Other_Value_Kind"
     /// A client has not subscribed to the values of its last connection, and received none.
     case subscriptionMissing = "Subscription_Missing"
     /// A scan ended, or 10 s passed, without a report.
@@ -139,6 +143,8 @@ enum Conclusion: String, CaseIterable {
         case .sentWithoutCredit: [.init("Channel")]
         case .channelStalled, .channelExhausted: [.init("Channel"), number("Waited")]
         case .serviceChangeIgnored: [.init("Request"), .init("Handle")]
+        case .useNotDeclared: [.init("Use"), .init("Handle"), .init("Properties")]
+        case .otherValueKind: [.init("PDU"), .init("Handle"), .init("Configuration")]
         case .subscriptionMissing: [.init("Handles"), number("Bonded")]
         case .scanSilent: [number("Waited")]
         case .isoLost: [.init("Packet_Status"), number("Sequence")]

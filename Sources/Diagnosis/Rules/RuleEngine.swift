@@ -186,8 +186,9 @@ struct RuleEngine {
 
     /// Forgets the progress on a link, and confirms findings that nothing can withdraw any more.
     mutating func close(link: Int) {
-        for entry in pending where entry.finding.link == link { add(entry.finding) }
-        pending.removeAll { $0.finding.link == link }
+        func isSettled(_ entry: Pending) -> Bool { entry.finding.link == link && rules[entry.rule].rule.scope == .link }
+        for entry in pending where isSettled(entry) { add(entry.finding) }
+        pending.removeAll(where: isSettled)
         for index in rules.indices where rules[index].rule.scope == .link { progress[Key(rule: index, scope: link)] = nil }
     }
 

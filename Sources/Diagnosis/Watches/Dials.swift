@@ -38,6 +38,9 @@ struct Dials {
     /// The start of a scan that has not reported anything.
     private var scan: Moment?
     private var accepted: [DeviceAddress] = []
+    /// The identities in the resolving list, and whether the controller resolves.
+    private var resolving: Set<DeviceAddress> = []
+    private var resolves = false
     private var heard: [UInt64: Heard] = [:]
     private var identities: [(key: UInt128, address: DeviceAddress)] = []
     /// The last Identity_Information of each link.
@@ -61,7 +64,15 @@ struct Dials {
             note(pdu.initiatorFilterPolicy, pdu.peerAddress, pdu.peerAddressType, now)
         case HCICommands.LEAddDeviceToResolvingList.id:
             guard let pdu = try? command.command(as: HCICommands.LEAddDeviceToResolvingList.self) else { return nil }
-            add(Self.key(pdu.peerIRK), DeviceAddress(pdu.peerIdentityAddress, kind: pdu.peerIdentityAddressType.kind))
+            let identity = DeviceAddress(pdu.peerIdentityAddress, kind: pdu.peerIdentityAddressType.kind)
+            add(Self.key(pdu.peerIRK), identity)
+            if resolving.count < Self.most.identities { resolving.insert(identity) }
+        case HCICommands.LERemoveDeviceFromResolvingList.id:
+            guard let pdu = try? command.command(as: HCICommands.LERemoveDeviceFromResolvingList.self) else { return nil }
+            resolving.remove(DeviceAddress(pdu.peerIdentityAddress, kind: pdu.peerIdentityAddressType.kind))
+        case HCICommands.LEClearResolvingList.id: resolving = []
+        case HCICommands.LESetAddressResolutionEnable.id:
+            resolves = (try? command.command(as: HCICommands.LESetAddressResolutionEnable.self))?.addressResolutionEnable != 0
         case HCICommands.LECreateConnectionCancel.id: return ended(at: now)
         case HCICommands.LESetScanEnable.id:
             guard let pdu = try? command.command(as: HCICommands.LESetScanEnable.self) else { return nil }
@@ -77,7 +88,7 @@ struct Dials {
             guard let pdu = try? command.command(as: HCICommands.LERemoveDeviceFromFilterAcceptList.self) else { return nil }
             accepted.removeAll { $0 == DeviceAddress(pdu.address, kind: pdu.addressType.kind) }
         case HCICommands.LEClearFilterAcceptList.id: accepted = []
-        case HCICommands.Reset.id: (scan, dial, accepted) = (nil, nil, [])
+        case HCICommands.Reset.id: (scan, dial, accepted, resolving, resolves) = (nil, nil, [], [], false)
         default: break
         }
         return nil
@@ -170,7 +181,7 @@ struct Dials {
         for target in dial.targets {
             let (sign, packet) = sign(of: target)
             // A host may wait for devices of a list as long as it likes: they are absent most of the time.
-            if dial.usesList, [.connectable, .absent, .unknown].contains(sign) { continue }
+            if dial.usesList, [.connectable, .notConnectable, .absent, .unknown].contains(sign) { continue }
             return Observation(
                 .dialCancelled,
                 [
@@ -185,6 +196,8 @@ struct Dials {
             if own.kind != target.kind { return (.otherType, own.first) }
             return (own.connectable > 0 ? .connectable : .notConnectable, own.first)
         }
+        // The controller resolves it, and does not hear it now.
+        if resolves, resolving.contains(target) { return (.absent, nil) }
         for (value, heard) in heard.sorted(by: { $0.value.first < $1.value.first })
         where identity(of: DeviceAddress(value: value, kind: heard.kind)) == target {
             return (.isPrivate, heard.first)

@@ -50,6 +50,11 @@ struct HostDuties {
         HCIEvents.UserPasskeyRequest.id, HCIEvents.ConnectionRequest.id,
     ]
 
+    /// Events that a user answers, who needs time.
+    private static let byUser: Set<PDUID> = [
+        HCIEvents.UserConfirmationRequest.id, HCIEvents.UserPasskeyRequest.id, HCIEvents.PINCodeRequest.id,
+    ]
+
     private static func subject(_ packet: HCIPacket, _ event: PDUID) -> ArraySlice<UInt8>? {
         let start = packet.kind.headerLength + (packet.leSubevent == nil ? 0 : 1)
         let count = addressed.contains(event) ? 6 : 2
@@ -57,14 +62,24 @@ struct HostDuties {
     }
 
     mutating func sent(_ command: HCIPacket) {
+        if command.id == HCICommands.Reset.id { open = [:] }
         guard !open.isEmpty, let event = command.id.flatMap({ Self.events[$0] }), let subject = Self.subject(command, event) else { return }
         open[Duty(event: event, subject: subject)] = nil
     }
 
     mutating func received(_ event: HCIPacket, at now: Moment) {
+        if event.id == HCIEvents.SimplePairingComplete.id { pairingEnded(event) }
         guard let id = event.id, Self.answers[id] != nil, let subject = Self.subject(event, id) else { return }
         if open.count >= Self.most { open.removeAll() }
         open[Duty(event: id, subject: subject)] = now
+    }
+
+    /// The peer may cancel a pairing: then nobody waits for the host's user any more. Core Vol 4, Part E, 7.7.45.
+    private mutating func pairingEnded(_ event: HCIPacket) {
+        let start = event.kind.headerLength + 1
+        guard !open.isEmpty, event.bytes.count >= start + 6 else { return }
+        let address = event.bytes[start..<start + 6]
+        open = open.filter { $0.key.event == HCIEvents.ConnectionRequest.id || !$0.key.subject.elementsEqual(address) }
     }
 
     /// The events of a link that its host left unanswered until it ended.
@@ -73,7 +88,8 @@ struct HostDuties {
         let handleOctets: [UInt8] = [UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
         let concerned = open.filter { $0.key.subject.elementsEqual(handleOctets) || $0.key.subject.elementsEqual(peer?.octets ?? []) }
         for duty in concerned.keys { open[duty] = nil }
-        return concerned.filter { now.time - $0.value.time >= Self.soon }.map { Self.observation($0.key, $0.value, now) }
+        func limit(_ event: PDUID) -> Int64 { Self.byUser.contains(event) ? Self.limit : Self.soon }
+        return concerned.filter { now.time - $0.value.time >= limit($0.key.event) }.map { Self.observation($0.key, $0.value, now) }
     }
 
     /// The events that have waited for too long. Each is returned once.

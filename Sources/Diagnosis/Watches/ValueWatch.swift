@@ -9,9 +9,12 @@ struct ValueWatch {
     /// Values that the server sent unasked, and the client's requests.
     private(set) var values = 0
     private(set) var requests = 0
-    private var serviceChanged: UInt16?
+    /// The handle of Service Changed at the server of each end.
+    private var serviceChanged: [PacketSender?: UInt16] = [:]
     /// The handle of the ASE Control Point.
     private var streamControl: UInt16?
+    /// The end whose database changes.
+    private var changer: PacketSender?
     /// The handles that a Service Changed indication declares invalid; in force once it is confirmed.
     private var changing: ClosedRange<UInt16>?
     private var changed: ClosedRange<UInt16>?
@@ -26,7 +29,7 @@ struct ValueWatch {
         ATT.ReadReq.opcode, ATT.ReadBlobReq.opcode, ATT.WriteReq.opcode, ATT.WriteCmd.opcode, ATT.PrepareWriteReq.opcode,
     ]
 
-    mutating func note(_ pdu: DecodedLayer) -> Observation? {
+    mutating func note(_ pdu: DecodedLayer, from sender: PacketSender?) -> Observation? {
         let opcode = UInt8(truncatingIfNeeded: pdu.code)
         if pdu.id?.isRequest == true, opcode != ATT.HandleValueInd.opcode { requests += 1 }
         switch opcode {
@@ -38,17 +41,18 @@ struct ValueWatch {
         case ATT.HandleValueNtf.opcode:
             values += 1
             if streamControl != nil { return refusedOperation(pdu) }
-        case ATT.HandleValueInd.opcode: noteIndication(pdu)
-        case ATT.HandleValueCfm.opcode: (changed, changing) = (changing ?? changed, nil)
+        case ATT.HandleValueInd.opcode: noteIndication(pdu, from: sender)
+        case ATT.HandleValueCfm.opcode where sender != changer || sender == nil: (changed, changing) = (changing ?? changed, nil)
         case ATT.ReadByTypeRsp.opcode:
             for row in pdu.content(as: ATT.ReadByTypeRsp.self)?.attributeDataList ?? [] where row.attributeValue.count == 5 {
                 // A characteristic declaration: properties, handle, UUID. Core Vol 3, Part G, 3.3.1.
                 let handle = UInt16(row.attributeValue[1]) | UInt16(row.attributeValue[2]) << 8
-                if row.attributeValue.suffix(2).elementsEqual(Self.serviceChangedUUID) { serviceChanged = handle }
+                if row.attributeValue.suffix(2).elementsEqual(Self.serviceChangedUUID) { serviceChanged[sender] = handle }
                 if row.attributeValue.suffix(2).elementsEqual(Self.streamControlUUID) { streamControl = handle }
             }
         default: break
         }
+        guard sender == nil || sender != changer else { return nil }
         if Self.discoveries.contains(opcode) { (changed, changing) = (nil, nil) }
         guard let range = changed, Self.uses.contains(opcode), let number = pdu.fields.named("Attribute_Handle")?.int,
             let handle = UInt16(exactly: number), range.contains(handle)
@@ -74,14 +78,14 @@ struct ValueWatch {
         return nil
     }
 
-    private mutating func noteIndication(_ pdu: DecodedLayer) {
+    private mutating func noteIndication(_ pdu: DecodedLayer, from sender: PacketSender?) {
         values += 1
-        guard let indication = pdu.content(as: ATT.HandleValueInd.self), indication.attributeHandle == serviceChanged,
+        guard let indication = pdu.content(as: ATT.HandleValueInd.self), indication.attributeHandle == serviceChanged[sender],
             indication.attributeValue.count == 4
         else { return }
         let octets = indication.attributeValue.map(UInt16.init)
         let (first, last) = (octets[0] | octets[1] << 8, octets[2] | octets[3] << 8)
-        if first <= last { changing = first...last }
+        if first <= last { (changing, changer) = (first...last, sender) }
     }
 }
 

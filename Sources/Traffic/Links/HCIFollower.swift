@@ -29,6 +29,8 @@ public struct HCIFollower {
     private static let mostLinks = 1_024
     /// A controller may pass on data before the event that opens their connection.
     private static let earlyData: Int64 = 100_000
+    /// A controller may not complete what the peer has not acknowledged, which may take as long as the supervision timeout.
+    private static let shortTimeout: Int64 = 5_000_000
     /// Some answers to vendor commands are vendor events.
     private static let firstVendorOpcode: UInt16 = 0xFC00
     /// Only an error in it has an answer. Core Vol 4, Part E, 7.3.40.
@@ -79,7 +81,9 @@ public struct HCIFollower {
 
     /// The links whose controller completes no packets. Each is returned once.
     public func stalled(at time: Int64) -> [LinkEvent] {
-        links.values.compactMap { $0.buffers.stalls(at: time) ? LinkEvent(link: $0, kind: .stalled) : nil }
+        links.values.compactMap {
+            $0.buffers.stalls(at: time - max(0, $0.timeout - Self.shortTimeout)) ? LinkEvent(link: $0, kind: .stalled) : nil
+        }
     }
 
     // MARK: Events

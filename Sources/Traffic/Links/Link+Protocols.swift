@@ -81,6 +81,9 @@ extension Link {
         case SMP.PairingRequest.opcode, SMP.PairingResponse.opcode, SMP.PairingConfirm.opcode, SMP.PairingRandom.opcode,
             SMP.PairingPublicKey.opcode:
             requests.pairing = LinkRequest(kind: .pairing, layer: .smp, code: pdu.code, sent: moment, sender: sender)
+        case SMP.KeypressNotification.opcode where requests.pairing != nil:
+            // A user types: the time of the pairing begins anew. Core Vol 3, Part H, 3.4.
+            requests.pairing = LinkRequest(kind: .pairing, layer: .smp, code: pdu.code, sent: moment, sender: sender)
         case SMP.PairingDHKeyCheck.opcode, SMP.PairingFailed.opcode: requests.pairing = nil
         default: break
         }
@@ -95,7 +98,8 @@ extension Link {
         if isRequest {
             let request = LinkRequest(kind: .signal, layer: pdu.layer, code: pdu.code, sent: moment, sender: sender)
             requests.open(request, .init(layer: pdu.layer, sender: sender, identifier: identifier))
-        } else if pdu.content(as: L2CAPSignaling.ConnectionRsp.self)?.result != .pending {
+        } else {
+            // After a pending result the responder has its own time, up to five minutes. Core Vol 3, Part A, 6.2.2.
             let asked = requests.signals.keys.first { $0.layer == pdu.layer && $0.sender != sender && $0.identifier == identifier }
             if let asked { requests.signals[asked] = nil }
         }

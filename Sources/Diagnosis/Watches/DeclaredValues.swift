@@ -1,0 +1,97 @@
+import BBCases
+import BBPackets
+import BBTraffic
+
+/// The characteristics that a client discovers on one link, and what it configures there: a use that the declaration does not offer, and a
+/// value of the kind that the client has not asked for. Core Vol 3, Part G, 3.3.1.1 and 3.3.3.3.
+struct DeclaredValues {
+    /// A bit of the Characteristic Properties.
+    private enum Property: UInt8 {
+        case read = 0x02
+        case write = 0x08
+
+        init?(_ request: UInt8) {
+            switch request {
+            case ATT.ReadReq.opcode, ATT.ReadBlobReq.opcode: self = .read
+            case ATT.WriteReq.opcode, ATT.PrepareWriteReq.opcode: self = .write
+            default: return nil
+            }
+        }
+    }
+
+    /// The properties by the handle of the value.
+    private var properties: [UInt16: UInt8] = [:]
+    /// The handles of Client Characteristic Configuration descriptors.
+    private var descriptors: Set<UInt16> = []
+    /// What the client last wrote to them, by handle.
+    private var configurations: [UInt16: UInt16] = [:]
+    /// The write of a configuration that is not answered yet.
+    private var pending: (handle: UInt16, value: UInt16)?
+    private var isOfDeclarations = false
+    private var told: Set<UInt16> = []
+
+    private static let most = 1_024
+    private static let declaration: BluetoothUUID = 0x2803
+    private static let configuration: BluetoothUUID = 0x2902
+    private static let (notification, indication): (UInt16, UInt16) = (1, 2)
+
+    mutating func note(_ pdu: DecodedLayer) -> Observation? {
+        switch UInt8(truncatingIfNeeded: pdu.code) {
+        case ATT.ReadByTypeReq.opcode:
+            isOfDeclarations = pdu.content(as: ATT.ReadByTypeReq.self)?.attributeType == Self.declaration
+        case ATT.ReadByTypeRsp.opcode: noteDeclarations(pdu)
+        case ATT.FindInformationRsp.opcode:
+            for row in pdu.content(as: ATT.FindInformationRsp.self)?.informationData ?? [] where row.uuid == Self.configuration {
+                if descriptors.count < Self.most { descriptors.insert(row.handle) }
+            }
+        case ATT.WriteReq.opcode: noteWrite(pdu)
+        case ATT.WriteRsp.opcode:
+            if let pending { configurations[pending.handle] = pending.value }
+            pending = nil
+        case ATT.ErrorRsp.opcode:
+            pending = nil
+            return refused(pdu)
+        case ATT.HandleValueNtf.opcode: return sent(pdu.content(as: ATT.HandleValueNtf.self)?.attributeHandle, Self.notification, pdu)
+        case ATT.HandleValueInd.opcode: return sent(pdu.content(as: ATT.HandleValueInd.self)?.attributeHandle, Self.indication, pdu)
+        default: break
+        }
+        return nil
+    }
+
+    private mutating func noteDeclarations(_ pdu: DecodedLayer) {
+        guard isOfDeclarations, properties.count < Self.most else { return }
+        for row in pdu.content(as: ATT.ReadByTypeRsp.self)?.attributeDataList ?? [] where [5, 19].contains(row.attributeValue.count) {
+            properties[UInt16(row.attributeValue[1]) | UInt16(row.attributeValue[2]) << 8] = row.attributeValue[0]
+        }
+    }
+
+    private mutating func noteWrite(_ pdu: DecodedLayer) {
+        guard let write = pdu.content(as: ATT.WriteReq.self), write.attributeValue.count == 2,
+            descriptors.contains(write.attributeHandle)
+        else { return }
+        pending = (write.attributeHandle, UInt16(write.attributeValue[0]) | UInt16(write.attributeValue[1]) << 8)
+    }
+
+    /// A refusal that the declaration had announced.
+    private func refused(_ pdu: DecodedLayer) -> Observation? {
+        guard let error = pdu.content(as: ATT.ErrorRsp.self), error.errorCode == .readNotPermitted || error.errorCode == .writeNotPermitted,
+            let property = Property(error.requestOpcodeInError.rawValue),
+            let declared = properties[error.attributeHandleInError], declared & property.rawValue == 0
+        else { return nil }
+        let handle = ("Handle", CaseValue.text(Hex.number(error.attributeHandleInError)))
+        return Observation(
+            .useNotDeclared, [("Use", .text(property == .read ? "reads" : "writes")), handle, ("Properties", .text(Hex.number(declared)))])
+    }
+
+    /// A value of a kind for which the client has not set its bit, although it has configured the other one.
+    private mutating func sent(_ handle: UInt16?, _ bit: UInt16, _ pdu: DecodedLayer) -> Observation? {
+        guard !configurations.isEmpty, let handle, properties[handle] != nil, !told.contains(handle) else { return nil }
+        let next = properties.keys.filter { $0 > handle }.min() ?? .max
+        guard let value = configurations.first(where: { $0.key > handle && $0.key < next })?.value, value != 0, value & bit == 0
+        else { return nil }
+        told.insert(handle)
+        return Observation(
+            .otherValueKind,
+            [("PDU", .text(pdu.name)), ("Handle", .text(Hex.number(handle))), ("Configuration", .text(Hex.number(value)))])
+    }
+}
