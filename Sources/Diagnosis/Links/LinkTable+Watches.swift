@@ -127,7 +127,8 @@ extension LinkTable {
     mutating func concludeLeftOpen(_ request: LinkRequest, _ link: Link, _ ending: LinkEvent.Ending?) {
         // A peripheral with latency listens seldom, and an instant lies six events ahead. Core Vol 6, Part B, 4.5.1 and 5.5.
         let event = (link.parameters?.intervalTime.rawValue ?? 0) * (Int64(link.parameters?.latency ?? 0) + 1)
-        guard ending == nil || now.time - request.sent.time >= Self.events * event else { return }
+        let time = now.time - request.sent.time
+        guard ending == nil || time < HostDuties.soon || time >= Self.events * event else { return }
         let waited = ("Waited", CaseValue.milliseconds(now.time - request.sent.time))
         let (name, packet, number) = (CaseValue.text(request.name), request.sent.packet, link.number)
         let ended = ("Ended", CaseValue.text(ending?.side ?? "no"))

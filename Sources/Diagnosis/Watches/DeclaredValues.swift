@@ -23,7 +23,7 @@ struct DeclaredValues {
     private var properties: [UInt16: UInt8] = [:]
     /// The handles of Client Characteristic Configuration descriptors.
     private var descriptors: Set<UInt16> = []
-    /// What the client last wrote to them, by handle.
+    /// The value that the client last wrote to them, by handle.
     private var configurations: [UInt16: UInt16] = [:]
     /// The write of a configuration that is not answered yet.
     private var pending: (handle: UInt16, value: UInt16)?

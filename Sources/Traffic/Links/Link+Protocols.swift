@@ -99,7 +99,7 @@ extension Link {
             let request = LinkRequest(kind: .signal, layer: pdu.layer, code: pdu.code, sent: moment, sender: sender)
             requests.open(request, .init(layer: pdu.layer, sender: sender, identifier: identifier))
         } else {
-            // After a pending result the responder has its own time, up to five minutes. Core Vol 3, Part A, 6.2.2.
+            // After a pending result the responder may take up to five minutes. Core Vol 3, Part A, 6.2.2.
             let asked = requests.signals.keys.first { $0.layer == pdu.layer && $0.sender != sender && $0.identifier == identifier }
             if let asked { requests.signals[asked] = nil }
         }

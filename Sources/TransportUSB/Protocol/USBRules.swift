@@ -100,7 +100,7 @@ enum USBRules {
         guard layout.serialised == nil, control.settings.contains(where: { $0.alternate == 1 }) else { return nil }
         return remark(
             .serialisedSetting, "2.1.1",
-            "alternate setting 1 of its first interface has other endpoints than the two bulk endpoints, so it is no serialised mode")
+            "alternate setting 1 of its first interface has other endpoints than the two bulk endpoints, so it is not the serialised mode")
     }
 
     private static func association(_ device: USBInterfaces, _ layout: USBLayout) -> USBFinding? {
