@@ -13,7 +13,7 @@ struct USBModeState {
     /// The request to hold them that has no answer yet.
     var holdID: Int?
     /// Time at which outgoing transfers that a change waits for are cancelled; nil before the change begins.
-    var patience: Microseconds?
+    var deadline: Microseconds?
     /// Framing was lost, and this was reported.
     var hasLostFraming = false
 
@@ -25,7 +25,7 @@ struct USBModeState {
     mutating func settle(_ request: Bool, isSelected: Bool) {
         if isSelected { isSerialised = request }
         if wanted == request { wanted = nil }
-        (patience, hasLostFraming, holdsInput) = (nil, false, false)
+        (deadline, hasLostFraming, holdsInput) = (nil, false, false)
     }
 }
 
@@ -61,7 +61,7 @@ struct USBControlRequest: Sendable {
 /// The setting of the HCI interface. It changes only while none of the interface's transfers is pending.
 extension USBDevice {
     /// Time for outgoing packets to be taken before a change of the mode.
-    private static let patience = Microseconds.seconds(1)
+    private static let timeToTake = Microseconds.seconds(1)
 
     /// Selects a mode; `USBNews.mode` reports the result. Packets that are sent meanwhile wait.
     func select(serialised: Bool) {
@@ -114,10 +114,10 @@ extension USBDevice {
         let now = MonotonicClock.now()
         let pending = locked {
             let pending = transfers.filter(\.isInFlight)
-            let isFirst = mode.patience == nil
-            let patience = mode.patience ?? now + Self.patience
-            mode.patience = patience
-            return (all: pending, cancelled: pending.filter { $0.isInput ? isFirst : now >= patience })
+            let isFirst = mode.deadline == nil
+            let deadline = mode.deadline ?? now + Self.timeToTake
+            mode.deadline = deadline
+            return (all: pending, cancelled: pending.filter { $0.isInput ? isFirst : now >= deadline })
         }
         for transfer in pending.cancelled { libusb_cancel_transfer(transfer.transfer) }
         return pending.all.isEmpty
