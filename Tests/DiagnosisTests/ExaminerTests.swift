@@ -45,6 +45,10 @@ private let disconnect = HCIPacket(.command, [0x06, 0x04, 0x03, 0x40, 0x00, 0x13
 private let mtuAsked = att([0x02, 0x17, 0x00])
 private let subscribed = att([0x12, 0x05, 0x00, 0x01, 0x00])
 private func updated(_ interval: UInt8) -> HCIPacket { event([0x3E, 0x03, 0x00, 0x40, 0x00, interval, 0, 0, 0, 0xF4, 0x01]) }
+/// Connection_Complete of a BR/EDR device, and events of its pairing.
+private func paged(_ status: UInt8) -> HCIPacket { event([0x03, status, 0x41, 0, 1, 2, 3, 4, 5, 6, 1, 0]) }
+private let asked = event([0x33, 1, 2, 3, 4, 5, 6, 0, 0, 0, 0])
+private let paired = event([0x36, 0, 1, 2, 3, 4, 5, 6])
 /// The discovery of a value, 4, with the properties write without response and indicate, and of its configuration, 5.
 private let declared: [(Double, HCIPacket, CaptureDirection)] = [
     (1, att([0x08, 1, 0, 0xFF, 0xFF, 0x03, 0x28]), .hostToController),
@@ -128,6 +132,19 @@ private let courses = [
             (2, att([0x1D, 3, 0, 1, 0, 0xFF, 0xFF]), .controllerToHost), (2.1, att([0x1E]), .hostToController),
             (3, read, .hostToController), (3.1, value, .controllerToHost), (4, ended, .controllerToHost),
         ], "service-change-ignored"),
+    Course("a page without an answer", [(1, paged(0x04), .controllerToHost)], "page-timeout"),
+    Course("a pairing that fails", [(1, frame(6, [0x05, 0x04]), .controllerToHost), (4, ended, .controllerToHost)], "pairing-failed"),
+    Course(
+        "a pairing that fails before another one",
+        [
+            (1, frame(6, [0x05, 0x04]), .controllerToHost), (3, event([0x08, 0, 0x40, 0, 1]), .controllerToHost),
+            (4, ended, .controllerToHost),
+        ]),
+    Course(
+        "a question that the host leaves open", [(1, asked, .controllerToHost), (40, notification, .controllerToHost)], "host-unanswered"),
+    Course(
+        "a question that the end of the pairing settles",
+        [(1, asked, .controllerToHost), (2, paired, .controllerToHost), (40, notification, .controllerToHost)]),
     Course(
         "a write that the declaration does not offer",
         declared + [
