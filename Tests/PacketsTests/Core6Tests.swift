@@ -16,7 +16,7 @@ struct Core6Tests {
         Row(
             layer: .hciCommands, octets: "98200A01060504030201A0C41E",
             line:
-                "LE_Add_Device_To_Monitored_Advertisers_List Address_Type=Random_Device Address=01:02:03:04:05:06 (random) RSSI_Threshold_Low=-96 dBm RSSI_Threshold_High=-60 dBm Timeout=30 s"
+                "LE_Add_Device_To_Monitored_Advertisers_List Address_Type=Random_Device Address=01:02:03:04:05:06 (random) RSSI_Low_Threshold=-96 dBm RSSI_High_Threshold=-60 dBm Timeout=30 s"
         ),
         Row(
             layer: .hciCommands, octets: "99200700060504030201",
@@ -37,6 +37,11 @@ struct Core6Tests {
             line: "LL_CS_SEC_REQ CS_IV_C=0x0000000000000001 CS_IN_C=2 CS_PV_C=0x0000000000000003"),
         Row(layer: .llControl, octets: "3102", line: "LL_CS_CONFIG_RSP Config_ID=2 RFU=0"),
         Row(layer: .llControl, octets: "36", line: "LL_CS_FAE_REQ"),
+        // Core Vol 6, Part B, 2.4.2.33 and 2.4.2.35: a change may be told for several PHYs, a request is about one.
+        Row(layer: .llControl, octets: "23047F7E", line: "LL_POWER_CONTROL_REQ PHY=LE_Coded_S8 Delta=Maximum TxPower=Not_Managed"),
+        Row(
+            layer: .llControl, octets: "250301FEF6",
+            line: "LL_POWER_CHANGE_IND PHY=LE_1M|LE_2M Min=1 Max=0 RFU=0 Delta=-2 dB TxPower=-10 dBm"),
         Row(
             layer: .llControl, octets: "3A01050013",
             line: "LL_CS_TERMINATE_RSP Config_ID=1 RFU=0 ProcCount=5 ErrorCode=Remote_User_Terminated_Connection"),

@@ -2,21 +2,21 @@ import BBPackets
 
 /// Core Specification versions that introduced LE features; older controllers lack them. Commands and events declare their version.
 enum CoreVersions {
-    /// Versions as in the assigned numbers.
-    private enum Version: UInt8 {
-        case core40 = 6
-        case core41, core42, core50, core51, core52, core53, core54, core60, core61, core62
+    /// Versions whose rules differ from those before, as in the assigned numbers, 2.1.
+    static let (core60, core61, core62): (UInt8, UInt8, UInt8) = (14, 15, 16)
+
+    /// LE features of a version: those that it or one before it introduced. Core Vol 6, Part B, 4.6.
+    static func features(of version: UInt8) -> LEFeatures {
+        introduced.filter { $0.version <= version }.reduce(into: LEFeatures()) { $0.formUnion($1.features) }
     }
 
-    /// Versions whose rules differ from those before, as in the assigned numbers.
-    static let (core60, core61, core62) = (Version.core60.rawValue, Version.core61.rawValue, Version.core62.rawValue)
+    /// Features that each version added. A later version may fill a bit that stands before those of an earlier one.
+    private static let introduced: [(version: UInt8, features: LEFeatures)] = [
+        (6, bits(0...0)), (7, bits(1...4)), (8, bits(5...7)), (9, bits(8...16)), (10, bits(17...27)), (11, bits(28...35)),
+        (12, bits(36...39)), (13, bits(40...41).union(bits(43...44))), (14, bits(42...42).union(bits(45...48)).union(bits(63...63))),
+    ]
 
-    /// LE features of a version: the lowest bits, up to those it introduced. Core Vol 6, Part B, 4.6.
-    static func features(of version: UInt8) -> LEFeatures {
-        let counts: [Version: UInt64] = [
-            .core40: 1, .core41: 5, .core42: 8, .core50: 17, .core51: 28, .core52: 34, .core53: 39, .core54: 45,
-        ]
-        guard let count = Version(rawValue: version).flatMap({ counts[$0] }) else { return LEFeatures(rawValue: .max) }
-        return LEFeatures(rawValue: 1 << count - 1)
+    private static func bits(_ range: ClosedRange<UInt64>) -> LEFeatures {
+        LEFeatures(rawValue: range.reduce(0) { $0 | 1 << $1 })
     }
 }

@@ -41,6 +41,21 @@ import Testing
             gone: [HCICommands.LEReadLocalP256PublicKey.opcode], left: [HCICommands.LEGenerateDHKey.opcode]),
     ]
 
+    /// Core Vol 6, Part B, 4.6: the versions do not add their bits in order; 42 came after 43 and 44.
+    @Test(
+        "Each version has its features",
+        arguments: [
+            (6, 0x1), (8, 0xFF), (9, 0x1_FFFF), (10, 0xFFF_FFFF), (11, 0xF_FFFF_FFFF), (12, 0xFF_FFFF_FFFF), (13, 0x1BFF_FFFF_FFFF),
+            (14, 0x8001_FFFF_FFFF_FFFF), (16, 0x8001_FFFF_FFFF_FFFF),
+        ] as [(UInt8, UInt64)])
+    func featuresOfVersions(_ version: UInt8, _ mask: UInt64) {
+        let configuration = Self.template {
+            $0.features = LEFeatures(rawValue: .max)
+            $0.limit(to: version)
+        }
+        #expect(configuration.features.rawValue == mask)
+    }
+
     @Test(arguments: rows)
     func commandsThatAreNotThereAreUnknownAndNotClaimed(_ row: Row) throws {
         try World.run(hosts: 1, template: Self.template(row.change)) { world in

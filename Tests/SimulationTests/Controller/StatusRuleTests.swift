@@ -292,7 +292,8 @@ import Testing
     static let decisions: [(UInt8, HCIPacket, ErrorCode)] = [
         (0x0D, setPacket(0x100), unsupported), (0x0E, setPacket(0x100), invalid), (0x0E, setPacket(0x200), invalid),
         (0x0E, setPacket(0x084), invalid), (0x0E, setPacket(0x180), unsupported), (0x0D, policyPacket(2), invalid),
-        (0x0E, policyPacket(2), unsupported), (0x0E, policyPacket(3), unsupported), (0x0E, policyPacket(4), invalid),
+        (0x0E, policyPacket(2), unsupported), (0x0E, policyPacket(3), unsupported), (0x0E, policyPacket(4), unsupported),
+        (0x0E, policyPacket(5), invalid),
     ]
 
     private static func policyPacket(_ policy: UInt8) -> HCIPacket {
