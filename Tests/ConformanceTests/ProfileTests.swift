@@ -43,6 +43,22 @@ struct ProfileTests {
         }
     }
 
+    /// Core Vol 3, Part A, 4.20: the last number is the least time-out of two intervals of 30 ms with a latency of 4.
+    @Test(
+        "The limits of each connection",
+        arguments: [
+            (6, 3200, 0, 3200, nil), (5, 6, 0, 100, "intervals"), (24, 23, 0, 100, "intervals"), (24, 3201, 0, 3200, "intervals"),
+            (24, 24, 500, 3200, "latency"), (24, 24, 0, 9, "timeout"), (24, 24, 0, 3201, "timeout"), (24, 24, 4, 29, "latency + 1"),
+            (24, 24, 4, 30, nil),
+        ] as [(Int, Int, Int, Int, String?)])
+    func limitsOfEachConnection(_ minimum: Int, _ maximum: Int, _ latency: Int, _ timeout: Int, _ expected: String?) {
+        let fault = ConnectionParameterRules(
+            minimum: .connectionIntervals(minimum), maximum: .connectionIntervals(maximum), latency: latency,
+            timeout: .milliseconds(timeout * 10), isHID: false
+        ).faultOfCore
+        if let expected { #expect(fault?.contains(expected) == true, "\(fault ?? "none")") } else { #expect(fault == nil) }
+    }
+
     /// Every rule is judged by a case, and every parameter check is named by a rule.
     @Test func rulesAndCasesMeet() throws {
         let catalogue = try SuiteTests.catalogue()

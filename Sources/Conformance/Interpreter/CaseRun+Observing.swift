@@ -89,6 +89,8 @@ extension CaseRun {
             throw await askingUpperTester(missed(search, step, waited: loop.now - began), [search])
         }
         scope.reference.pass(to: found.time)
+        // The packet may have come before the step began; what came between them is after it, too.
+        if let label = step.label, let mark = marks[label] { marks[label] = min(mark, found.index) }
         save(.record(try record(of: found, for: expectation, scope)), of: step, in: scope, from: found.place)
         if step.states != nil { evidence.append(Self.evidence(found)) }
     }

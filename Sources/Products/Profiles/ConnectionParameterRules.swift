@@ -74,6 +74,24 @@ package struct ConnectionParameterRules {
         },
     ]
 
+    /// The violation of the limits that each connection has; nil if there is none. Equality of the supervision timeout and its least value is
+    /// allowed: Core Vol 3, Part A, 4.20 and Vol 6, Part B, 4.5.2 differ there.
+    package var faultOfCore: String? {
+        let (shortest, longest) = (Microseconds.connectionIntervals(6), Microseconds.connectionIntervals(3200))
+        guard minimum >= shortest, minimum <= maximum, maximum <= longest else {
+            return "the intervals are \(minimum.text) to \(maximum.text), expected \(shortest.text) to \(longest.text), the least one first"
+        }
+        guard latency <= 499 else { return "the latency is \(latency), expected at most 499" }
+        guard (Microseconds.milliseconds(100)...Microseconds.milliseconds(32_000)).contains(timeout) else {
+            return "the supervision timeout is \(timeout.text), expected 100 ms to 32 s"
+        }
+        guard timeout >= effective * 2 else {
+            return
+                "the supervision timeout is \(timeout.text), expected at least Interval_Max x (latency + 1) x 2, \((effective * 2).text)"
+        }
+        return nil
+    }
+
     package static var names: [String] { judges.keys.sorted() }
 
     /// Returns true for 11.25 ms in both limits if the rule has an exception for HID over GATT.
