@@ -48,6 +48,8 @@ public struct ObservedQuirk: Sendable, Hashable {
         case framingFault = "framing-fault"
         case joinedPackets = "joined-packets"
         case splitPackets = "split-packets"
+        /// Outgoing packets that a change of the mode cut off.
+        case cutPackets = "cut-packets"
         /// Bulk Serialization mode was refused or given up.
         case modeRefused = "mode-refused"
         case requestRecipient = "request-recipient"

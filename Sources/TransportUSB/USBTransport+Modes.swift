@@ -26,7 +26,10 @@ extension USBTransport {
 
     func modeSettled(_ result: Result<Bool, USBModeRefusal>) {
         if probing.settle(result) {
-            if case .success(let isSerialised) = result { modes.settled(isSerialised) }
+            switch result {
+            case .success(let isSerialised): modes.settled(isSerialised)
+            case .failure(let refusal): modes.settled(refusal.isSerialised)
+            }
             return
         }
         switch result {
@@ -34,6 +37,7 @@ extension USBTransport {
             modes.settled(isSerialised)
             setVoice(voiceControl.changeMode(toSerialised: isSerialised))
         case .failure(let refusal):
+            modes.settled(refusal.isSerialised)
             setVoice(voiceControl.changeMode(toSerialised: modes.isSerialised))
             modes.refused("\(refusal)")
             noted.note(.modeRefused, "\(refusal)")

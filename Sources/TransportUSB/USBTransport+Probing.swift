@@ -4,21 +4,21 @@ import BBTransport
 
 /// Requests below the packets under way, for cases about the USB side of a dongle.
 struct USBProbing {
-    private var requests: [Int: Promise<Bool>] = [:]
+    private var requests: [Int: Promise<USBRequestResult>] = [:]
     private var nextID = 0
-    private var selection: Promise<Bool>?
+    private var selection: Promise<USBRequestResult>?
 
-    mutating func begin(on loop: RunLoop) -> (id: Int, result: Promise<Bool>) {
+    mutating func begin(on loop: RunLoop) -> (id: Int, result: Promise<USBRequestResult>) {
         nextID += 1
-        let result = Promise<Bool>(on: loop)
+        let result = Promise<USBRequestResult>(on: loop)
         requests[nextID] = result
         return (nextID, result)
     }
 
-    mutating func ended(_ id: Int, _ isDone: Bool) { requests.removeValue(forKey: id)?.fulfil(isDone) }
+    mutating func ended(_ id: Int, _ result: USBRequestResult) { requests.removeValue(forKey: id)?.fulfil(result) }
 
-    mutating func select(on loop: RunLoop) -> Promise<Bool> {
-        let result = Promise<Bool>(on: loop)
+    mutating func select(on loop: RunLoop) -> Promise<USBRequestResult> {
+        let result = Promise<USBRequestResult>(on: loop)
         selection = result
         return result
     }
@@ -27,7 +27,10 @@ struct USBProbing {
     mutating func settle(_ result: Result<Bool, USBModeRefusal>) -> Bool {
         guard let selection else { return false }
         self.selection = nil
-        if case .success = result { selection.fulfil(true) } else { selection.fulfil(false) }
+        switch result {
+        case .success: selection.fulfil(.done)
+        case .failure(let refusal): selection.fulfil(refusal.result)
+        }
         return true
     }
 
@@ -58,24 +61,24 @@ extension USBTransport {
         _ = try await result.value()
     }
 
-    /// Selects a mode, and reads again; false if the dongle refuses it.
-    public func selectMode(serialised: Bool) async throws -> Bool {
+    /// Selects a mode, and reads again; nil if the descriptors do not offer it.
+    public func selectMode(serialised: Bool) async throws -> USBRequestResult? {
         guard let device, !isEnded else { throw TransportError.lost(name) }
         // Another setting of this number is no mode.
-        if serialised, device.layout.serialised == nil { return false }
+        if serialised, device.layout.serialised == nil { return nil }
         let result = probing.select(on: loop)
         device.select(serialised: serialised)
         return try await result.value()
     }
 
-    /// Selects a setting of the voice interface by a control request; nil if there is no such interface, false if the dongle stalls.
-    public func selectVoiceSetting(_ alternate: UInt8) async throws -> Bool? {
+    /// Selects a setting of the voice interface by a control request; nil if there is no such interface.
+    public func selectVoiceSetting(_ alternate: UInt8) async throws -> USBRequestResult? {
         guard let interface = device?.layout.voiceInterface else { return nil }
         return try await control([0x01, 11, alternate, 0, interface, 0, 0, 0], [])
     }
 
-    /// Makes a control request; false if the dongle stalls.
-    public func control(_ setup: [UInt8], _ data: [UInt8]) async throws -> Bool {
+    /// Makes a control request.
+    public func control(_ setup: [UInt8], _ data: [UInt8]) async throws -> USBRequestResult {
         guard let device, !isEnded, setup.count == 8 else { throw TransportError.lost(name) }
         let (id, result) = probing.begin(on: loop)
         device.control(USBControlRequest(id: id, setup: setup, data: data))

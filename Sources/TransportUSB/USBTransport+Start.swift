@@ -88,6 +88,7 @@ extension USBTransport {
     }
 
     func departed(_ reason: TransportError) {
+        probing.fail(.lost(name))
         guard case .lost = reason, let cause = causeOfDeparture else { return finishLost(reason) }
         let isExpected = workarounds.reenumeratesAtReset || absence.returns > 0 || cause != .controllerReset
         let limit = isExpected ? options.limits.expectedReconnectTime : options.limits.unexpectedReconnectTime

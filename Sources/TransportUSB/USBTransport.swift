@@ -207,7 +207,7 @@ public final class USBTransport: HCITransport, @unchecked Sendable {
             case .haltedForGood(let endpoint): halted(endpoint)
             case .mode(let result): modeSettled(result)
             case .lostFraming(let fault): framingWasLost(fault)
-            case .control(let id, let isDone): probing.ended(id, isDone)
+            case .control(let id, let result): probing.ended(id, result)
             }
         }
     }

@@ -40,6 +40,11 @@ import Testing
         Row(
             description: "three in one", reads: [event.serialised + data.serialised + voice.serialised], packets: [event, data, voice],
             joined: 2),
+        // A read that a full USB packet does not end goes on with the next packet.
+        Row(description: "the next packet after a full USB packet", reads: [full.serialised + event.serialised], packets: [full, event]),
+        Row(
+            description: "a packet longer than a read", reads: [Array(long.serialised[..<128]), Array(long.serialised[128...])],
+            packets: [long], capacity: 128),
         Row(
             description: "the end of one and the start of the next",
             reads: [pieces[0], pieces[1] + [], pieces[2] + event.serialised], packets: [long, event], joined: 1, split: 1),

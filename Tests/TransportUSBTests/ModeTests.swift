@@ -23,7 +23,8 @@ import Testing
         Row(quirks: ["vendor-interface"], faults: [.deviceClass], remarks: [.interfaceClass]),
         Row(quirks: ["event-interval=8"], remarks: [.eventInterval]), Row(quirks: ["high-speed", "event-interval=0"]),
         Row(quirks: ["high-speed", "event-interval=8"], remarks: [.eventInterval]),
-        Row(quirks: ["no-voice-interface"], remarks: [.interfaces]), Row(quirks: ["voice-alternates=6"]),
+        Row(quirks: ["no-voice-interface"], remarks: [.interfaces]),
+        Row(quirks: ["composite", "no-voice-interface"], faults: [.interfaces]), Row(quirks: ["voice-alternates=6"]),
         Row(quirks: ["voice-alternates=3"], remarks: [.voiceSettings]),
     ]
 
@@ -48,6 +49,64 @@ import Testing
         configuration[setting + 9 + 3] = 3
         let shape = try #require(USBDescriptors.shape(device: descriptors.device, configuration: configuration, isHighSpeed: false))
         #expect(!shape.offersSerialisedMode && shape.findings.map(\.rule) == [.serialisedSetting])
+        #expect(shape.findings.map(\.weight) == [.remark])
+    }
+
+    /// The bulk endpoints alone, in another setting than 1, offer the mode where no host looks for it.
+    @Test func theModeIsSettingOne() throws {
+        let descriptors = try DongleConduct(["serialised-mode"]).describe(serialNumber: "1")
+        var configuration = descriptors.configuration
+        let setting = try #require((0..<configuration.count - 4).first { Array(configuration[$0..<$0 + 4]) == [9, 4, 0, 1] })
+        configuration[setting + 3] = 2
+        let shape = try #require(USBDescriptors.shape(device: descriptors.device, configuration: configuration, isHighSpeed: false))
+        #expect(!shape.offersSerialisedMode && shape.findings.map(\.rule) == [.serialisedSetting])
+        #expect(shape.findings.map(\.weight) == [.fault])
+    }
+
+    /// The interfaces of the controller are 2 and 3; a group may have more, and the class of the example is not demanded.
+    @Test(
+        arguments: [
+            ([2, 2, 0xE0], nil), ([1, 3, 0xE0], nil), ([0, 255, 0xE0], nil), ([2, 2, 0xEF], USBFinding.Weight.remark),
+            ([2, 1, 0xE0], .fault),
+            ([3, 2, 0xE0], .fault),
+        ] as [([UInt8], USBFinding.Weight?)])
+    func aGroupHoldsBothInterfaces(group: [UInt8], weight: USBFinding.Weight?) throws {
+        let descriptors = try DongleConduct(["composite", "hci-interface=2"]).describe(serialNumber: "1")
+        var configuration = descriptors.configuration
+        let place = try #require((0..<configuration.count - 2).first { Array(configuration[$0..<$0 + 2]) == [8, 11] })
+        configuration.replaceSubrange(place + 2..<place + 5, with: group)
+        let shape = try #require(USBDescriptors.shape(device: descriptors.device, configuration: configuration, isHighSpeed: false))
+        #expect(shape.findings.first { $0.rule == .association }?.weight == weight)
+    }
+
+    @Test func bIntervalCountsMicroframesFromHighSpeedOn() {
+        #expect([USBSpeed.low, .full, .high, .superSpeed].map(\.countsMicroframes) == [false, false, true, true])
+    }
+
+    @Test(arguments: [
+        (Int32(0), USBRequestResult.done), (8, .done), (-9, .stalled), (-7, .unanswered(after: .seconds(1))),
+        (-1, .failed("input/output error")), (-6, .failed("in use")),
+    ])
+    func onlyAStallIsARefusal(status: Int32, result: USBRequestResult) {
+        #expect(USBRequestResult(status, after: USBRequestResult.limit(of: [0x01])) == result)
+        #expect(USBRequestResult.limit(of: [0x21]) == .seconds(5))
+    }
+
+    /// Packets that were cancelled for a change of the mode go first, in their order; empty transfers do not come again.
+    @Test func cancelledPacketsAreSentInTheNewMode() {
+        let command = HCIPacket(command: HCICommands.Reset())
+        let data = (0..<4).map { HCIPacket(.acl, [0x40, 0x20, 1, 0, $0]) }
+        var outputs = USBOutputs()
+        let areQueued = [data[2], command, data[3]].map { outputs.append($0, onBulk: false) }
+        #expect(areQueued == [true, true, true])
+        outputs.putBack(.init(packet: data[1]), .dataOut, sequence: 9)
+        outputs.putBack(.init(packet: nil), .dataOut, sequence: 8)
+        outputs.putBack(.init(packet: data[0]), .dataOut, sequence: 7)
+        outputs.resumeReturned()
+        outputs.changeMode(toSerialised: true)
+        var sent: [HCIPacket?] = []
+        while let next = outputs.next(.dataOut) { sent.append(next.packet) }
+        #expect(sent == [command] + data && !outputs.has(.command))
     }
 
     /// Any prefix of descriptors is read without a trap.

@@ -91,6 +91,56 @@ import Testing
         #expect(bench.dongle.modeSwitches == 2)
     }
 
+    /// Only the defect named loses anything, and only its kind.
+    @Test(arguments: [("events-lost", [data, data]), ("lost", []), ("reversed", [event, data, event, data])])
+    func whatIsPendingAtASwitchIsTreatedAsTheQuirkSays(word: String, expected: [HCIPacket]) throws {
+        let bench = try Bench(["switch-packets=\(word)"])
+        for packet in [Self.data, Self.event, Self.data, Self.event] { bench.controller.send(packet) }
+        try bench.settle()
+        #expect(bench.select(1) == .success)
+        #expect(bench.read(2) == expected.map(\.serialised))
+    }
+
+    /// A packet that fills its USB packets ends no read of more: the next one does, and a cancelled read loses none.
+    @Test func anOpenTransferGoesOnWithTheNextPacket() throws {
+        let bench = try Bench(["open-transfers"])
+        let full = HCIPacket(.acl, [0x40, 0x20, 59, 0] + [UInt8](repeating: 4, count: 59))
+        #expect(bench.select(1) == .success)
+        bench.controller.send(full)
+        try bench.settle()
+        #expect(bench.read(2).isEmpty && bench.read(2, 1, length: 64) == [full.serialised])
+        for packet in [full, full, Self.event] { bench.controller.send(packet) }
+        try bench.settle()
+        #expect(bench.read(2) == [full.serialised + full.serialised + Self.event.serialised])
+        bench.controller.send(full)
+        try bench.settle()
+        #expect(bench.read(2).isEmpty && bench.select(0) == .success)
+        bench.controller.send(Self.data)
+        try bench.settle()
+        #expect(bench.read(2) == [full.bytes, Self.data.bytes])
+    }
+
+    @Test func aFullEventWaitsForTheNextOne() throws {
+        let bench = try Bench(["holds-full-events"])
+        let full = HCIPacket(.event, [0xFF, 14] + [UInt8](repeating: 1, count: 14))
+        bench.controller.send(full)
+        try bench.settle()
+        #expect(bench.read(1, length: 16).isEmpty)
+        bench.controller.send(Self.event)
+        try bench.settle()
+        #expect(bench.read(1, length: 16) == [full.bytes, Self.event.bytes])
+    }
+
+    /// A request that the mode forbids is not answered, or ends with an error; others are done.
+    @Test(arguments: [("silent", nil), ("error", USBStatus.protocolError)])
+    func aRefusalWithoutAStall(word: String, status: USBStatus?) throws {
+        let bench = try Bench(["refuses-without-stall=\(word)"])
+        #expect(bench.control([0x20, 0, 0, 0, 0, 0, 3, 0], Self.reset.bytes) == .success && bench.select(1) == .success)
+        #expect(bench.control([0x20, 0, 0, 0, 0, 0, 3, 0], Self.reset.bytes) == status)
+        #expect(bench.select(2, of: 1) == status)
+        #expect(bench.select(0) == .success)
+    }
+
     @Test func voiceWaitsForItsInterface() throws {
         let bench = try Bench()
         #expect(bench.select(1) == .success)

@@ -62,7 +62,7 @@ enum NamedActions {
         MakeSDU.self, SendSDU.self, ReceiveSDU.self, SendFrame.self, NoteNumber.self, JoinOctets.self, SendUnknownCommands.self,
         FillAdvertisingData.self, CompareWithStatement.self, NoteTime.self,
         CheckUSBDescriptors.self, HoldUSBInput.self, SelectUSBMode.self, SelectVoiceSetting.self, AddressUSBCommands.self,
-        SendOnControlEndpoint.self, CountUSBTransfers.self,
+        SendOnControlEndpoint.self, RemarkOpenTransfer.self, CountUSBTransfers.self,
     ]
 
     static func named(_ name: String) -> (any NamedAction.Type)? { all.first { $0.name == name } }

@@ -10,6 +10,20 @@ extension ActionContext {
     }
 }
 
+extension USBRequestResult {
+    /// The result of a step that makes the request.
+    ///
+    /// - Throws: `ActionFinding` if the device does not answer; `StepFailure` for a failure of the machine or the bus.
+    fileprivate func record() throws -> CaseRecord {
+        switch self {
+        case .done: return CaseRecord([("stalled", .number(0))])
+        case .stalled: return CaseRecord([("stalled", .number(1))])
+        case .unanswered: throw ActionFinding(text: "expected the request to be done or answered with a STALL: \(self)")
+        case .failed(let text): throw StepFailure(.environment, "the USB request failed: \(text)")
+        }
+    }
+}
+
 /// Compares the descriptors of a dongle with a rule of HCI over USB.
 enum CheckUSBDescriptors: NamedAction {
     static let name = "check USB descriptors"
@@ -53,8 +67,10 @@ enum SelectUSBMode: NamedAction {
     static let results = ["stalled"]
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {
-        let isDone = try await context.usb().selectMode(serialised: try context(mode) == 1)
-        return CaseRecord([("stalled", .number(isDone ? 0 : 1))])
+        guard let result = try await context.usb().selectMode(serialised: try context(mode) == 1) else {
+            throw StepFailure(.limitation, "the \(context.side.rawValue) does not offer Bulk Serialization mode")
+        }
+        return try result.record()
     }
 }
 
@@ -67,10 +83,10 @@ enum SelectVoiceSetting: NamedAction {
     static let results = ["stalled"]
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {
-        guard let isDone = try await context.usb().selectVoice(UInt8(clamping: try context(setting))) else {
+        guard let result = try await context.usb().selectVoice(UInt8(clamping: try context(setting))) else {
             throw StepFailure(.limitation, "the \(context.side.rawValue) has no voice interface")
         }
-        return CaseRecord([("stalled", .number(isDone ? 0 : 1))])
+        return try result.record()
     }
 }
 
@@ -100,8 +116,20 @@ enum SendOnControlEndpoint: NamedAction {
     static let commands = [HCICommands.ReadBDADDR.name]
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {
-        let isDone = try await context.usb().command(HCIPacket(command: HCICommands.ReadBDADDR()).bytes)
-        return CaseRecord([("stalled", .number(isDone ? 0 : 1))])
+        try await context.usb().command(HCIPacket(command: HCICommands.ReadBDADDR()).bytes).record()
+    }
+}
+
+/// A remark about a transfer that was complete with the next packet only. Core Vol 4, Part B, 2.1.1.
+enum RemarkOpenTransfer: NamedAction {
+    static let name = "remark open transfer"
+    static let about = "remarks that a read which a full USB packet ended was complete with the next packet only"
+    static let arguments: [ActionArgument] = []
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        context.bench.remark(
+            "a read goes on after data that fills its last USB packet, and brings it with the next packet (Core Vol 4, Part B, 2.1.1)")
+        return CaseRecord()
     }
 }
 

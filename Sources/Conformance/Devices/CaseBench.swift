@@ -219,10 +219,9 @@ final class CaseBench {
     /// Puts the USB side of a device back into the state before the case.
     private func restore(_ port: any USBPort, isSerialised: Bool) async {
         port.addressing = USBCommandAddress()
-        await loop.cleanUp(within: .seconds(2)) {
-            if !port.isSerialised { _ = try await port.selectVoice(0) }
-            _ = try await port.selectMode(serialised: isSerialised)
-        }
+        // Each may take the time of a request, and a change of the mode the time for outgoing packets to be taken before.
+        if !port.isSerialised { await loop.cleanUp(within: .seconds(2)) { _ = try await port.selectVoice(0) } }
+        await loop.cleanUp(within: .seconds(3)) { _ = try await port.selectMode(serialised: isSerialised) }
         port.release()
     }
 

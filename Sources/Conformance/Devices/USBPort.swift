@@ -16,12 +16,12 @@ protocol USBPort: AnyObject {
     var addressing: USBCommandAddress { get set }
     /// Reads nothing until a mode is selected.
     func holdInput() async throws
-    /// Selects a mode and reads again; false if the device stalls.
-    func selectMode(serialised: Bool) async throws -> Bool
-    /// Selects a setting of the voice interface; nil if there is none, false if the device stalls.
-    func selectVoice(_ alternate: UInt8) async throws -> Bool?
-    /// Makes a class request to the control endpoint; false if the device stalls.
-    func command(_ octets: [UInt8]) async throws -> Bool
+    /// Selects a mode and reads again; nil if the descriptors do not offer it.
+    func selectMode(serialised: Bool) async throws -> USBRequestResult?
+    /// Selects a setting of the voice interface; nil if there is none.
+    func selectVoice(_ alternate: UInt8) async throws -> USBRequestResult?
+    /// Makes a class request to the control endpoint.
+    func command(_ octets: [UInt8]) async throws -> USBRequestResult
     /// The case has ended.
     func release()
 }
@@ -54,9 +54,9 @@ final class DonglePort: USBPort {
 
     func release() { dongle.managesVoice = true }
     func holdInput() async throws { try await dongle.holdInput() }
-    func selectMode(serialised: Bool) async throws -> Bool { try await dongle.selectMode(serialised: serialised) }
-    func selectVoice(_ alternate: UInt8) async throws -> Bool? { try await dongle.selectVoiceSetting(alternate) }
-    func command(_ octets: [UInt8]) async throws -> Bool {
+    func selectMode(serialised: Bool) async throws -> USBRequestResult? { try await dongle.selectMode(serialised: serialised) }
+    func selectVoice(_ alternate: UInt8) async throws -> USBRequestResult? { try await dongle.selectVoiceSetting(alternate) }
+    func command(_ octets: [UInt8]) async throws -> USBRequestResult {
         try await dongle.control(dongle.addressing.setup(length: octets.count, interface: dongle.firstInterface), octets)
     }
 }

@@ -15,7 +15,7 @@ final class VirtualUSBHost: HCITransport, USBPort {
     private enum Role {
         case events
         case data
-        case control(Promise<Bool>)
+        case control(Promise<USBRequestResult>)
         case output
     }
 
@@ -50,7 +50,10 @@ final class VirtualUSBHost: HCITransport, USBPort {
     }
 
     func send(_ packet: HCIPacket) {
-        if isSerialised { return submit(.output, endpoints.data, data: packet.serialised) }
+        guard !isSerialised else {
+            submit(.output, endpoints.data, data: packet.serialised)
+            return
+        }
         switch packet.kind {
         case .command:
             let setup = addressing.setup(length: packet.bytes.count, interface: dongle.descriptors.firstInterface)
@@ -79,10 +82,11 @@ final class VirtualUSBHost: HCITransport, USBPort {
 
     func release() {}
 
-    func selectMode(serialised: Bool) async throws -> Bool {
+    func selectMode(serialised: Bool) async throws -> USBRequestResult? {
+        guard !serialised || shape?.offersSerialisedMode == true else { return nil }
         holdInput()
-        let isDone = try await select(serialised ? 1 : 0, of: dongle.descriptors.firstInterface)
-        if isDone {
+        let result = try await select(serialised ? 1 : 0, of: dongle.descriptors.firstInterface)
+        if result.isDone {
             isSerialised = serialised
             events.restart()
             data.restart()
@@ -90,35 +94,46 @@ final class VirtualUSBHost: HCITransport, USBPort {
         }
         isHeld = false
         read()
-        return isDone
+        return result
     }
 
-    func selectVoice(_ alternate: UInt8) async throws -> Bool? {
+    func selectVoice(_ alternate: UInt8) async throws -> USBRequestResult? {
         guard let interface = dongle.descriptors.voiceInterface else { return nil }
         return try await select(alternate, of: interface)
     }
 
-    func command(_ octets: [UInt8]) async throws -> Bool {
+    func command(_ octets: [UInt8]) async throws -> USBRequestResult {
         try await control(addressing.setup(length: octets.count, interface: dongle.descriptors.firstInterface), octets)
     }
 
-    private func select(_ alternate: UInt8, of interface: UInt8) async throws -> Bool {
+    private func select(_ alternate: UInt8, of interface: UInt8) async throws -> USBRequestResult {
         try await control([0x01, 11, alternate, 0, interface, 0, 0, 0])
     }
 
-    private func control(_ setup: [UInt8], _ octets: [UInt8] = []) async throws -> Bool {
-        let answer = Promise<Bool>(on: loop)
-        submit(.control(answer), 0, setup: setup, data: octets)
+    private func control(_ setup: [UInt8], _ octets: [UInt8] = []) async throws -> USBRequestResult {
+        let answer = Promise<USBRequestResult>(on: loop)
+        let limit = USBRequestResult.limit(of: setup)
+        let id = submit(.control(answer), 0, setup: setup, data: octets)
+        let timer = loop.schedule(after: limit) { [weak self] in
+            guard let self, pending.removeValue(forKey: id) != nil else { return }
+            dongle.cancel(id)
+            answer.fulfil(.unanswered(after: limit))
+        }
+        defer { loop.cancel(timer) }
         return try await answer.value()
     }
 
     // MARK: Requests
 
-    private func submit(_ role: Role, _ endpoint: UInt8, isIn: Bool = false, setup: [UInt8] = [], data: [UInt8] = [], length: Int = 0) {
+    @discardableResult
+    private func submit(_ role: Role, _ endpoint: UInt8, isIn: Bool = false, setup: [UInt8] = [], data: [UInt8] = [], length: Int = 0)
+        -> UInt32
+    {
         let id = nextID
         nextID &+= 1
         pending[id] = role
         dongle.submit(USBRequest(id: id, endpoint: endpoint, isIn: isIn, setup: setup, data: data, length: length))
+        return id
     }
 
     /// Keeps reads pending on the endpoints of the mode.
@@ -141,7 +156,7 @@ final class VirtualUSBHost: HCITransport, USBPort {
     private func completed(_ completion: USBCompletion) {
         guard let role = pending.removeValue(forKey: completion.id) else { return }
         switch role {
-        case .control(let answer): answer.fulfil(completion.status == .success)
+        case .control(let answer): answer.fulfil(USBRequestResult(completion.status))
         case .output: break
         case .events where completion.status == .success: events.append(completion.data, deliver)
         case .data where completion.status == .success:
@@ -161,6 +176,17 @@ final class VirtualUSBHost: HCITransport, USBPort {
         loop.schedule(after: .zero) { [weak self] in
             guard let self else { return }
             sink?.received(packet, at: loop.now)
+        }
+    }
+}
+
+extension USBRequestResult {
+    fileprivate init(_ status: USBStatus) {
+        switch status {
+        case .success: self = .done
+        case .stall: self = .stalled
+        case .shutdown: self = .failed("the device is gone")
+        case .cancelled, .noEndpoint, .noMemory, .protocolError: self = .failed("input/output error")
         }
     }
 }

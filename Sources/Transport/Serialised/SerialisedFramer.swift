@@ -41,14 +41,17 @@ public struct SerialisedFramer: Sendable {
     private var pending: [UInt8] = []
     /// The transfer of the last fault continues in the next read.
     private var isSkipping = false
+    /// The incomplete packet began in a transfer that has ended before its read was full.
+    private var isSplit = false
 
     /// Number of faults, and of faults since the last packet.
     public private(set) var faults = 0
     public private(set) var consecutiveFaults = 0
     public private(set) var firstFault: Fault?
-    /// Number of packets that shared a transfer with the one before.
+    /// Number of packets that shared a transfer with the one before. A packet after a full USB packet is not counted: without a zero-length
+    /// packet, which nothing demands, a read does not end there.
     public private(set) var joined = 0
-    /// Number of packets that took several transfers.
+    /// Number of packets that took several transfers. A packet longer than a read is not counted.
     public private(set) var split = 0
 
     public init(from sender: Sender, packetSize: Int, longest: Int = 4 + 0xFFFF) {
@@ -79,7 +82,8 @@ public struct SerialisedFramer: Sendable {
             case .success(let (kind, length?)) where pending.count - start >= 1 + length:
                 deliver(HCIPacket(kind, Array(pending[start + 1..<start + 1 + length])))
                 consecutiveFaults = 0
-                if start > 0 { joined += 1 } else if before > 0 { split += 1 }
+                if start > 0 { if !(start - before).isMultiple(of: packetSize) { joined += 1 } } else if isSplit { split += 1 }
+                isSplit = false
                 start += 1 + length
                 continue
             case .success(let (kind, length)):
@@ -93,12 +97,13 @@ public struct SerialisedFramer: Sendable {
             break
         }
         pending.removeFirst(start)
+        if !pending.isEmpty, !mayContinue { isSplit = true }
     }
 
     /// Drops an incomplete packet, after an error on the pipe or a change of its setting.
     public mutating func restart() {
         pending = []
-        (isSkipping, consecutiveFaults) = (false, 0)
+        (isSkipping, isSplit, consecutiveFaults) = (false, false, 0)
     }
 
     private struct Unfit: Error { var cause: Fault.Cause }
@@ -114,7 +119,7 @@ public struct SerialisedFramer: Sendable {
 
     private mutating func fail(_ cause: Fault.Cause, at start: Int) {
         if firstFault == nil { firstFault = Fault(cause: cause, octets: Array(pending[start...].prefix(Self.mostOctetsShown))) }
-        pending = []
+        (pending, isSplit) = ([], false)
         faults += 1
         consecutiveFaults += 1
     }

@@ -23,7 +23,8 @@ extension USBDevice {
                 recovery.cleared += 1
                 for transfer in waiting {
                     transfer.isHalted = false
-                    if !wantsReset || !transfer.isInput { submit(transfer) }
+                    // A read waits for the end of a change, which waits for the end of all reads.
+                    if !transfer.isInput || !isPaused && !mode.holdsInput { submit(transfer) }
                 }
                 feed(role)
             }

@@ -31,7 +31,13 @@ struct USBModeState {
 
 /// The reason why a dongle does not use a mode.
 struct USBModeRefusal: Error, Sendable, CustomStringConvertible {
-    let description: String
+    /// The setting of the HCI interface that was not selected.
+    var setting: UInt8
+    var result: USBRequestResult
+    /// The mode that the dongle is in.
+    var isSerialised: Bool
+
+    var description: String { "setting \(setting) of its HCI interface: \(result)" }
 }
 
 /// Statistics of the framing in Bulk Serialization mode.
@@ -86,14 +92,36 @@ extension USBDevice {
     /// Makes the control requests that wait.
     func makeControlRequests() {
         while let next = locked({ controls.popFirst() }) {
-            var data = next.data
-            func number(_ at: Int) -> UInt16 { UInt16(next.setup[at]) | UInt16(next.setup[at + 1]) << 8 }
-            let status = data.withUnsafeMutableBufferPointer {
-                libusb_control_transfer(
-                    handle, next.setup[0], next.setup[1], number(2), number(4), $0.baseAddress, UInt16(clamping: $0.count), 1_000)
-            }
-            locked { add(.control(id: next.id, isDone: status >= 0)) }
+            let result = request(next.setup, next.data)
+            locked { add(.control(id: next.id, result)) }
         }
+    }
+
+    /// Makes a control request and waits for its end.
+    private func request(_ setup: [UInt8], _ octets: [UInt8] = []) -> USBRequestResult {
+        var data = octets
+        func number(_ at: Int) -> UInt16 { UInt16(setup[at]) | UInt16(setup[at + 1]) << 8 }
+        let limit = USBRequestResult.limit(of: setup)
+        let status = data.withUnsafeMutableBufferPointer {
+            libusb_control_transfer(
+                handle, setup[0], setup[1], number(2), number(4), $0.baseAddress, UInt16(clamping: $0.count),
+                UInt32(limit.rawValue / 1_000))
+        }
+        return USBRequestResult(status, after: limit)
+    }
+
+    /// The reason why a setting was not selected. Some systems report every reason alike; a plain request of the same setting tells them
+    /// apart.
+    private func reason(of status: Int32, setting: UInt8) -> USBRequestResult {
+        let former: UInt8 = locked { mode.isSerialised } ? 1 : 0
+        func select(_ alternate: UInt8) -> USBRequestResult { request([0x01, 11, alternate, 0, layout.controlInterface, 0, 0, 0]) }
+        let told = USBRequestResult(status, after: USBRequestResult.limit(of: [0x01]))
+        guard case .failed = told else { return told }
+        let again = select(setting)
+        guard again.isDone else { return again }
+        // The system does not know of this setting.
+        _ = select(former)
+        return told
     }
 
     /// Cancels the reads that are held.
@@ -102,7 +130,7 @@ extension USBDevice {
             let reads = mode.holdsInput ? transfers.filter { $0.isInput && $0.isInFlight } : []
             if reads.isEmpty, let id = mode.holdID {
                 mode.holdID = nil
-                add(.control(id: id, isDone: true))
+                add(.control(id: id, .done))
             }
             return reads
         }
@@ -126,17 +154,23 @@ extension USBDevice {
     /// Selects the requested mode while no transfer is pending.
     func changeMode() {
         guard let wanted = locked({ mode.wanted }) else { return }
-        let status = USBHandle.setAlternateSetting(wanted ? 1 : 0, of: layout.controlInterface, on: handle)
-        // After a refusal, the rest of a packet may still come.
-        if status == 0 { restartReassembly() }
-        locked {
-            mode.settle(wanted, isSelected: status == 0)
-            guard status != 0 else {
+        locked { outputs.resumeReturned() }
+        let setting: UInt8 = wanted ? 1 : 0
+        let status = USBHandle.setAlternateSetting(setting, of: layout.controlInterface, on: handle)
+        guard status != 0 else {
+            restartReassembly()
+            return locked {
+                mode.settle(wanted, isSelected: true)
                 outputs.changeMode(toSerialised: wanted)
-                return news.append(.mode(.success(wanted)))
+                news.append(.mode(.success(wanted)))
             }
-            if libusb_error(status) == LIBUSB_ERROR_NO_DEVICE { return lose(status) }
-            news.append(.mode(.failure(USBModeRefusal(description: "setting \(wanted ? 1 : 0) of its HCI interface: \(usbText(status))"))))
+        }
+        // The rest of a packet may still come: reassembly goes on.
+        if libusb_error(status) == LIBUSB_ERROR_NO_DEVICE { return locked { lose(status) } }
+        let result = reason(of: status, setting: setting)
+        locked {
+            mode.settle(wanted, isSelected: false)
+            news.append(.mode(.failure(USBModeRefusal(setting: setting, result: result, isSerialised: mode.isSerialised))))
         }
     }
 
@@ -151,7 +185,14 @@ extension USBDevice {
     /// Selects the mode again after a reset of the port, which ends it.
     func restoreMode() {
         guard locked({ mode.isSerialised }) else { return }
-        _ = USBHandle.setAlternateSetting(1, of: layout.controlInterface, on: handle)
+        let status = USBHandle.setAlternateSetting(1, of: layout.controlInterface, on: handle)
+        guard status != 0 else { return }
+        locked {
+            mode.settle(false, isSelected: true)
+            outputs.changeMode(toSerialised: false)
+            let result = USBRequestResult(status, after: USBRequestResult.limit(of: [0x01]))
+            news.append(.mode(.failure(USBModeRefusal(setting: 1, result: result, isSerialised: false))))
+        }
     }
 
     /// Leaves the dongle in the legacy mode.
@@ -163,11 +204,34 @@ extension USBDevice {
         }
     }
 
+    /// Called with the lock held when an outgoing transfer was cancelled. A packet of which the dongle has taken nothing is sent after the
+    /// change of the mode that the cancellation was for.
+    func keepCancelled(_ transfer: USBTransfer) {
+        guard mode.mustChange, !transfer.isHalted, let output = transfer.output else { return }
+        if transfer.transfer.pointee.actual_length == 0 {
+            outputs.putBack(output, transfer.role, sequence: transfer.sequence)
+        } else {
+            cutPackets += 1
+        }
+    }
+
     /// Called with the lock held.
     func receiveSerialised(_ read: UnsafeRawBufferPointer, of transfer: USBTransfer, at time: Microseconds) {
         framer.append(read, capacity: Int(transfer.transfer.pointee.length)) { add(.packet($0, time)) }
         guard framer.isLost, !mode.hasLostFraming else { return }
         mode.hasLostFraming = true
         news.append(.lostFraming(framer.firstFault.map { "\($0)" } ?? ""))
+    }
+}
+
+extension USBRequestResult {
+    /// - Parameter status: what libusb returns.
+    init(_ status: Int32, after limit: Microseconds) {
+        switch libusb_error(status) {
+        case _ where status >= 0: self = .done
+        case LIBUSB_ERROR_PIPE: self = .stalled
+        case LIBUSB_ERROR_TIMEOUT: self = .unanswered(after: limit)
+        default: self = .failed(usbText(status))
+        }
     }
 }

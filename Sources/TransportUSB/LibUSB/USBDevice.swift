@@ -127,10 +127,13 @@ final class USBDevice: @unchecked Sendable {
         locked {
             USBOddities(
                 strayOctets: events.strayOctets + data.strayOctets, joinedEvents: events.joined, resentCommands: recovery.resentCommands,
-                addressesInterface: addressesInterface, dataTransfersIn: dataTransfersIn, framing: USBFraming(framer))
+                addressesInterface: addressesInterface, dataTransfersIn: dataTransfersIn, cutPackets: cutPackets,
+                framing: USBFraming(framer))
         }
     }
     private var dataTransfersIn = 0
+    /// Outgoing packets of which the dongle had taken a part when a change of the mode cut them off.
+    var cutPackets = 0
 
     /// Resets the USB port once no transfer is pending; reported by `portWasReset`.
     func resetPort() {
@@ -182,6 +185,7 @@ final class USBDevice: @unchecked Sendable {
         lastSequence += 1
         transfer.sequence = lastSequence
         transfer.wasResent = false
+        transfer.output = output
         let octets = output.octets(isSerialised: mode.isSerialised)
         transfer.prepareOutput(
             transfer.role == .command ? Array(octets.prefix(258)) : octets, layout, toInterface: addressesInterface,
@@ -352,6 +356,7 @@ final class USBDevice: @unchecked Sendable {
             if transfer.isInput, mode.mustChange || mode.holdsInput, transfer.transfer.pointee.actual_length > 0 {
                 receive(transfer, at: time)
             }
+            if !transfer.isInput { keepCancelled(transfer) }
         case LIBUSB_TRANSFER_NO_DEVICE: lose(.lost(name))
         case LIBUSB_TRANSFER_STALL where transfer.role == .command: resend(transfer)
         case LIBUSB_TRANSFER_STALL:

@@ -61,7 +61,8 @@ public enum USBEnumeration {
         description.release = descriptor.bcdDevice
         description.driver = USBSystem.driver(bus: description.bus, ports: description.ports)
         if case .dongle(let layout) = match, let interfaces = interfaces(of: device, descriptor) {
-            description.shape = USBShape(layout, USBRules.findings(interfaces, layout, isHighSpeed: USBSpeed(of: device) == .high))
+            description.shape = USBShape(
+                layout, USBRules.findings(interfaces, layout, isHighSpeed: USBSpeed(of: device)?.countsMicroframes == true))
         }
         if case .unfit(let reason) = match {
             description.unfit = reason

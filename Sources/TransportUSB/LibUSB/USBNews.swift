@@ -14,7 +14,7 @@ enum USBNews: Sendable {
     /// The mode has been selected: true for Bulk Serialization mode. The text says why the device has refused it.
     case mode(Result<Bool, USBModeRefusal>)
     /// A control request has ended.
-    case control(id: Int, isDone: Bool)
+    case control(id: Int, USBRequestResult)
     /// The transfers of Bulk Serialization mode are not packets any more.
     case lostFraming(String)
     /// An endpoint halts again each time it is cleared; its pipe is unusable.

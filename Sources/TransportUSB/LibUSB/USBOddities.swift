@@ -12,6 +12,8 @@ struct USBOddities: Equatable {
     var addressesInterface = false
     /// Bulk IN transfers with data.
     var dataTransfersIn = 0
+    /// Outgoing packets that were cut off by a change of the mode.
+    var cutPackets = 0
     var framing = USBFraming()
 }
 
@@ -22,6 +24,7 @@ extension USBOddities {
         list.note(.stalledRequest, "commands stalled and were sent again", count: resentCommands)
         list.note(.framingFault, framing.firstFault.map { "not a packet of Bulk Serialization mode: \($0)" } ?? "", count: framing.faults)
         list.note(.joinedPackets, "two packets of Bulk Serialization mode in one transfer", count: framing.joined)
+        list.note(.cutPackets, "took a part of a packet and not the rest within 1 s: cut off by a change of the mode", count: cutPackets)
         list.note(.splitPackets, "a packet of Bulk Serialization mode in several transfers", count: framing.split)
     }
 }

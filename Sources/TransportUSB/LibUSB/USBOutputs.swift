@@ -17,6 +17,7 @@ struct USBOutputs {
     static let roles: [USBTransfer.Role] = [.command, .dataOut]
     private var commands = Deque<Output>()
     private var data = Deque<Output>()
+    private var returned: [(sequence: Int, role: USBTransfer.Role, output: Output)] = []
 
     func has(_ role: USBTransfer.Role) -> Bool { role == .command ? !commands.isEmpty : !data.isEmpty }
 
@@ -31,6 +32,19 @@ struct USBOutputs {
 
     /// An empty transfer follows the one just taken.
     mutating func endWithEmptyTransfer() { data.prepend(Output(packet: nil)) }
+
+    /// Keeps a packet whose transfer was cancelled before anything of it was taken.
+    mutating func putBack(_ output: Output, _ role: USBTransfer.Role, sequence: Int) {
+        if output.packet != nil { returned.append((sequence, role, output)) }
+    }
+
+    /// Queues the packets that were put back before those that wait, in their order.
+    mutating func resumeReturned() {
+        for item in returned.sorted(by: { $0.sequence > $1.sequence }) {
+            if item.role == .command { commands.prepend(item.output) } else { data.prepend(item.output) }
+        }
+        returned = []
+    }
 
     /// Moves commands to the pipe of the mode. In Bulk Serialization mode they share the pipe of data, which they precede.
     mutating func changeMode(toSerialised isSerialised: Bool) {

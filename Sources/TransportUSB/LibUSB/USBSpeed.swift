@@ -7,6 +7,9 @@ public enum USBSpeed: Sendable {
     case high
     case superSpeed
 
+    /// bInterval is an exponent of 2 in units of 125 us, not a number of milliseconds. USB 2.0, 9.6.6; USB 3.2, 9.6.6.
+    var countsMicroframes: Bool { self == .high || self == .superSpeed }
+
     /// Returns nil if the system does not report it.
     init?(of device: OpaquePointer) {
         switch libusb_speed(UInt32(bitPattern: libusb_get_device_speed(device))) {

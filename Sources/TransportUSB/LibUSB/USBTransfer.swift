@@ -24,6 +24,8 @@ final class USBTransfer: @unchecked Sendable {
     var isHalted = false
     /// The transfer was submitted again after a stall.
     var wasResent = false
+    /// The outgoing packet.
+    var output: USBOutputs.Output?
     /// Position of the packet in the output order.
     var sequence = 0
 

@@ -39,6 +39,11 @@ struct USBInterfaces: Equatable {
         var alternate: UInt8
         var kind: Class
         var endpoints: [Endpoint]
+
+        /// Has a bulk endpoint for each direction, and no others.
+        var hasBulkPairOnly: Bool {
+            endpoints.count == 2 && endpoints.allSatisfy { $0.transfer == .bulk && $0.size > 0 } && endpoints[0].isIn != endpoints[1].isIn
+        }
     }
 
     struct Interface: Equatable {
@@ -52,6 +57,8 @@ struct USBInterfaces: Equatable {
         var first: UInt8
         var count: UInt8
         var kind: Class
+
+        func holds(_ interface: UInt8) -> Bool { (Int(first)..<Int(first) + Int(count)).contains(Int(interface)) }
     }
 
     var vendor: UInt16
@@ -61,6 +68,8 @@ struct USBInterfaces: Equatable {
     /// Class, subclass and protocol of the device; nil if only the class is known.
     var deviceKind: Class?
     var associations: [Association] = []
+
+    var hasIsochronousEndpoints: Bool { interfaces.flatMap(\.settings).flatMap(\.endpoints).contains { $0.transfer == .isochronous } }
 
     /// The device has other functions besides Bluetooth.
     var isComposite: Bool { deviceClass != Class.bluetooth.code && deviceClass != 0xFF }

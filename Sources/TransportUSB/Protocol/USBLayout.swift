@@ -55,8 +55,8 @@ struct USBLayout: Equatable {
     /// The setting has bulk endpoints only.
     private static func serialised(_ setting: USBInterfaces.Setting) -> BulkPair? {
         let ends = setting.endpoints
-        guard setting.alternate == 1, ends.count == 2, ends.allSatisfy({ $0.transfer == .bulk && $0.size > 0 }),
-            let input = ends.first(where: \.isIn), let output = ends.first(where: { !$0.isIn })
+        guard setting.alternate == 1, setting.hasBulkPairOnly, let input = ends.first(where: \.isIn),
+            let output = ends.first(where: { !$0.isIn })
         else { return nil }
         return BulkPair(input: input.address, output: output.address, inputSize: input.size, outputSize: output.size)
     }

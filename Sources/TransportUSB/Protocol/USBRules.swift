@@ -87,31 +87,46 @@ enum USBRules {
         )
     }
 
-    /// Events and data, three endpoints; voice, two endpoints in several settings.
+    /// Events and data, three endpoints; voice, two endpoints in several settings. A composite device shall have both interfaces (6.2). For
+    /// others the text describes them (2.1.1), and a controller with LE only has no voice: a remark.
     private static func interfaces(_ control: USBInterfaces.Interface, _ device: USBInterfaces, _ layout: USBLayout) -> USBFinding? {
         if let count = control.settings.first?.endpoints.count, count != 3 {
             return fault(.interfaces, "6.2", "its first interface has \(count) endpoints, three are for events and data")
         }
         guard layout.voiceInterface == nil || layout.voiceSettings.isEmpty else { return nil }
+        if device.isComposite, layout.voiceInterface == nil, !device.hasIsochronousEndpoints {
+            return fault(.interfaces, "6.2", "no second interface for voice, which the controller of a composite device needs")
+        }
         return remark(.interfaces, "6.2", "it has no second interface, with two endpoints in several settings for voice")
     }
 
+    /// An alternate setting with the bulk endpoints only offers the mode (7), and shall be number 1 (2.1.1).
     private static func serialised(_ control: USBInterfaces.Interface, _ layout: USBLayout) -> USBFinding? {
-        guard layout.serialised == nil, control.settings.contains(where: { $0.alternate == 1 }) else { return nil }
+        guard layout.serialised == nil else { return nil }
+        if let other = control.settings.first(where: { $0.alternate > 1 && $0.hasBulkPairOnly }) {
+            return fault(
+                .serialisedSetting, "2.1.1",
+                "alternate setting \(other.alternate) of its first interface has the bulk endpoints only; the serialised mode is setting 1")
+        }
+        guard control.settings.contains(where: { $0.alternate == 1 }) else { return nil }
         return remark(
             .serialisedSetting, "2.1.1",
             "alternate setting 1 of its first interface has other endpoints than the two bulk endpoints, so it is not the serialised mode")
     }
 
+    /// A descriptor shall group the interfaces, among which those for firmware may be. Its class is that of an example (table 6.1).
     private static func association(_ device: USBInterfaces, _ layout: USBLayout) -> USBFinding? {
         guard device.isComposite else { return nil }
-        let has = device.associations.contains {
-            $0.kind == .bluetooth && $0.first == layout.controlInterface && (layout.voiceInterface == nil || $0.count >= 2)
-        }
-        return has
-            ? nil
-            : fault(
+        let groups = device.associations.filter { $0.holds(layout.controlInterface) && layout.voiceInterface.map($0.holds) != false }
+        guard let group = groups.first(where: { $0.kind == .bluetooth }) ?? groups.first else {
+            return fault(
                 .association, "6.2", "no interface association descriptor groups the interfaces of the controller in this composite device")
+        }
+        guard group.kind != .bluetooth else { return nil }
+        return remark(
+            .association, "6.2",
+            "the interface association descriptor of the controller has the class \(group.kind); the example has "
+                + "\(USBInterfaces.Class.bluetooth)")
     }
 
     private static func voice(_ layout: USBLayout) -> USBFinding? {

@@ -82,11 +82,15 @@ public struct USBConduct: Sendable, Equatable {
             case missing
             case wrong
             case doubled
+            /// Voice has the indicator of ACL data.
+            case voiceAsData = "voice-as-data"
         }
 
         /// Packets that the host has not fetched at a switch.
         public enum Pending: String, Sendable, CaseIterable {
             case lost
+            /// Events are lost, data is kept.
+            case eventsLost = "events-lost"
             case doubled
             case reversed
         }
@@ -101,10 +105,20 @@ public struct USBConduct: Sendable, Equatable {
             case mode
         }
 
+        /// The end of a request that shall be answered by a STALL.
+        public enum RefusalEnd: String, Sendable, CaseIterable {
+            case stall
+            /// The request stays open.
+            case silent
+            /// The bus reports an error.
+            case error
+        }
+
         public var indicator: Indicator?
         public var pending: Pending?
         /// A request that is accepted in place of a STALL.
         public var missingRefusal: Refusal?
+        public var refusalEnd = RefusalEnd.stall
         public var hasEventsOnInterrupt = false
         /// Setting 1 can be selected, but carries nothing.
         public var isDead = false
@@ -120,6 +134,10 @@ public struct USBConduct: Sendable, Equatable {
     public var joinsData = false
     /// An empty transfer follows a bulk IN transfer whose length is a multiple of wMaxPacketSize.
     public var sendsEmptyTransfers = false
+    /// A bulk IN transfer that fills its last USB packet goes on with the next packet. USB 2.0, 5.8.3.
+    public var leavesTransfersOpen = false
+    /// An event that fills its last USB packet waits for the next one.
+    public var holdsFullEvents = false
     public var halt: Halt?
     /// Maximum octets of an event transfer.
     public var eventTransferLimit: Int?

@@ -50,6 +50,27 @@ struct USBControl {
 
     private var configurationValue: UInt8 = 0
     private(set) var halted: Set<UInt8> = []
+    private static let mostOpen = 16
+    /// Requests that are neither done nor refused.
+    private var open: [UInt32] = []
+
+    /// Returns false if too many requests are open.
+    mutating func leaveOpen(_ id: UInt32) -> Bool {
+        guard open.count < Self.mostOpen else { return false }
+        open.append(id)
+        return true
+    }
+
+    mutating func cancel(_ id: UInt32) -> Bool {
+        guard let index = open.firstIndex(of: id) else { return false }
+        open.remove(at: index)
+        return true
+    }
+
+    mutating func takeOpen() -> [UInt32] {
+        defer { open = [] }
+        return open
+    }
 
     mutating func halt(_ address: UInt8) { halted.insert(address) }
 

@@ -53,6 +53,7 @@ extension USBDongle {
         case .missing: packet.bytes
         case .wrong: [packet.kind.rawValue | 0x80] + packet.bytes
         case .doubled: [packet.kind.rawValue] + packet.serialised
+        case .voiceAsData: packet.kind == .sco ? [HCIPacket.Kind.acl.rawValue] + packet.bytes : packet.serialised
         }
     }
 
@@ -73,6 +74,18 @@ extension USBDongle {
         select(mode: alternate)
         modes.switches += 1
         return true
+    }
+
+    /// The end of a control request; nil if it stays open.
+    func ended(_ completion: USBCompletion, of request: USBRequest) -> USBCompletion? {
+        let isRefused = completion.status == .stall && (isSerialised || voice.alternate != 0)
+        let isSetting = request.setup.prefix(2) == [0x01, 11]
+        guard isRefused, isSetting || USBSetup(request.setup)?.isClassRequest == true else { return completion }
+        switch conduct.serialised.refusalEnd {
+        case .stall: return completion
+        case .error: return USBCompletion(id: request.id, status: .protocolError)
+        case .silent: return control.leaveOpen(request.id) ? nil : completion
+        }
     }
 
     /// Changes the mode. The requests of the former endpoints end. Packets that the host has not fetched go to the new endpoints, in the order
@@ -110,6 +123,7 @@ extension USBDongle {
         switch conduct.serialised.pending {
         case nil: packets
         case .lost: []
+        case .eventsLost: packets.filter { $0.kind != .event }
         case .doubled: packets.flatMap { [$0, $0] }
         case .reversed: packets.reversed()
         }

@@ -69,6 +69,8 @@ public final class USBDongle {
         data.isDead = conduct.dataInCure != nil || isSerialised && conduct.serialised.isDead
         data.transferLimit = conduct.dataTransferLimit ?? .max
         data.joinsPackets = conduct.joinsData
+        events.heldIfFull = conduct.holdsFullEvents ? descriptors.interruptPacketSize : nil
+        data.openAfter = conduct.leavesTransfersOpen ? descriptors.bulkPacketSize : nil
         data.emptyAfter = conduct.sendsEmptyTransfers ? descriptors.bulkPacketSize : nil
     }
 
@@ -92,7 +94,10 @@ public final class USBDongle {
         guard request.endpoint == 0 || !control.halted.contains(address) else {
             return finish(USBCompletion(id: request.id, status: .stall))
         }
-        guard request.endpoint != 0 else { return finish(take(request)) }
+        guard request.endpoint != 0 else {
+            if let completion = ended(take(request), of: request) { finish(completion) }
+            return
+        }
         guard !descriptors.isHIDProxy else { return finish(USBCompletion(id: request.id, status: .noEndpoint)) }
         switch (request.endpoint, request.isIn) {
         case (descriptors.endpoints.events, true) where hasEventEndpoint: enqueue(request, on: \.events)
@@ -105,7 +110,9 @@ public final class USBDongle {
 
     /// Cancels a pending request. False if it was already completed or is unknown.
     @discardableResult
-    public func cancel(_ id: UInt32) -> Bool { events.cancel(id) || data.cancel(id) || voice.cancel(id) }
+    public func cancel(_ id: UInt32) -> Bool {
+        control.cancel(id) || events.cancel(id) || data.cancel(id) || voice.cancel(id)
+    }
 
     /// Unplugs the dongle: all pending requests end and the controller's pipe closes.
     public func unplug() {
@@ -144,7 +151,9 @@ public final class USBDongle {
         deliver(from: \.data)
     }
 
-    private func takeAllPending() -> [UInt32] { events.takePending() + data.takePending() + voice.takePending() }
+    private func takeAllPending() -> [UInt32] {
+        control.takeOpen() + events.takePending() + data.takePending() + voice.takePending()
+    }
 
     func finish(_ completion: USBCompletion) { complete?(completion) }
 

@@ -27,6 +27,12 @@ struct InboundEndpoint {
     /// A transfer whose length is a multiple of this value is followed by an empty one.
     var emptyAfter: Int?
     private var owesEmpty = false
+    /// A packet whose length is a multiple of this value waits for the next one.
+    var heldIfFull: Int?
+    /// A transfer whose length is a multiple of this value, and which the read has room to go on with, goes on with the next packet.
+    var openAfter: Int?
+    /// The packets in an open transfer, and its octets.
+    private var begun: (packets: [QueuedPacket], octets: [UInt8]) = ([], [])
 
     private var requests = Deque<(id: UInt32, length: Int)>()
     private var packets = Deque<QueuedPacket>()
@@ -50,14 +56,29 @@ struct InboundEndpoint {
 
     /// Removes the packets that the host has not fetched completely. Of a packet that it has fetched in part, the rest is of no use.
     mutating func takePackets() -> [QueuedPacket] {
+        reopen()
         defer { packets.removeAll() }
         (fetched, isHeld, owesEmpty) = (0, false, false)
         return Array(packets)
     }
 
+    /// Queues the packets of an open transfer again, because it was cancelled.
+    private mutating func reopen() {
+        for packet in begun.packets.reversed() { packets.prepend(packet) }
+        if !begun.packets.isEmpty { fetched = 0 }
+        begun = ([], [])
+    }
+
+    /// True if the only packet waits for the next one.
+    private var isIncomplete: Bool {
+        guard let heldIfFull, packets.count == 1 else { return false }
+        return packets[0].octets.count.isMultiple(of: heldIfFull)
+    }
+
     /// The next completion. A request ends when it is full or the HCI packet ends, so that no transfer waits for the next packet.
     mutating func next() -> USBCompletion? {
-        guard !isDead, !isHeld, !packets.isEmpty || owesEmpty, let index = requests.firstIndex(where: { $0.length <= longestRequest })
+        guard !isDead, !isHeld, !isIncomplete, !packets.isEmpty || owesEmpty,
+            let index = requests.firstIndex(where: { $0.length <= longestRequest })
         else { return nil }
         let request = requests.remove(at: index)
         guard !owesEmpty else {
@@ -65,10 +86,22 @@ struct InboundEndpoint {
             return USBCompletion(id: request.id, status: .success)
         }
         let limit = min(request.length, transferLimit)
-        var octets = take(limit)
+        var octets = begun.octets + take(limit - begun.octets.count)
+        while staysOpen(octets, limit), !packets.isEmpty { octets += take(limit - octets.count) }
+        guard !staysOpen(octets, limit) else {
+            begun.octets = octets
+            requests.insert(request, at: 0)
+            return nil
+        }
+        begun = ([], [])
         while joinsPackets, octets.count < limit, !packets.isEmpty { octets += take(limit - octets.count) }
         if let size = emptyAfter, fetched == 0, octets.count < request.length { owesEmpty = octets.count.isMultiple(of: size) }
         return USBCompletion(id: request.id, status: .success, data: octets)
+    }
+
+    private func staysOpen(_ octets: [UInt8], _ limit: Int) -> Bool {
+        guard let openAfter, fetched == 0, octets.count < limit else { return false }
+        return octets.count.isMultiple(of: openAfter)
     }
 
     private mutating func take(_ count: Int) -> [UInt8] {
@@ -77,7 +110,8 @@ struct InboundEndpoint {
         let piece = Array(packet[fetched..<end])
         fetched = end
         if fetched == packet.count {
-            packets.removeFirst()
+            let ended = packets.removeFirst()
+            if openAfter != nil { begun.packets.append(ended) }
             fetched = 0
         }
         return piece
@@ -87,16 +121,18 @@ struct InboundEndpoint {
     mutating func clear() {
         requests.removeAll()
         packets.removeAll()
-        (fetched, isHeld, owesEmpty) = (0, false, false)
+        (fetched, isHeld, owesEmpty, begun) = (0, false, false, ([], []))
     }
 
     mutating func cancel(_ id: UInt32) -> Bool {
         guard let index = requests.firstIndex(where: { $0.id == id }) else { return false }
         requests.remove(at: index)
+        if index == 0 { reopen() }
         return true
     }
 
     mutating func takePending() -> [UInt32] {
+        reopen()
         defer { requests.removeAll() }
         return requests.map(\.id)
     }

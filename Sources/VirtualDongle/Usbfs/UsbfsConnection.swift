@@ -2,6 +2,7 @@
     import DequeModule
     import Glibc
     import BBPackets
+    import BBTiming
     import BBTransport
 
     /// One open device node of one program. Its system calls arrive as messages of three words on a socket; its memory is read and written
@@ -145,9 +146,17 @@
             let id = node.makeID(for: self)
             controls.insert(id)
             node.dongle.submit(USBRequest(id: id, endpoint: 0, isIn: false, setup: setup))
+            guard controls.contains(id) else { return }
+            node.loop.schedule(after: Self.kernelLimit) { [weak self] in
+                guard let self, controls.remove(id) != nil else { return }
+                _ = node.cancel(id)
+                done(error: ETIMEDOUT)
+            }
         }
 
         private var controls: Set<UInt32> = []
+        /// Time after which Linux gives up a control request of its own.
+        private static let kernelLimit = Microseconds.seconds(5)
 
         private func reset() {
             for id in pending.keys.sorted() where node.cancel(id) { finish(id, USBCompletion(id: id, status: .cancelled), status: -ENOENT) }

@@ -199,7 +199,7 @@
         var onLeftBehind: ((UsbfsServer.LeftBehind) -> Void)?
         /// False to ask programs for their memory by messages only.
         var accessesMemory = true
-        private let loop: RunLoop
+        let loop: RunLoop
         private let listener: SocketListener
         private let fifo: Int32
         private var isWritable = true

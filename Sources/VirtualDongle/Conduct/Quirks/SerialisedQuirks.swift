@@ -4,18 +4,22 @@ extension DongleQuirk {
     /// Bulk Serialization mode, the switch between the modes, and the recipients of commands. Core Vol 4, Part B.
     static let serialisedQuirks: [DongleQuirk] = [
         DongleQuirk(
-            "indicator", .choice(["missing", "wrong", "doubled"]), standard: "missing", knownOf: "no particular dongle",
-            "in Bulk Serialization mode, sends packets without their indicator, with a reserved one, or with two",
+            "indicator", .choice(["missing", "wrong", "doubled", "voice-as-data"]), standard: "missing", knownOf: "no particular dongle",
+            "in Bulk Serialization mode, sends packets without their indicator, with a reserved one, with two, or voice with that of data",
             .endpoints { $0.serialised.indicator = USBConduct.Serialised.Indicator(rawValue: $1.word) }),
         DongleQuirk(
-            "switch-packets", .choice(["lost", "doubled", "reversed"]), standard: "lost", knownOf: "no particular dongle",
-            "loses, doubles or reverses the packets that the host has not fetched when it switches between the modes",
+            "switch-packets", .choice(["lost", "events-lost", "doubled", "reversed"]), standard: "lost", knownOf: "no particular dongle",
+            "loses, doubles or reverses the packets that the host has not fetched when it switches between the modes, or loses its events",
             .endpoints { $0.serialised.pending = USBConduct.Serialised.Pending(rawValue: $1.word) }),
         DongleQuirk(
             "stall-missing", .choice(["command", "voice", "mode"]), standard: "command", knownOf: "no particular dongle",
             "accepts what it shall refuse: commands on the control endpoint or a voice setting in Bulk Serialization mode, or the switch of"
                 + " the mode in a voice setting",
             .endpoints { $0.serialised.missingRefusal = USBConduct.Serialised.Refusal(rawValue: $1.word) }),
+        DongleQuirk(
+            "refuses-without-stall", .choice(["silent", "error"]), standard: "silent", knownOf: "no particular dongle",
+            "in place of a STALL, leaves a request that it refuses for its mode open, or ends it with an error on the bus",
+            .endpoints { $0.serialised.refusalEnd = USBConduct.Serialised.RefusalEnd(rawValue: $1.word) ?? .stall }),
         DongleQuirk(
             "interrupt-events", knownOf: "no particular dongle", "sends events on the interrupt endpoint in Bulk Serialization mode, too",
             .endpoints { conduct, _ in conduct.serialised.hasEventsOnInterrupt = true }),
@@ -36,6 +40,11 @@ extension DongleQuirk {
         DongleQuirk(
             "joined-data", knownOf: "no particular dongle", "sends two consecutive packets in one bulk transfer",
             .endpoints { conduct, _ in conduct.joinsData = true }),
+        DongleQuirk(
+            "open-transfers", knownOf: "no particular dongle",
+            allowedBy: "Core Vol 4, Part B, 2.1.1: the transfer of 256 octets in the example has four USB packets of 64",
+            "sends no zero-length packet, so that a read goes on after data whose length is a multiple of wMaxPacketSize",
+            .endpoints { conduct, _ in conduct.leavesTransfersOpen = true }),
         DongleQuirk(
             "zero-length-packets", knownOf: "Zephyr",
             allowedBy: "Core Vol 4, Part B, 2.1.1: a packet is one USB transfer, which may end with a zero-length packet",

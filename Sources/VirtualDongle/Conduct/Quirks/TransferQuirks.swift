@@ -12,6 +12,10 @@ extension DongleQuirk {
             "joined-events", knownOf: "Realtek", allowedBy: "Core Vol 4, Part B, 2.1: the length field of an event shows its end",
             "sends two consecutive events in one transfer", .endpoints { conduct, _ in conduct.joinsEvents = true }),
         DongleQuirk(
+            "holds-full-events", knownOf: "no particular dongle",
+            "holds an event whose length is a multiple of wMaxPacketSize until the next one",
+            .endpoints { conduct, _ in conduct.holdsFullEvents = true }),
+        DongleQuirk(
             "stray-octet", .commands, standard: HCICommands.ReadLocalExtendedFeatures.name, knownOf: "Barrot 33fa:0010, 33fa:0012",
             "sends an extra octet after the answer to a command, if the answer ends in a short packet",
             .endpoints { $0.strayOctetAfter = Set($1.commands.keys) }),
