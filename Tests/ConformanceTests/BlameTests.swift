@@ -110,6 +110,37 @@ struct BlameTests {
         #expect(result.verdict == .inconclusive && result.message.contains("Disconnection_Complete at the tester"), "\(result.message)")
     }
 
+    /// The requirement of a use is that of the procedure's steps that have none: their missing events are then held against the subject.
+    @Test(arguments: [("states: The subject ends the link.", Verdict.fail), ("limit: 20 s", .inconclusive)])
+    func aUseStatesTheRequirementOfItsSteps(key: String, verdict: Verdict) throws {
+        let text = """
+            title: t
+            purpose: p
+            reference: Core Vol 4, Part E, 7.7.5
+            setup:
+              - use: connected
+                saveAs: link
+            steps:
+              - mark: begin
+              - use: told-disconnected
+                \(key)
+              - send: LE_Rand
+                as: subject
+                answer: {Status: Success}
+                states: A command is answered.
+            """
+        let procedure = """
+            about: The tester's host is told the end of the link.
+            steps:
+              - {expect: Disconnection_Complete, as: tester, within: 1 s}
+            """
+        let result = try Trial.run("phy/made", catalogue: try Trial.catalogue(with: text, procedure: ("told-disconnected", procedure))) {
+            [$1]
+        }
+        #expect(result.verdict == verdict, "\(result.message)")
+        #expect(result.message.contains("The subject ends the link") == (verdict == .fail), "\(result.message)")
+    }
+
     /// A FAIL that the tester's dongle may have caused is INCONC, and the message names both.
     @Test func aFailBesideACrashIsNone() {
         var record = TesterReliability()

@@ -69,10 +69,17 @@ enum Trial {
         return result
     }
 
-    /// The project's cases with an additional one, `phy/made`.
-    static func catalogue(with text: String) throws -> Catalogue {
+    /// The project's cases with an additional one, `phy/made`, which may use an additional procedure.
+    static func catalogue(with text: String, procedure: (name: String, text: String)? = nil) throws -> Catalogue {
         var catalogue = try SuiteTests.catalogue()
         let vocabulary = Vocabulary.declared(covers: nil)
+        if let procedure {
+            var reader = SourceReader(file: SuiteTests.folder + "/procedures/\(procedure.name).yaml", vocabulary: vocabulary)
+            guard let root = reader.compose(procedure.text), let read = reader.procedure(root, name: procedure.name),
+                reader.problems.isEmpty
+            else { throw Problems(reader.problems) }
+            catalogue.procedures[procedure.name] = read
+        }
         var reader = SourceReader(file: SuiteTests.folder + "/phy/made.yaml", vocabulary: vocabulary)
         reader.signatures = catalogue.procedures.mapValues(\.parameters)
         guard let root = reader.compose(text), let testCase = reader.testCase(root, id: "phy/made"), reader.problems.isEmpty else {

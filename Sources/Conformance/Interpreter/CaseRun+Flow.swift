@@ -87,6 +87,7 @@ extension CaseRun {
             guard var first = branch.first, case .expect(let expectation) = first.kind else { continue }
             first.limit = first.limit ?? step.limit
             let search = try search(expectation, first, scope)
+            search.isStated = search.isStated || step.states != nil
             search.start = try searchStart(expectation.since, scope)
             let answers = AnswerRule(expectation, after: lastCommands[first.side], isAlone: !scope.isBeside)
             searches.append(Branch(first: first, search: search, answers: answers))
@@ -152,7 +153,7 @@ extension CaseRun {
         if isCut { text += Self.caseIsOver }
         let granted = branches.map(\.search.limits.granted).max() ?? .zero
         var failure = lateSubject(step, text, since: scope.reference.latest, granted: granted, evidence: evidence)
-        let isNobodys = branches.allSatisfy { blame(for: $0.search, $0.first.states == nil ? step : $0.first) == .precondition }
+        let isNobodys = branches.allSatisfy { blame(for: $0.search) == .precondition }
         if failure.blame == .subject, isNobodys { failure.blame = .precondition }
         if failure.blame == .subject, isCut { failure.blame = .environment }
         return failure

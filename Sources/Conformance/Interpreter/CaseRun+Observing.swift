@@ -14,6 +14,8 @@ final class Search {
     var start = 0
     /// The window as written in the case, for messages.
     var window = ""
+    /// The step, or the step that uses its procedure, states a requirement of the subject.
+    var isStated = false
     /// Packets with the right name but other fields.
     private(set) var misses: [(observation: Observation, mismatch: Mismatch)] = []
     private(set) var failure: BadReference?
@@ -147,6 +149,7 @@ extension CaseRun {
         let search = Search(
             expectation.name, expectation.fields, at: step.side, isAir: PDUCodec.layerIsAir(expectation.name), scope.frame.variables,
             try limits(of: expectation.window, step, scope, isForbidden: isForbidden))
+        search.isStated = step.states != nil || scope.caller?.states != nil
         search.window = (expectation.window?.within?.text ?? (step.limit ?? testCase.limits.step).text) + toleranceText(expectation.window)
         return search
     }
@@ -179,7 +182,7 @@ extension CaseRun {
         }
         // A controller's refusal of the tester's own command says nothing about the subject.
         let isRefusal = other.name == HCIEvents.CommandStatus.name || other.name == HCIEvents.CommandComplete.name
-        let blame = isRefusal && search.side == .tester ? .precondition : blame(for: search, step)
+        let blame = isRefusal && search.side == .tester ? .precondition : blame(for: search)
         let request = isRefusal ? lastCommands[search.side]?.exchange ?? [] : []
         return StepFailure(blame, step.stating(text), evidence: request + [Self.evidence(other)]).comparing(diff)
     }
@@ -207,7 +210,7 @@ extension CaseRun {
         if near.isEmpty { near = recent(at: search.side, from: search.start, isAir: search.isAir, of: search) }
         var failure = lateSubject(step, text, since: search.limits.origin.latest, granted: search.limits.granted, evidence: near)
         failure.diff = diff(of: search)
-        if failure.blame == .subject { failure.blame = isOver(search) ? .environment : blame(for: search, step) }
+        if failure.blame == .subject { failure.blame = isOver(search) ? .environment : blame(for: search) }
         if search.misses.isEmpty {
             failure.overlooked = AnswersOfAKind.instead(of: search.name, at: search.side, isAir: search.isAir, in: seen).map {
                 Self.evidence($0)
@@ -234,12 +237,12 @@ extension CaseRun {
         return " in that time; one had come before\(fault) (\(found.place))"
     }
 
-    /// Returns the cause of a missing packet. A missing event of the tester's controller is not attributed to the subject, unless the step
-    /// states the requirement of the subject.
-    func blame(for search: Search, _ step: Step) -> StepFailure.Blame {
+    /// Returns the cause of a missing packet. A missing event of the tester's controller is not attributed to the subject, unless the step,
+    /// or the use of its procedure, states the requirement of the subject.
+    func blame(for search: Search) -> StepFailure.Blame {
         let isEvent = !search.isAir && PDUCodec.layer(of: search.name) == nil && search.name != SynchronousPacket.name
         let isUpper = PDUCatalog.declaration(layer: .btpEvents, name: search.name) != nil
-        return (search.side == .tester || isUpper) && isEvent && step.states == nil ? .precondition : .subject
+        return (search.side == .tester || isUpper) && isEvent && !search.isStated ? .precondition : .subject
     }
 
     /// Returns the expected fields and the last near miss.
