@@ -16,7 +16,7 @@ let house = plain + (isCounted ? [.unsafeFlags(sanitizers + ["-O"])] : [])
 let isRoot = !Context.packageDirectory.contains("/checkouts/")
 // One optimised build serves `make run` and `make test`: testability is enabled for the tests and the fuzzer; debug builds enable it by
 // default.
-let testing = Context.environment["BLUEBENCH_TESTING"] != nil
+let testing = isRoot && Context.environment["BLUEBENCH_TESTING"] != nil
 let opened: [SwiftSetting] = testing || fuzzing == "released" || fuzzing == "covered" ? [.unsafeFlags(["-enable-testing"])] : []
 // That build checks for overlapping accesses, which costs a quarter of the simulation's speed; `make dist` and `make bench` disable the
 // check.
@@ -66,15 +66,20 @@ let programRooms: [Target.Dependency] = [
     "BBPackets", arguments,
 ]
 let renamed = ["-Xfrontend", "-entry-point-function-name", "-Xfrontend", "bluebench_main"]
+// A target of its own name: `Bluebench` is the library, and the two would be one file where names differ in more than case only.
 let program: Target =
     fuzzing == nil
-    ? .executableTarget(name: "bluebench", dependencies: programRooms, swiftSettings: house + quick + asWritten)
-    : .target(name: "bluebench", dependencies: programRooms, swiftSettings: house + opened + quick + [.unsafeFlags(renamed)])
+    ? .executableTarget(
+        name: "BBProgram", dependencies: programRooms, path: "Sources/bluebench", swiftSettings: house + quick + asWritten)
+    : .target(
+        name: "BBProgram", dependencies: programRooms, path: "Sources/bluebench",
+        swiftSettings: house + opened + quick + [.unsafeFlags(renamed)])
 
 let package = Package(
     name: "bluebench",
     platforms: [.macOS(.v26)],
-    products: (fuzzing == nil ? [.executable(name: "bluebench", targets: ["bluebench"])] : []) + [
+    products: (fuzzing == nil ? [.executable(name: "bluebench", targets: ["BBProgram"])] : []) + [
+        .library(name: "Bluebench", targets: ["Bluebench"]),
         .library(name: "BBPackets", targets: ["BBPackets"]),
         .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
         .library(name: "CoreBluetoothAccessories", targets: ["CoreBluetoothAccessories"]),
@@ -125,6 +130,14 @@ let package = Package(
         room(
             "CoreBluetooth", ["BBBench", "BBHost", "BBSimulation", "BBTransportUSB", "BBTransport", "BBTiming", "BBPackets"],
             settings: asWritten),
+        // In a folder of another name, which differs from Sources/bluebench in more than case.
+        .target(
+            name: "Bluebench",
+            dependencies: [
+                "BBVirtualDongle", "BBBench", "BBHost", "BBSimulation", "BBCapture", "BBTransport", "BBTiming", "BBPackets",
+            ],
+            path: "Sources/HostLibrary",
+            swiftSettings: house + opened + asWritten + [.enableUpcomingFeature("InternalImportsByDefault")]),
         room("BBCases", ["BBTiming", "BBMisbehaviour", "BBPackets", yams], settings: quick),
         room(
             "BBThroughput",
@@ -199,6 +212,7 @@ let package = Package(
         tests(
             "BBTransportUSB",
             ["BBBenchTesting", "BBMisbehaviour", "BBDongles", "BBVirtualDongle", "BBSimulation", "BBTransport", "BBTiming", "BBPackets"]),
+        tests("Bluebench"),
         tests("CoreBluetooth", ["BBHost", "BBPackets"]),
         // The app and the tests of Examples/core-bluetooth.
         .target(name: "Monitor", dependencies: ["CoreBluetooth"], path: "Examples/core-bluetooth/Sources/Monitor", swiftSettings: plain),
@@ -258,7 +272,7 @@ if fuzzing != nil {
     package.targets.append(
         .executableTarget(
             name: "Fuzz",
-            dependencies: ["bluebench", "BBL2CAP", "BBBTP", yams] + programRooms,
+            dependencies: ["BBProgram", "BBL2CAP", "BBBTP", yams] + programRooms,
             path: "Tests/Fuzz", swiftSettings: house + [.unsafeFlags(["-parse-as-library"])],
             linkerSettings: [.unsafeFlags(sanitizers)]))
 }

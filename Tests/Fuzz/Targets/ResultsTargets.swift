@@ -5,7 +5,7 @@ import Foundation
 @testable import BBHistory
 @testable import BBReport
 @testable import BBSessions
-@testable import bluebench
+@testable import BBProgram
 
 extension FuzzTarget {
     /// `results.json` of somebody else: reports can be made of it, what is read can be written and read again, and two runs with the same
