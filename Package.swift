@@ -226,6 +226,15 @@ let package = Package(
         .testTarget(
             name: "MonitorTests", dependencies: ["Monitor", "Sensor", "CoreBluetooth", "CoreBluetoothAccessories"],
             path: "Examples/core-bluetooth/Tests/MonitorTests", swiftSettings: plain),
+        // The programs and the tests of Examples/host-library.
+        .target(name: "Lamp", dependencies: ["Bluebench"], path: "Examples/host-library/Sources/Lamp", swiftSettings: plain),
+        .executableTarget(
+            name: "serve-lamp", dependencies: ["Lamp", "Bluebench"], path: "Examples/host-library/Sources/serve-lamp", swiftSettings: plain),
+        .executableTarget(
+            name: "switch-lamp", dependencies: ["Lamp", "Bluebench"], path: "Examples/host-library/Sources/switch-lamp",
+            swiftSettings: plain),
+        .testTarget(
+            name: "LampTests", dependencies: ["Lamp", "Bluebench"], path: "Examples/host-library/Tests/LampTests", swiftSettings: plain),
         tests("BBExploration", ["BBConformance", "BBCases", "BBSimulation", "BBTiming", "BBPackets"]),
         tests(
             "BBSimulation",
