@@ -25,7 +25,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX="$(CURDIR)/.build/python"
 	.venv/bin/python -m pytest -p no:labgrid -n $(WORKERS) --dist worksteal
 SWIFT_SOURCES := Package.swift Sources Tests Plugins
 
-.PHONY: help setup build release distributed dist notice run test test-build test-swift test-room test-python test-timed lint format bench soak embedded fuzz vm docs clean
+.PHONY: help setup build release distributed dist notice run test test-build test-swift test-room test-python test-package test-timed lint format bench soak embedded fuzz vm docs clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' | column -t -s '|'
@@ -71,6 +71,8 @@ test-build: release ## that build, with all tests
 	$(OPTIMISED) --product PDUTool
 	$(OPTIMISED) --product watch-heart-rate
 	$(OPTIMISED) --product serve-heart-rate
+	$(OPTIMISED) --product serve-lamp
+	$(OPTIMISED) --product switch-lamp
 	$(OPTIMISED) --product bluebenchPackageTests
 
 test-swift: $(if $(BUILT),,test-build) ## the Swift tests alone
@@ -84,6 +86,9 @@ test-room: setup ## one room's tests, with no other room's: make test-room ROOM=
 
 test-python: $(if $(BUILT),,test-build) ## the foreign peers and the independent references
 	BLUEBENCH=$(BLUEBENCH) PDUTOOL=.build/release/PDUTool $(PYTEST) -q $(if $(CI),--durations=40) Tests/Peers Tests/Reference
+
+test-package: release ## a package of its own that depends on each product by version, from nothing to its tests; no network
+	BLUEBENCH_TEST_LIMIT=1800 .venv/bin/python -m pytest -p no:labgrid -q Tests/Package
 
 # Swift's tests are chosen by name, the Python modules by a marker.
 TIMED := UnplugTests|VoiceOverUSBTests|CasesOverUSBTests/(the|data|aBusyDesk)|ReplugTests|ReenumerationTests|KnownOverUSBTests|StaleDongleTests|LostInToolsTests|$\
@@ -137,7 +142,7 @@ vm: release ## a Debian kernel under QEMU uses our virtual dongles: btmgmt, hci-
 	python3 Tests/VM/vm.py --bluebench $(BLUEBENCH)
 	Tools/vm --bluebench $(BLUEBENCH) --accessory heart-rate --run 'bluetoothctl --timeout 10 scan le' | grep "Bluebench Heart Rate"
 
-docs: setup ## docs/guide/quirks.md and docs/guide/chips; the reference page of all PDUs, and DocC pages of Packets and Host, in build/docs
+docs: setup ## docs/guide/quirks.md and docs/guide/chips; the reference page of all PDUs, and DocC pages of the public products and Host, in build/docs
 	swift build --product PDUTool
 	swift build --product bluebench
 	.build/debug/bluebench schema --quirks >docs/guide/quirks.md

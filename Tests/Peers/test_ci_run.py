@@ -28,14 +28,14 @@ def run_ci(folder, fails, vm=0):
     return made.returncode, {name: text.split(",")[0].split(":")[0] for name, text in steps.items()}, last[-1], made.stdout
 
 
-STEPS = ["setup", "lint", "build", "test-build", "tests", "run", "vm"]
+STEPS = ["setup", "lint", "build", "test-build", "tests", "run", "package", "vm"]
 
 
 @pytest.mark.parametrize(
     ("fails", "failed", "skipped"),
     [
-        ("setup", "setup", ["lint", "build", "test-build", "tests", "run", "vm"]), ("lint", "lint", []),
-        ("release", "build", ["test-build", "tests", "run", "vm"]), ("test-build", "test-build", ["tests"]), ("test-swift", "tests", []),
+        ("setup", "setup", ["lint", "build", "test-build", "tests", "run", "package", "vm"]), ("lint", "lint", []),
+        ("release", "build", ["test-build", "tests", "run", "package", "vm"]), ("test-build", "test-build", ["tests"]), ("test-swift", "tests", []),
         ("run", "run", []),
     ])
 def test_a_failed_step_is_named_and_the_others_run(tmp_path, fails, failed, skipped):
