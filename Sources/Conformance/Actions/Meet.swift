@@ -11,7 +11,7 @@ enum Meet: NamedAction {
     static let interval = TypedArgument.number(
         "interval", HCICommands.LEConnectionUpdate.connectionIntervalMinRange.integers, default: 12, "N x 1.25 ms")
     static var arguments: [ActionArgument] { [deviceName.declaration, interval.declaration] }
-    static let results = ["handle", "address"]
+    static let results = ["handle", "address", "resolvable"]
     static let needsHost = true
     private static let attempts = 5
 
@@ -29,6 +29,7 @@ enum Meet: NamedAction {
             driver.links[link.handle.rawValue] = link
             return CaseRecord([
                 ("handle", .number(Int(link.handle.rawValue))), ("address", .text(address.bdADDR.description)),
+                ("resolvable", .number(address.isResolvable ? 1 : 0)),
             ])
         }
         throw StepFailure(.environment, "no connection was made")

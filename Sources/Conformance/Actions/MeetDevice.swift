@@ -13,7 +13,7 @@ enum MeetDevice: NamedAction {
     static let handlesSMP = TypedArgument.flag("handlesSMP", default: true, "0 to leave SMP to the steps of the case")
     static let pairs = TypedArgument.flag("pairs", default: true, "0 to stay unencrypted in a run with --pair")
     static var arguments: [ActionArgument] { [interval.declaration, handlesSMP.declaration, pairs.declaration] }
-    static let results = ["handle", "address", "type"]
+    static let results = ["handle", "address", "type", "resolvable"]
     static let needsHost = true
 
     /// The actions that find any device under test.
@@ -26,7 +26,7 @@ enum MeetDevice: NamedAction {
         let address = link.addresses.peer
         return CaseRecord([
             ("handle", .number(Int(link.handle.rawValue))), ("address", .text(address.digits)),
-            ("type", .number(Int(address.kind.rawValue))),
+            ("type", .number(Int(address.kind.rawValue))), ("resolvable", .number(address.isResolvable ? 1 : 0)),
         ])
     }
 

@@ -59,7 +59,7 @@ enum NamedActions {
         ReleaseChannels.self,
         LosePacket.self, OfferSerialEcho.self, OfferAttributes.self, OpenAttributes.self, OfferValue.self, AcceptBridging.self,
         BridgeOver.self, LookAtStream.self,
-        MakeSDU.self, SendSDU.self, ReceiveSDU.self, SendFrame.self, NoteNumber.self, JoinOctets.self, SendUnknownCommands.self,
+        MakeSDU.self, SendSDU.self, ReceiveSDU.self, SendFrame.self, NoteNumber.self, JoinOctets.self, SendUnknownCommands.self, AwaitCompletions.self,
         FillAdvertisingData.self, CompareWithStatement.self, NoteTime.self,
         CheckUSBDescriptors.self, HoldUSBInput.self, SelectUSBMode.self, SelectVoiceSetting.self, AddressUSBCommands.self,
         SendOnControlEndpoint.self, RemarkOpenTransfer.self, CountUSBTransfers.self,

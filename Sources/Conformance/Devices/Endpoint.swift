@@ -45,6 +45,8 @@ final class Endpoint: HCITransport, HCITransportSink {
     private(set) var maskedReports = 0
     /// The number of completed packets that were reported but never sent.
     var strayCredits: Int { scheduler.strayCredits }
+    /// The number of data packets that the controller has not yet reported as completed.
+    var uncompletedPackets: Int { scheduler.totals.inFlight }
     /// The data that cannot be sent, since its controller has not reported completed packets; nil if nothing waits.
     var heldBackData: String? {
         let (waiting, inFlight) = scheduler.totals
