@@ -64,5 +64,7 @@ public struct TableError: Error, Sendable, Equatable, CustomStringConvertible {
 public struct TableErrors: Error, Sendable, CustomStringConvertible {
     public var list: [TableError]
 
+    package init(list: [TableError]) { self.list = list }
+
     public var description: String { list.map(\.description).joined(separator: "\n") }
 }

@@ -2,40 +2,16 @@ import BBPackets
 import Yams
 
 /// Reads a table of known dongles and collects all errors with their positions.
-struct KnownDonglesReader {
+struct KnownDonglesReader: TableReading {
     let file: String
     var rows: [KnownDongle] = []
     var addresses: [KnownDongles.SharedAddress] = []
     var errors: [TableError] = []
-    private static let longest = 1 << 20
 
     init(file: String) { self.file = file }
 
     mutating func read(_ text: String) {
-        guard text.utf8.count <= Self.longest else { return report(1, 1, "a table has at most \(Self.longest) octets") }
-        guard !Self.isDeep(text) else { return report(1, 1, "the file is nested too deeply for a table") }
-        do {
-            guard let root = try Yams.compose(yaml: text, .basic, .default, .utf8) else { return report(1, 1, "the file is empty") }
-            readRoot(root)
-        } catch let error as YamlError {
-            report(error)
-        } catch {
-            report(1, 1, "not YAML: \(error)")
-        }
-    }
-
-    /// True if brackets or indentation are nested deeper than a table needs; checked before the recursive parser runs.
-    private static func isDeep(_ text: String) -> Bool {
-        var brackets = 0
-        for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
-            let indent = line.prefix { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "?") }.count
-            for octet in line {
-                if octet == UInt8(ascii: "[") || octet == UInt8(ascii: "{") { brackets += 1 }
-                if octet == UInt8(ascii: "]") || octet == UInt8(ascii: "}") { brackets = max(0, brackets - 1) }
-            }
-            if brackets > 32 || indent > 200 { return true }
-        }
-        return false
+        if let root = compose(text) { readRoot(root) }
     }
 
     // MARK: Parts
