@@ -28,6 +28,8 @@ public final class Host {
     private(set) lazy var classicConnecting = ClassicConnecting(self)
     /// Decides about connection parameters that a peer requests; by default any legal request is accepted.
     public var parameterPolicy: (Connection, ConnectionParameterRequest) -> Bool = { _, request in request.isLegal }
+    /// Changes connection parameters that a peer requests and this host accepts, before it sets them.
+    package var adjustsParameters: (ConnectionParameterRequest) -> ConnectionParameterRequest = { $0 }
 
     /// - Parameters:
     ///   - transport: the host's end of a pipe to a controller.

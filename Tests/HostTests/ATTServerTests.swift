@@ -128,6 +128,33 @@ import Testing
         #expect(server.receive(part.span.bytes, from: AttributeAccess()) == octets("01 16 0f00 09"))
     }
 
+    /// A characteristic that takes parts gives them to the application, which checks offsets and keeps the value; those of others are
+    /// assembled.
+    @Test func partsGoToTheApplicationThatTakesThem() {
+        let database = GATTDatabase(deviceName: "bench", isCacheable: false)
+        var parted = CharacteristicDefinition(0xFFF1, properties: .write)
+        parted.takesParts = true
+        let service = database.add(
+            ServiceDefinition(0xFFF0, characteristics: [parted, CharacteristicDefinition(0xFFF2, properties: .write)]))
+        let handles = service.characteristics.map(\.value)
+        var decisions: [[AttributeWrite]] = []
+        database.decides = { _, writes in
+            decisions.append(writes)
+            return .proceed
+        }
+        let server = Self.server(database)
+        func send(_ bytes: [UInt8]) -> [UInt8]? { server.receive(bytes.span.bytes, from: AttributeAccess()) }
+        for (handle, offset, value) in [(handles[0], 30, 1), (handles[1], 0, 2), (handles[0], 0, 3), (handles[1], 1, 4)]
+            as [(UInt16, UInt8, UInt8)]
+        {
+            #expect(send([0x16, UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8), offset, 0, value])?.first == 0x17)
+        }
+        #expect(send([0x18, 1]) == [0x19])
+        let parts = [AttributeWrite(handle: handles[0], value: [1], offset: 30), AttributeWrite(handle: handles[0], value: [3])]
+        #expect(decisions == [parts + [AttributeWrite(handle: handles[1], value: [2, 4])]])
+        #expect(database[handles[0]] == [] && database[handles[1]] == [2, 4])
+    }
+
     @Test func noRequestTrapsAndEveryResponseFits() {
         var random = RandomSource(seed: 4)
         let server = Self.server()

@@ -164,17 +164,15 @@ final class ATTServer {
     private func write(_ request: ATT.WriteReq, _ access: AttributeAccess) throws(Refusal) -> [UInt8] {
         let handle = request.attributeHandle
         let (attribute, access) = try writable(handle, access)
-        try decide(access, [(handle, request.attributeValue)])
+        try decide(access, [AttributeWrite(handle: handle, value: request.attributeValue)])
         if let code = store(request.attributeValue.span.bytes, attribute, access) { throw Refusal(handle: handle, code: code) }
         return ATT.WriteRsp().bytes
     }
 
     /// Asks the application about values, not about configurations and features, which the server keeps itself.
-    private func decide(_ access: AttributeAccess, _ values: [(handle: UInt16, value: [UInt8])]) throws(Refusal) {
+    private func decide(_ access: AttributeAccess, _ values: [AttributeWrite]) throws(Refusal) {
         guard let decides = database.decides else { return }
-        let writes = values.compactMap { row in
-            if case .value? = database[attribute: row.handle]?.role { AttributeWrite(handle: row.handle, value: row.value) } else { nil }
-        }
+        let writes = values.filter { if case .value? = database[attribute: $0.handle]?.role { true } else { false } }
         guard !writes.isEmpty else { return }
         switch decides(access, writes) {
         case .proceed: return
@@ -242,8 +240,13 @@ final class ATTServer {
         if quirks.ignoresPartOffsets { parts = Self.shuffled(parts) }
         guard request.flags <= 1 else { throw Refusal(handle: 0, code: .invalidPDU) }
         guard request.flags == 1 else { return ATT.ExecuteWriteRsp().bytes }
-        let values = try assemble(parts)
-        do { try decide(access, values) } catch {
+        let apart = parts.filter { database[attribute: $0.handle]?.takesParts == true }
+        for part in apart where part.offset + part.value.count > database[attribute: part.handle]?.maximumLength ?? 0 {
+            throw Refusal(handle: part.handle, code: .invalidAttributeValueLength)
+        }
+        let values = try assemble(parts.filter { database[attribute: $0.handle]?.takesParts != true })
+        let writes = apart.map { AttributeWrite(handle: $0.handle, value: $0.value, offset: $0.offset) }
+        do { try decide(access, writes + values.map { AttributeWrite(handle: $0.handle, value: $0.value) }) } catch {
             if error.isLater { prepared = parts }
             throw error
         }

@@ -92,6 +92,7 @@ extension Connection {
 
     /// Applies parameters that a peripheral has requested.
     func apply(_ request: ConnectionParameterRequest) {
+        let request = host.adjustsParameters(request)
         host.commands.post(
             HCICommands.LEConnectionUpdate(
                 connectionHandle: handle, connectionIntervalMin: request.intervalMin, connectionIntervalMax: request.intervalMax,

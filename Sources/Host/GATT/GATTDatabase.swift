@@ -20,6 +20,7 @@ public final class GATTDatabase {
         var value: [UInt8]
         var maximumLength = AttributeValueLength.longest
         var role = Role.value
+        var takesParts = false
         /// Last handle of a service declaration's group.
         var groupEnd: UInt16?
         var onRead: AttributeReadHandler?
@@ -122,6 +123,9 @@ public final class GATTDatabase {
         changes.tell { $0(service.handle...max(service.handle, service.endHandle)) }
     }
 
+    /// Reports a range of handles as changed to the clients, as a device does whose firmware was updated, though its attributes stay.
+    package func reportChange(_ range: ClosedRange<UInt16>) { changes.tell { $0(range) } }
+
     /// The stored value of an attribute. Setting it sends no notification.
     public subscript(handle: UInt16) -> [UInt8]? {
         get { self[attribute: handle]?.value }
@@ -184,8 +188,8 @@ public final class GATTDatabase {
         let value = append(
             Attribute(
                 type: definition.uuid, permissions: definition.permissions, keySize: definition.minimumKeySize, value: definition.value,
-                maximumLength: min(AttributeValueLength.longest, definition.maximumLength), onRead: definition.onRead,
-                onWrite: definition.onWrite))
+                maximumLength: min(AttributeValueLength.longest, definition.maximumLength), takesParts: definition.takesParts,
+                onRead: definition.onRead, onWrite: definition.onWrite))
         var configuration: UInt16?
         if !definition.properties.isDisjoint(with: [.notify, .indicate]) {
             configuration = append(

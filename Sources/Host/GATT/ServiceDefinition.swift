@@ -89,10 +89,12 @@ public enum AttributeReadResult: Sendable {
     case later
 }
 
-/// A value that a client writes.
+/// A value that a client writes, or a part of one.
 public struct AttributeWrite: Sendable, Hashable {
     public var handle: UInt16
     public var value: [UInt8]
+    /// The place of a part of a queued write in the value; otherwise 0.
+    public var offset = 0
 }
 
 /// The decision of an application about the values of one request.
@@ -150,6 +152,8 @@ public struct CharacteristicDefinition {
     /// In octets, at most 512. Core Vol 3, Part F, 3.2.9.
     public var maximumLength: Int
     public var descriptors: [DescriptorDefinition]
+    /// `GATTDatabase.decides` gets the parts of a queued write one by one, with their offsets, and keeps the value itself.
+    public var takesParts = false
     public var onRead: AttributeReadHandler?
     public var onWrite: AttributeWriteHandler?
     public var onSubscribe: SubscriptionHandler?

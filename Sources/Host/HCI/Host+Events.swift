@@ -88,10 +88,11 @@ extension Host {
         let request = ConnectionParameterRequest(
             intervalMin: event.intervalMin, intervalMax: event.intervalMax, latency: event.maxLatency, supervisionTimeout: event.timeout)
         if parameterPolicy(connection, request) {
+            let granted = adjustsParameters(request)
             commands.post(
                 HCICommands.LERemoteConnectionParameterRequestReply(
-                    connectionHandle: event.connectionHandle, intervalMin: event.intervalMin, intervalMax: event.intervalMax,
-                    maxLatency: event.maxLatency, timeout: event.timeout))
+                    connectionHandle: event.connectionHandle, intervalMin: granted.intervalMin, intervalMax: granted.intervalMax,
+                    maxLatency: granted.latency, timeout: granted.supervisionTimeout))
         } else {
             commands.post(
                 HCICommands.LERemoteConnectionParameterRequestNegativeReply(
