@@ -128,7 +128,8 @@ let package = Package(
             settings: asWritten),
         room("BBExploration", ["BBSimulation", "BBTraffic", "BBTransport", "BBTiming", "BBPackets"], settings: asWritten),
         room(
-            "CoreBluetooth", ["BBBench", "BBHost", "BBSimulation", "BBTransportUSB", "BBTransport", "BBTiming", "BBPackets"],
+            "CoreBluetooth",
+            ["BBBench", "BBHost", "BBSimulation", "BBTransportUSB", "BBTransport", "BBTiming", "BBPackets", "BBCProgramTime"],
             settings: asWritten),
         // In a folder of another name, which differs from Sources/bluebench in more than case.
         .target(
@@ -138,6 +139,7 @@ let package = Package(
             ],
             path: "Sources/HostLibrary",
             swiftSettings: house + opened + asWritten + [.enableUpcomingFeature("InternalImportsByDefault")]),
+        .target(name: "BBCProgramTime", path: "Sources/CProgramTime"),
         room("BBCases", ["BBTiming", "BBMisbehaviour", "BBPackets", yams], settings: quick),
         room(
             "BBThroughput",

@@ -36,7 +36,7 @@ def symbols(tmp_path_factory):
     target = json.loads(subprocess.run(["swift", "-print-target-info"], check=True, capture_output=True).stdout)["target"]["triple"]
     flags = subprocess.run(["pkg-config", "--cflags", "libusb-1.0"], check=True, capture_output=True, text=True).stdout.split()
     command = ["swift", "symbolgraph-extract", "-module-name", "CoreBluetooth", "-target", target, "-I", module.parent, "-output-dir", folder, *flags]
-    for name in ("Sources/CSystemCalls", "Sources/CLibCrypto", "Sources/CLibUSB", "Sources/CZlib", ".build/checkouts/Yams/Sources/CYaml/include"):
+    for name in ("Sources/CProgramTime/include", "Sources/CSystemCalls", "Sources/CLibCrypto", "Sources/CLibUSB", "Sources/CZlib", ".build/checkouts/Yams/Sources/CYaml/include"):
         command += ["-I", ROOT / name]
     subprocess.run(command, cwd=ROOT, check=True, timeout=TIMEOUT, env=os.environ | {"TMPDIR": str(folder)})
     graph = json.loads((folder / "CoreBluetooth.symbols.json").read_text())

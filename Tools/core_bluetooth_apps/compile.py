@@ -82,7 +82,7 @@ def compile_app(folder, name, clones):
     app, build = APPS[name], folder / "modules"
     build.mkdir(exist_ok=True)
     searched = [option for path in (build, MODULES, DECLARATIONS, DECLARATIONS / "os") for option in ("-I", path)]
-    rooms = [ROOT / "Sources" / room for room in ("CSystemCalls", "CLibCrypto", "CLibUSB")] + [ROOT / ".build/checkouts/Yams/Sources/CYaml/include"]
+    rooms = [ROOT / "Sources" / room for room in ("CProgramTime/include", "CSystemCalls", "CLibCrypto", "CLibUSB")] + [ROOT / ".build/checkouts/Yams/Sources/CYaml/include"]
     searched += [option for room in rooms for option in ("-I", room)]
     for flag in run("pkg-config", "--cflags", "libusb-1.0").stdout.split():
         searched += ["-Xcc", flag]

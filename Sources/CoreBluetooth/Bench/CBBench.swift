@@ -10,22 +10,25 @@ import Synchronization
 /// Several phones on one simulated air, in virtual time, for tests: one clock, one seed, the same course each time.
 ///
 /// A bench belongs to the thread that creates it. Managers created inside `CBPhone.use(_:)` are those of that phone. The delegates of managers
-/// without a queue are called by `run`, on this thread; time stands still between the runs. Clocks of the program run in wall time:
-/// timers, `asyncAfter` and `Task.sleep` do not follow the bench. What the program adds to its queues is run within a millisecond.
+/// without a queue are called by `run`, on this thread; time stands still between the runs. Queues, `asyncAfter`, tasks and timers of run loops
+/// of this thread, and of what it starts, follow virtual time to a millisecond; `Date()` does not.
 public final class CBBench {
     let loop: PhoneLoop
     private let simulation: Simulation
     private let seed: UInt64
     private var phones: [CBPhone] = []
     private var controllers: UInt64 = 0
-    private let program = ProgramQueues()
+    private let program: ProgramQueues
 
     /// - Parameter seed: determines every random choice.
     public init(seed: UInt64 = 1) {
         self.seed = seed
         loop = PhoneLoop()
+        program = ProgramQueues(time: ProgramTime(loop))
         simulation = Simulation(loop: loop, seed: seed)
     }
+
+    deinit { program.end() }
 
     /// Adds a phone, or an accessory written with Core Bluetooth.
     public func phone(_ name: String, _ traits: CBPhoneTraits = CBPhoneTraits()) -> CBPhone {

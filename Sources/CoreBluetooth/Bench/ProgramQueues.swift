@@ -11,12 +11,26 @@ final class ProgramQueues {
     /// Queues that were waited for in vain; the semaphore is signalled once a queue has done what was waited for.
     private var late: [(queue: DispatchQueue, done: DispatchSemaphore)] = []
     private var hasComplained = false
+    /// Nil for the clocks of the system.
+    private let time: ProgramTime?
+    /// Blocks and tasks, on other queues and on the main queue, that were waited for in vain.
+    private var left = (others: 0, main: 0)
 
     private let limit: DispatchTimeInterval
     private static let pause = DispatchTimeInterval.milliseconds(1)
+    /// Hops from queue to queue at one moment of virtual time.
+    private static let rounds = 16
+    /// Seconds of wall time for the blocks and tasks of a program, which may wait for what only the passing of time brings.
+    private static let patience: TimeInterval = 1
 
     /// - Parameter limit: wall time for what a queue has to do before virtual time goes on without it.
-    init(limit: DispatchTimeInterval = .seconds(10)) { self.limit = limit }
+    init(limit: DispatchTimeInterval = .seconds(10), time: ProgramTime? = nil) {
+        self.limit = limit
+        self.time = time
+    }
+
+    /// The bench ends.
+    func end() { time?.end() }
 
     /// Marks the main queue, whichever thread runs it.
     private static let mainKey: DispatchSpecificKey<Bool> = {
@@ -26,9 +40,12 @@ final class ProgramQueues {
     }()
     private static var isOnMainQueue: Bool { DispatchQueue.getSpecific(key: mainKey) != nil }
 
+    // MARK: Calls
+
     /// Calls the program and waits for it. Without a queue it is called on this thread.
     func call(_ body: @escaping () -> Void, on queue: DispatchQueue?) {
         isCalled = true
+        time?.follow()
         guard let queue else { return body() }
         if Self.isMain(queue) {
             if Self.isOnMainQueue || isLate(queue) { return body() }
@@ -40,21 +57,68 @@ final class ProgramQueues {
         if Self.isOnMainQueue { return wait(for: queue, body) }
         // Code on the queue may wait for what only the passing of time brings.
         if !isLate(queue) { wait(for: queue) {} }
-        if isLate(queue) { enqueue(body, on: queue) } else { queue.sync(execute: body) }
+        if isLate(queue) { enqueue(body, on: queue) } else { queue.sync { Self.run(body, in: time) } }
     }
 
-    /// Runs what the program has added to the queues, if it was called since the last time.
+    /// Runs what the program has added to the queues, if it was called since the last time, and its timers that are due.
     func serve() {
-        guard isCalled else { return }
-        isCalled = false
-        for queue in called where !isLate(queue) { wait(for: queue, flags: .barrier) {} }
-        called.removeAll()
-        if Self.isOnMainQueue {
-            if Thread.isMainThread { serveMain() }
-        } else if !isLate(.main) {
-            wait(for: .main) {}
+        time?.follow()
+        for _ in 0..<Self.rounds {
+            let isDue = time?.expire() ?? false
+            guard isCalled || isDue || hasItems else { return }
+            isCalled = false
+            for queue in called where !isLate(queue) { wait(for: queue, flags: .barrier) {} }
+            called.removeAll()
+            settle()
+            if Self.isOnMainQueue {
+                if Thread.isMainThread { serveMain() }
+            } else if !isLate(.main) {
+                wait(for: .main) {}
+            }
+            if isDue, !Thread.isMainThread { Self.runLoop() }
         }
+        // A main queue that is occupied runs them later.
+        left.main = time?.items(onMain: true) ?? 0
     }
+
+    /// Runs what the program has added to the queues, also by code of the test.
+    func serveAll() {
+        isCalled = true
+        serve()
+    }
+
+    // MARK: Blocks and tasks
+
+    private var hasItems: Bool {
+        guard let time else { return false }
+        let (others, main) = (time.items(onMain: false), time.items(onMain: true))
+        left = (min(left.others, others), min(left.main, main))
+        return others > left.others || main > left.main
+    }
+
+    /// Waits for blocks and tasks on other queues than the main one, which this thread may have to serve meanwhile.
+    private func settle() {
+        guard let time, time.items(onMain: false) > left.others else { return }
+        if Thread.isMainThread {
+            for _ in 0..<Int(Self.patience * 1_000) {
+                if time.settles(onMain: false, left: left.others, within: 0.001) { return }
+                if Self.isOnMainQueue { Self.runLoop() }
+            }
+        } else if time.settles(onMain: false, left: left.others, within: Self.patience) {
+            return
+        }
+        left.others = time.items(onMain: false)
+    }
+
+    private static func run(_ body: () -> Void, in time: ProgramTime?) {
+        guard let time else { return body() }
+        time.inside(body)
+    }
+
+    /// Runs the timers and blocks of this thread's run loop that are due.
+    private static func runLoop() { _ = Foundation.RunLoop.current.run(mode: .default, before: .distantPast) }
+
+    // MARK: Queues
 
     /// True while a queue is not waited for.
     private func isLate(_ queue: DispatchQueue) -> Bool {
@@ -69,16 +133,10 @@ final class ProgramQueues {
     /// An explicit main queue is another object than `DispatchQueue.main` on Linux.
     private static func isMain(_ queue: DispatchQueue) -> Bool { queue.getSpecific(key: mainKey) != nil }
 
-    /// Runs what the program has added to the queues, also by code of the test.
-    func serveAll() {
-        isCalled = true
-        serve()
-    }
-
     /// The main thread runs what is on the main queue now.
     private func serveMain() {
         let done = DispatchSemaphore(value: 0)
-        DispatchQueue.main.async { done.signal() }
+        ProgramTime.outside { DispatchQueue.main.async { done.signal() } }
         // Without an effect if this thread is within a call of the main queue.
         for _ in 0..<100 {
             guard Foundation.RunLoop.current.run(mode: .default, before: .distantPast) else { return }
@@ -87,25 +145,27 @@ final class ProgramQueues {
     }
 
     private func enqueue(_ body: @escaping () -> Void, on queue: DispatchQueue) {
-        let carried = Carried(body)
-        queue.async { carried.value() }
+        let (carried, time) = (Carried(body), time)
+        ProgramTime.outside { queue.async { Self.run(carried.value, in: time) } }
     }
 
     /// Runs a body on another queue and waits for it; after the limit the queue is late.
     private func wait(for queue: DispatchQueue, flags: DispatchWorkItemFlags = [], _ body: @escaping () -> Void) {
-        let (done, carried) = (DispatchSemaphore(value: 0), Carried(body))
-        queue.async(flags: flags) {
-            carried.value()
-            done.signal()
+        let (done, carried, time) = (DispatchSemaphore(value: 0), Carried(body), time)
+        ProgramTime.outside {
+            queue.async(flags: flags) {
+                Self.run(carried.value, in: time)
+                done.signal()
+            }
         }
-        let end = DispatchTime.now() + limit
-        while done.wait(timeout: Self.isOnMainQueue ? .now() + Self.pause : end) == .timedOut {
-            guard DispatchTime.now() < end else {
+        let end = ProgramTime.outside { DispatchTime.now() + limit }
+        while ProgramTime.outside({ done.wait(timeout: Self.isOnMainQueue ? .now() + Self.pause : end) }) == .timedOut {
+            guard ProgramTime.outside({ DispatchTime.now() < end }) else {
                 complain(queue)
                 late.append((queue, done))
                 return
             }
-            if Thread.isMainThread { _ = Foundation.RunLoop.current.run(mode: .default, before: .distantPast) }
+            if Thread.isMainThread { Self.runLoop() }
         }
     }
 
