@@ -54,7 +54,9 @@ import Testing
         let octets = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let (reader, writer) = (Reader(), Writer(octets))
         there.inputStream.delegate = reader
+        there.inputStream.schedule(in: .current, forMode: .default)
         here.outputStream.delegate = writer
+        here.outputStream.schedule(in: .current, forMode: .default)
         there.inputStream.open()
         here.outputStream.open()
         #expect(pair.run { reader.octets.count == octets.count })
@@ -69,10 +71,12 @@ import Testing
         let octets = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
         let (reader, writer) = (Reader(), Writer(octets))
         here.outputStream.delegate = writer
+        here.outputStream.schedule(in: .current, forMode: .default)
         here.outputStream.open()
         #expect(!pair.run { writer.rest.isEmpty })
         #expect(writer.rest.count > 100_000 && writer.rest.count < 200_000)
         there.inputStream.delegate = reader
+        there.inputStream.schedule(in: .current, forMode: .default)
         there.inputStream.open()
         #expect(pair.run { reader.octets.count == octets.count })
         #expect(reader.octets == octets)
@@ -108,6 +112,7 @@ import Testing
         try opened(pair, isEncrypted: false)
         let reader = Reader()
         pair.accessory.channel?.inputStream.delegate = reader
+        pair.accessory.channel?.inputStream.schedule(in: .current, forMode: .default)
         pair.accessory.channel?.inputStream.open()
         pair.central.channel = nil
         #expect(pair.run { reader.events.contains(.endEncountered) })
@@ -115,6 +120,7 @@ import Testing
         #expect(pair.run { pair.central.channel != nil })
         let mine = Reader()
         pair.central.channel?.inputStream.delegate = mine
+        pair.central.channel?.inputStream.schedule(in: .current, forMode: .default)
         pair.central.channel?.inputStream.open()
         pair.accessory.manager.unpublishL2CAPChannel(try #require(pair.accessory.psm))
         #expect(pair.run { mine.events.contains(.endEncountered) })

@@ -56,7 +56,9 @@ import Testing
         let octets = Self.octets(50_000)
         let (reader, writer) = (Reader(most: reading), Writer(octets, most: writing))
         there.inputStream.delegate = reader
+        there.inputStream.schedule(in: .current, forMode: .default)
         here.outputStream.delegate = writer
+        here.outputStream.schedule(in: .current, forMode: .default)
         there.inputStream.open()
         here.outputStream.open()
         #expect(pair.run { reader.octets.count == octets.count })
@@ -69,7 +71,9 @@ import Testing
         let (pair, here, there) = try channels()
         let (reader, writer) = (Reader(most: 0), Writer([], most: 1))
         there.inputStream.delegate = reader
+        there.inputStream.schedule(in: .current, forMode: .default)
         here.outputStream.delegate = writer
+        here.outputStream.schedule(in: .current, forMode: .default)
         there.inputStream.open()
         here.outputStream.open()
         for part in [300, 700] {
@@ -96,10 +100,40 @@ import Testing
         pair.bench.run(for: 5)
         let (reader, writer) = (Reader(most: 2), Writer([], most: 1))
         there.inputStream.delegate = reader
+        there.inputStream.schedule(in: .current, forMode: .default)
         here.outputStream.delegate = writer
+        here.outputStream.schedule(in: .current, forMode: .default)
         pair.bench.run(for: 1)
         #expect(reader.events == [.openCompleted, .hasBytesAvailable, .hasBytesAvailable] && reader.octets == [1, 2, 3])
         #expect(writer.events == [.openCompleted, .hasSpaceAvailable])
+    }
+
+    /// The delegate is called in the run loop in which the stream is scheduled, and not after its removal; without one a phone calls nobody.
+    @Test(arguments: ["none", "this thread", "main", "removed"]) func eventsComeInTheRunLoop(place: String) throws {
+        final class Place: NSObject, StreamDelegate {
+            static let key = DispatchSpecificKey<Bool>()
+            let threads = Mutex<[String]>([])
+            func stream(_ aStream: Stream, handle eventCode: Stream.Event) {
+                let name = DispatchQueue.getSpecific(key: Self.key) == true ? "main" : "another"
+                threads.withLock { $0.append(name) }
+            }
+        }
+        DispatchQueue.main.setSpecific(key: Place.key, value: true)
+        let (pair, here, there) = try channels()
+        let (lines, delegate, input) = (Lines(pair.accessoryPhone), Place(), try #require(there.inputStream))
+        input.delegate = delegate
+        if place != "none" { input.schedule(in: place == "main" ? .main : .current, forMode: .default) }
+        if place == "removed" { input.remove(from: .current, forMode: .default) }
+        input.open()
+        here.outputStream.open()
+        #expect(here.outputStream.write([1, 2, 3], maxLength: 3) == 3)
+        pair.bench.run(for: 2)
+        let threads = delegate.threads.withLock { $0 }
+        #expect(threads.count == (place == "removed" ? 0 : 2))
+        if place == "main" { #expect(Set(threads) == ["main"]) }
+        if place == "this thread" { #expect(Set(threads) == ["another"]) }
+        #expect(lines.all.count == (place == "none" ? 1 : 0))
+        #expect(lines.all.allSatisfy { $0.hasPrefix("API MISUSE: a stream of a channel has a delegate and is in no run loop") })
     }
 
     /// The end follows the last octet, and only then `read` returns 0.
@@ -107,6 +141,7 @@ import Testing
         let (pair, here, there) = try channels()
         let reader = Reader(most: 0)
         there.inputStream.delegate = reader
+        there.inputStream.schedule(in: .current, forMode: .default)
         there.inputStream.open()
         here.outputStream.open()
         #expect(here.outputStream.write(Self.octets(100), maxLength: 100) == 100)

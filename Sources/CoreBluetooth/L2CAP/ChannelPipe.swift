@@ -18,6 +18,7 @@ final class ChannelPipe {
         var isClosed = false
         /// Nothing more comes from the channel.
         var hasEnded = false
+        var isWarned = false
 
         var hasRoom: Bool { !isClosed && outgoing.count < ChannelPipe.room }
         var isAtEnd: Bool { hasEnded && received.isEmpty }
@@ -39,6 +40,7 @@ final class ChannelPipe {
     /// The calls of the delegate of one stream.
     private struct Side {
         var isOpen = false
+        var place = StreamPlace.unscheduled
         var isOpenReported = false
         /// The program has been called, and has neither read nor written since.
         var isAnswerDue = false
@@ -136,8 +138,8 @@ final class ChannelPipe {
     /// Calls the delegate of the input, if there is one and something to report, and wakes the threads that wait for octets.
     private func tellInput() {
         for _ in 0..<state.withLock({ $0.received.isEmpty && !$0.isAtEnd ? 0 : $0.input.waiting }) { arrival.signal() }
-        guard state.withLock({ $0.hasInputEvent }) else { return }
-        courier.deliver { [self] in
+        guard let place = state.withLock({ $0.hasInputEvent ? $0.input.place : nil }), input?.delegate != nil else { return }
+        deliver(at: place) { [self] in
             while let input, let delegate = input.delegate, let event = state.withLock({ $0.inputEvent() }) {
                 delegate.stream(input, handle: event)
             }
@@ -146,15 +148,39 @@ final class ChannelPipe {
 
     private func tellOutput() {
         for _ in 0..<state.withLock({ $0.hasRoom || $0.isClosed ? $0.output.waiting : 0 }) { departure.signal() }
-        guard state.withLock({ $0.hasOutputEvent }) else { return }
-        courier.deliver { [self] in
+        guard let place = state.withLock({ $0.hasOutputEvent ? $0.output.place : nil }), output?.delegate != nil else { return }
+        deliver(at: place) { [self] in
             while let output, let delegate = output.delegate, let event = state.withLock({ $0.outputEvent() }) {
                 delegate.stream(output, handle: event)
             }
         }
     }
 
+    private func isFirstUnscheduled() -> Bool {
+        state.withLock { state in
+            defer { state.isWarned = true }
+            return !state.isWarned
+        }
+    }
+
+    private func deliver(at place: StreamPlace, _ body: @escaping () -> Void) {
+        if case .unscheduled = place, isFirstUnscheduled() {
+            phone.misuse(
+                "a stream of a channel has a delegate and is in no run loop: on a phone it gets no events without schedule(in:forMode:)")
+        }
+        place.deliver(by: courier, body)
+    }
+
     // MARK: By the program
+
+    func schedule(input place: StreamPlace) {
+        state.withLock { $0.input.place = place }
+        inputChanged()
+    }
+    func schedule(output place: StreamPlace) {
+        state.withLock { $0.output.place = place }
+        outputChanged()
+    }
 
     /// The delegate has changed, or the stream was opened.
     func inputChanged() { phone.enter { [self] in tellInput() } }

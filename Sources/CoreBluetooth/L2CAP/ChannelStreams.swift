@@ -1,6 +1,6 @@
 import Foundation
 
-/// The input stream of a channel. Its events come on the queue of the manager, whatever run loop it is scheduled in.
+/// The input stream of a channel. Its events come in the run loop in which it is scheduled.
 final class ChannelInputStream: InputStream {
     private let pipe: ChannelPipe
     private weak var listener: (any StreamDelegate)?
@@ -47,8 +47,10 @@ final class ChannelInputStream: InputStream {
         false
     }
 
-    override func schedule(in aRunLoop: Foundation.RunLoop, forMode mode: Foundation.RunLoop.Mode) {}
-    override func remove(from aRunLoop: Foundation.RunLoop, forMode mode: Foundation.RunLoop.Mode) {}
+    override func schedule(in aRunLoop: Foundation.RunLoop, forMode mode: Foundation.RunLoop.Mode) {
+        pipe.schedule(input: StreamPlace(aRunLoop, mode))
+    }
+    override func remove(from aRunLoop: Foundation.RunLoop, forMode mode: Foundation.RunLoop.Mode) { pipe.schedule(input: .nowhere) }
     override func property(forKey key: Stream.PropertyKey) -> AnyObject? { nil }
     override func setProperty(_ property: AnyObject?, forKey key: Stream.PropertyKey) -> Bool { false }
 }
@@ -98,8 +100,40 @@ final class ChannelOutputStream: OutputStream {
         return count
     }
 
-    override func schedule(in aRunLoop: Foundation.RunLoop, forMode mode: Foundation.RunLoop.Mode) {}
-    override func remove(from aRunLoop: Foundation.RunLoop, forMode mode: Foundation.RunLoop.Mode) {}
+    override func schedule(in aRunLoop: Foundation.RunLoop, forMode mode: Foundation.RunLoop.Mode) {
+        pipe.schedule(output: StreamPlace(aRunLoop, mode))
+    }
+    override func remove(from aRunLoop: Foundation.RunLoop, forMode mode: Foundation.RunLoop.Mode) { pipe.schedule(output: .nowhere) }
     override func property(forKey key: Stream.PropertyKey) -> AnyObject? { nil }
     override func setProperty(_ property: AnyObject?, forKey key: Stream.PropertyKey) -> Bool { false }
+}
+
+/// The place in which the delegate of a stream is called.
+enum StreamPlace {
+    /// On a phone nowhere; here on the queue of the manager.
+    case unscheduled
+    /// The main run loop.
+    case main
+    /// The run loop of another thread.
+    case runLoop(Carried<(loop: Foundation.RunLoop, mode: Foundation.RunLoop.Mode)>)
+    /// Removed from its run loop.
+    case nowhere
+
+    init(_ loop: Foundation.RunLoop, _ mode: Foundation.RunLoop.Mode) {
+        self = loop === Foundation.RunLoop.main ? .main : .runLoop(Carried((loop, mode)))
+    }
+
+    /// In virtual time a run loop of another thread than the main one is that of the bench.
+    func deliver(by courier: Courier, _ body: @escaping () -> Void) {
+        switch self {
+        case .unscheduled: courier.deliver(body)
+        case .main: Courier(queue: .main, program: courier.program).deliver(body)
+        case .runLoop where courier.program != nil: Courier(queue: nil, program: courier.program).deliver(body)
+        case .runLoop(let place):
+            let carried = Carried(body)
+            // A timer wakes the run loop.
+            place.value.loop.add(Timer(timeInterval: 0, repeats: false) { _ in carried.value() }, forMode: place.value.mode)
+        case .nowhere: break
+        }
+    }
 }
