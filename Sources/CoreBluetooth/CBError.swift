@@ -41,7 +41,7 @@ public struct CBError: _BridgedStoredNSError {
     public let _nsError: NSError
     public init(_nsError error: NSError) { _nsError = error }
     public init(_ code: Code, userInfo: [String: Any] = [:]) {
-        let description = [NSLocalizedDescriptionKey: "CBError: \(code)" as Any]
+        let description = [NSLocalizedDescriptionKey: code.text as Any]
         _nsError = NSError(domain: CBErrorDomain, code: code.rawValue, userInfo: description.merging(userInfo) { $1 })
     }
 
@@ -63,6 +63,8 @@ public struct CBError: _BridgedStoredNSError {
     public static var connectionFailed: Code { .connectionFailed }
     public static var connectionLimitReached: Code { .connectionLimitReached }
     public static var unknownDevice: Code { .unknownDevice }
+    @available(*, deprecated, renamed: "unknownDevice")
+    public static var unkownDevice: Code { .unknownDevice }
     public static var operationNotSupported: Code { .operationNotSupported }
     public static var peerRemovedPairingInformation: Code { .peerRemovedPairingInformation }
     public static var encryptionTimedOut: Code { .encryptionTimedOut }
@@ -136,7 +138,7 @@ public struct CBATTError: _BridgedStoredNSError {
     public let _nsError: NSError
     public init(_nsError error: NSError) { _nsError = error }
     public init(_ code: Code, userInfo: [String: Any] = [:]) {
-        let description = [NSLocalizedDescriptionKey: "CBATTError: \(code)" as Any]
+        let description = [NSLocalizedDescriptionKey: code.text as Any]
         _nsError = NSError(domain: CBATTErrorDomain, code: code.rawValue, userInfo: description.merging(userInfo) { $1 })
     }
 

@@ -291,7 +291,7 @@ import Testing
         let error: any Error = CBError(.invalidHandle, userInfo: ["handle": 9])
         let stored = error as NSError
         #expect(stored.domain == CBErrorDomain && stored.code == 2 && stored.userInfo["handle"] as? Int == 9)
-        #expect(error.localizedDescription == "CBError: invalidHandle")
+        #expect(error.localizedDescription == "The attribute handle is invalid.")
         #expect(CBError(_nsError: stored).code == .invalidHandle)
         #expect(CBError(_nsError: NSError(domain: CBErrorDomain, code: 77)).code == .unknown)
         let ofAnApplication = CBATTError(_nsError: NSError(domain: CBATTErrorDomain, code: 0x80))
