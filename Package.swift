@@ -129,8 +129,10 @@ let package = Package(
         room("BBExploration", ["BBSimulation", "BBTraffic", "BBTransport", "BBTiming", "BBPackets"], settings: asWritten),
         room(
             "CoreBluetooth",
-            ["BBBench", "BBHost", "BBSimulation", "BBTransportUSB", "BBTransport", "BBTiming", "BBPackets", "BBCProgramTime"],
-            settings: asWritten),
+            [
+                "BBBench", "BBHost", "BBSimulation", "BBDongles", "BBTransportUSB", "BBTransport", "BBTiming", "BBPackets",
+                "BBCProgramTime", yams,
+            ], settings: asWritten, embedding: ["Personas/Files"]),
         // In a folder of another name, which differs from Sources/bluebench in more than case.
         .target(
             name: "Bluebench",

@@ -64,7 +64,7 @@ open class CBManager: NSObject {
     /// True if a command has an effect now; otherwise it is dropped and the misuse is reported, as Core Bluetooth does.
     func isReady(for command: StaticString) -> Bool {
         if state == .poweredOn { return true }
-        phone.misuse("\(type(of: self)): \(command) needs the powered on state")
+        phone.misuse("<\(type(of: self))> can only accept this command while in the powered on state: \(command)")
         return false
     }
 }

@@ -11,6 +11,8 @@ final class CentralProgram: NSObject, CBCentralManagerDelegate, CBPeripheralDele
     var values: [Data] = []
     var channel: CBL2CAPChannel?
     var invalidated: [CBService] = []
+    /// The names of peripherals after each call about a change.
+    var names: [String?] = []
     /// Connects to what it finds.
     var connects = true
     var options: [String: Any]?
@@ -51,6 +53,7 @@ final class CentralProgram: NSObject, CBCentralManagerDelegate, CBPeripheralDele
     func centralManager(_ central: CBCentralManager, didUpdateANCSAuthorizationFor peripheral: CBPeripheral) {
         note("notifications \(peripheral.ancsAuthorized)")
     }
+    func peripheralDidUpdateName(_ peripheral: CBPeripheral) { names.append(peripheral.name) }
     func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) { note("services", error) }
     func peripheral(_ peripheral: CBPeripheral, didDiscoverIncludedServicesFor service: CBService, error: (any Error)?) {
         note("included services", error)
@@ -173,8 +176,11 @@ struct Pair {
     let accessory: Accessory
     let central: CentralProgram
 
-    init(seed: UInt64 = 1, accessory traits: CBPhoneTraits = CBPhoneTraits(), phone phoneTraits: CBPhoneTraits = CBPhoneTraits()) {
-        bench = CBBench(seed: seed)
+    init(
+        seed: UInt64 = 1, strict: Bool = false, accessory traits: CBPhoneTraits = CBPhoneTraits(),
+        phone phoneTraits: CBPhoneTraits = CBPhoneTraits()
+    ) {
+        bench = CBBench(seed: seed, strict: strict)
         accessoryPhone = bench.phone("accessory", traits)
         phone = bench.phone("phone", phoneTraits)
         accessory = Accessory(on: accessoryPhone)

@@ -35,14 +35,26 @@ import Testing
         #expect(pair.accessory.written == [Data([1, 2])])
     }
 
-    @Test func aLongWriteIsQueuedAndAnsweredOnce() throws {
-        let pair = Pair()
+    /// A value that is longer than ATT_MTU - 3 comes in parts of ATT_MTU - 5 octets, in one call, and is answered once.
+    @Test(arguments: [(517, 512, [0]), (185, 182, [0]), (185, 183, [0, 180]), (185, 512, [0, 180, 360]), (23, 40, [0, 18, 36])])
+    func aLongWriteComesInParts(mtu: Int, count: Int, offsets: [Int]) throws {
+        var traits = CBPhoneTraits()
+        traits.mtu = mtu
+        let pair = Pair(phone: traits)
         #expect(pair.connect())
-        let control = try #require(pair.central.characteristic("2A39"))
-        let value = Data((0..<512).map { UInt8(truncatingIfNeeded: $0) })
-        pair.central.peripheral?.writeValue(value, for: control, type: .withResponse)
+        let (peripheral, control) = (try #require(pair.central.peripheral), try #require(pair.central.characteristic("2A39")))
+        #expect(peripheral.maximumWriteValueLength(for: .withoutResponse) == min(512, mtu - 3))
+        let value = Data((0..<count).map { UInt8(truncatingIfNeeded: $0) })
+        peripheral.writeValue(value, for: control, type: .withResponse)
         #expect(pair.run { pair.central.log.last == "written" })
-        #expect(pair.accessory.written == [value])
+        #expect(pair.accessory.requests.map(\.offset) == offsets)
+        #expect(pair.accessory.written.reduce(Data(), +) == value)
+        #expect(pair.accessory.log.last == "write of \(offsets.count)")
+        // One answer for all of them, of the program, which keeps the value.
+        pair.accessory.result = .invalidOffset
+        peripheral.writeValue(value, for: control, type: .withResponse)
+        #expect(pair.run { pair.central.log.last == "written failed" })
+        #expect(CBATTError.invalidOffset ~= (try #require(pair.central.errors.last)))
     }
 
     @Test func commandsStopAtTheLimit() throws {

@@ -18,11 +18,18 @@ public final class CBBench {
     private let seed: UInt64
     private var phones: [CBPhone] = []
     private var controllers: UInt64 = 0
+    private var identifiers: [String: ControllerID] = [:]
     private let program: ProgramQueues
+    let found = Misuses()
+    /// Time stands still from the first misuse on: `run` returns false at once.
+    public let isStrict: Bool
 
-    /// - Parameter seed: determines every random choice.
-    public init(seed: UInt64 = 1) {
+    /// - Parameters:
+    ///   - seed: determines every random choice.
+    ///   - strict: the first call without effect ends the run of the bench, and with it the test; see `misuses` and `check()`.
+    public init(seed: UInt64 = 1, strict: Bool = false) {
         self.seed = seed
+        isStrict = strict
         loop = PhoneLoop()
         program = ProgramQueues(time: ProgramTime(loop))
         simulation = Simulation(loop: loop, seed: seed)
@@ -32,23 +39,36 @@ public final class CBBench {
 
     /// Adds a phone, or an accessory written with Core Bluetooth.
     public func phone(_ name: String, _ traits: CBPhoneTraits = CBPhoneTraits()) -> CBPhone {
-        let transport = controller(name, isDualMode: traits.isDualMode)
+        let transport = controller(name, traits)
         let seed = seed &* 1_000 &+ controllers
         let phone = CBPhone(name: name, seed: seed, traits: traits, program: program) {
             PhoneHost(loop: loop, transport: transport, database: $0, seed: seed)
         }
+        phone.keepMisuses(in: found)
         phones.append(phone)
         phone.start()
         return phone
     }
 
+    /// Adds a phone that behaves like a known one.
+    ///
+    /// - Parameter persona: a name of `CBPhonePersona.names`.
+    /// - Throws: the names that there are, if it is not one of them.
+    public func phone(_ name: String, persona: String, _ traits: CBPhoneTraits = CBPhoneTraits()) throws -> CBPhone {
+        var traits = traits
+        traits.persona = try CBPhonePersona(named: persona)
+        return phone(name, traits)
+    }
+
     /// Adds a controller to the air.
-    private func controller(_ name: String, isDualMode: Bool = false) -> any HCITransport {
+    private func controller(_ name: String, _ traits: CBPhoneTraits = CBPhoneTraits()) -> any HCITransport {
         controllers += 1
         var configuration = ControllerConfiguration(address: DeviceAddress(value: 0xC0_0000_00B0_00 + controllers))
-        if isDualMode { configuration.profile = .dual }
+        if traits.isDualMode { configuration.profile = .dual }
+        configuration.maxOctets = UInt16(min(max(traits.packetOctets, 27), 251))
+        configuration.maxExchangesPerEvent = traits.persona?.packetsPerEvent
         let pipe = InProcessTransport.pair(name: name, on: loop)
-        do { _ = try simulation.addController(configuration, on: pipe.controller) } catch {
+        do { identifiers[name] = try simulation.addController(configuration, on: pipe.controller) } catch {
             FileHandle.standardError.write(Data("the simulated controller cannot be added: \(error)\n".utf8))
         }
         return LateReading.asAsked(pipe.host, on: loop)
@@ -56,7 +76,9 @@ public final class CBBench {
 
     /// A host on a controller of its own, for accessories that are not written with Core Bluetooth.
     package func host(_ name: String, database: GATTDatabase, isDualMode: Bool = false) -> PhoneHost {
-        let transport = controller(name, isDualMode: isDualMode)
+        var traits = CBPhoneTraits()
+        traits.isDualMode = isDualMode
+        let transport = controller(name, traits)
         return PhoneHost(loop: loop, transport: transport, database: database, seed: seed &* 1_000 &+ controllers)
     }
 
@@ -68,6 +90,21 @@ public final class CBBench {
 
     /// The share of packets that are lost, 0...1.
     public func setPacketErrorRate(_ rate: Double) { simulation.setPacketErrorRate(rate) }
+
+    /// Sets how strong two devices receive each other, in dBm, by their names; -50 by default. Below -97 dBm they are out of range.
+    public func setRSSI(_ rssi: Int, between one: String, and other: String) {
+        guard let one = identifiers[one], let other = identifiers[other] else { return }
+        for (source, destination) in [(one, other), (other, one)] {
+            simulation.setPathLoss(-min(max(rssi, -127), 20), from: source, to: destination)
+        }
+    }
+
+    /// Places two devices at a distance in metres, by their names: the RSSI is that of free space at 2.44 GHz and 0 dBm (Friis), without
+    /// walls, bodies and antennas. They are out of range beyond 690 m.
+    public func setDistance(_ metres: Double, between one: String, and other: String) {
+        let loss = 40.2 + 20 * log10(min(max(metres, 0.1), 100_000))
+        setRSSI(-Int(saturating: loss.rounded()), between: one, and: other)
+    }
 
     /// Calls a function of the program when a time has passed, in seconds: the clock of a program that lets its tests choose one.
     public func after(_ delay: TimeInterval, _ body: @escaping () -> Void) {
@@ -82,10 +119,15 @@ public final class CBBench {
 
     /// Lets time pass until a condition holds, or for at most `limit` seconds.
     ///
-    /// - Returns: true if the condition holds.
+    /// - Returns: true if the condition holds, and on a strict bench if nothing was misused.
     @discardableResult
     public func run(within limit: TimeInterval = 30, until condition: @escaping () -> Bool) -> Bool {
-        let (loop, program) = (loop, program)
+        let (loop, program, found) = (loop, program, isStrict ? found : nil)
+        let condition = { condition() || found?.list.isEmpty == false }
+        return pass(limit, condition, loop, program) && found?.list.isEmpty ?? true
+    }
+
+    private func pass(_ limit: TimeInterval, _ condition: @escaping () -> Bool, _ loop: PhoneLoop, _ program: ProgramQueues) -> Bool {
         let deadline = loop.now + .seconds(min(max(0, limit), Self.longest))
         do {
             return try loop.run {

@@ -12,6 +12,12 @@ public struct CBPhoneTraits: Sendable {
     public var reportsChanges = true
     /// Offers what an iPhone offers to accessories: ANCS, Current Time, Battery and Device Information.
     public var servesSystemServices = false
+    /// The largest MTU that the phone offers, 23...517; nil for that of its persona.
+    public var mtu: Int?
+    /// The phone that this one behaves like towards accessories; nil for the module's own values.
+    public var persona: CBPhonePersona?
+    /// Octets of a data packet, 27...251; 27 is a device without the data length extension. Core Vol 6, Part B, 4.5.10.
+    public var packetOctets = 251
     /// Has BR/EDR besides LE, under a public address.
     public var isDualMode = false
 

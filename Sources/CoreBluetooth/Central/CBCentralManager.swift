@@ -44,6 +44,9 @@ open class CBCentralManager: CBManager {
     /// - Parameter serviceUUIDs: reports only devices that advertise one of them; nil for all.
     open func scanForPeripherals(withServices serviceUUIDs: [CBUUID]?, options: [String: Any]? = nil) {
         guard isReady(for: "scanForPeripherals") else { return }
+        if phone.isInBackground, serviceUUIDs?.isEmpty ?? true {
+            phone.warn("scanForPeripherals without services finds nothing while the app is in the background")
+        }
         isScanning = true
         var filter = ScanFilter()
         filter.services = serviceUUIDs?.map(\.uuid) ?? []
@@ -217,7 +220,7 @@ open class CBCentralManager: CBManager {
     func discovered(_ identifier: UUID, _ data: [String: Any], rssi: Int) {
         guard isScanning else { return }
         let peripheral = peripheral(identifier)
-        if let name = data[CBAdvertisementDataLocalNameKey] as? String, peripheral.name == nil { peripheral.name = name }
+        peripheral.name = phone.directory.name(of: identifier) ?? peripheral.name
         delegate?.centralManager(self, didDiscover: peripheral, advertisementData: data, rssi: NSNumber(value: rssi))
     }
 

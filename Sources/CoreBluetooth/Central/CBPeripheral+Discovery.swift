@@ -7,6 +7,7 @@ extension CBPeripheral {
     ///
     /// - Parameter serviceUUIDs: finds only these, with fewer requests; nil or empty for all.
     public func discoverServices(_ serviceUUIDs: [CBUUID]?) {
+        needsDelegate("Discovering services", "peripheral:didDiscoverServices:")
         let (port, wanted) = (port, serviceUUIDs?.map(\.uuid) ?? [])
         perform("discoverServices") { peer in
             peer.run(for: port) { link in
@@ -41,6 +42,7 @@ extension CBPeripheral {
 
     /// A characteristic that is found again, also on a later connection, has its last value.
     public func discoverCharacteristics(_ characteristicUUIDs: [CBUUID]?, for service: CBService) {
+        needsDelegate("Discovering characteristics", "peripheral:didDiscoverCharacteristicsForService:error:")
         let (port, wanted, remote) = (port, characteristicUUIDs?.map(\.uuid) ?? [], service.remote)
         let failed: (CBPeripheral, any Error) -> Void = {
             $0.delegate?.peripheral($0, didDiscoverCharacteristicsFor: service, error: $1)

@@ -12,6 +12,7 @@ public enum CBPeripheralState: Int, Sendable, Hashable {
 /// A remote device, as one manager sees it. Releasing it ends its connection.
 open class CBPeripheral: CBPeer {
     open weak var delegate: (any CBPeripheralDelegate)?
+    /// The Device Name of the Generic Access service once the phone has read it, before that the advertised name.
     open internal(set) var name: String?
     open internal(set) var state = CBPeripheralState.disconnected
     /// True if the user lets the device read notifications.
@@ -51,13 +52,14 @@ open class CBPeripheral: CBPeer {
     deinit {
         guard state != .disconnected else { return }
         if manager != nil, state != .disconnecting {
-            phone.misuse(
-                "Cancelling connection for unused peripheral <CBPeripheral: identifier = \(identifier), name = \(name ?? "(null)"), "
-                    + "state = \(state)>, Did you forget to keep a reference to it?")
+            phone.misuse("Cancelling connection for unused peripheral \(text), Did you forget to keep a reference to it?")
         }
         let (phone, port, identifier) = (phone, port, identifier)
         phone.enter { phone.connecting.cancel(identifier, for: port) }
     }
+
+    /// The peripheral in a line.
+    var text: String { "<CBPeripheral: identifier = \(identifier), name = \(name ?? "(null)"), state = \(state)>" }
 
     // MARK: Requests for a connection
 
@@ -98,7 +100,9 @@ open class CBPeripheral: CBPeer {
 
     /// Runs an operation on the connection; reports a misuse if there is none.
     func perform(_ name: StaticString, _ operation: @escaping (PhonePeer) -> Void) {
-        guard state == .connected else { return phone.misuse("CBPeripheral: \(name) needs the connected state") }
+        guard state == .connected else {
+            return phone.misuse("\(text) can only accept commands while in the connected state: \(name)")
+        }
         let (phone, identifier) = (phone, identifier)
         phone.enter { phone.connecting.peer(identifier).map(operation) }
     }
@@ -109,9 +113,19 @@ open class CBPeripheral: CBPeer {
         _ operation: @escaping (PhonePeer) -> Void
     ) {
         if let service, service.isValid, service.peripheral === self { return perform(name, operation) }
+        if state == .connected {
+            let found = service.map { "<CBService: UUID = \($0.uuid)>" } ?? "the service of the attribute"
+            phone.misuse("\(found) is not a valid service for peripheral \(text): discover it again")
+        }
         perform(name) { [port, identifier] _ in
             port.deliver(to: identifier) { failed($0, CBError(.invalidHandle)) }
         }
+    }
+
+    /// Reports a request whose result nobody receives.
+    func needsDelegate(_ request: StaticString, _ method: StaticString) {
+        guard delegate == nil, state == .connected else { return }
+        phone.misuse("\(request) for peripheral \(text) while delegate is either nil or does not implement \(method)")
     }
 
     // MARK: Values
@@ -139,6 +153,7 @@ open class CBPeripheral: CBPeer {
     }
 
     open func readValue(for characteristic: CBCharacteristic) {
+        needsDelegate("Reading characteristic value", "peripheral:didUpdateValueForCharacteristic:error:")
         let (port, handle) = (port, characteristic.handle)
         let failed: (CBPeripheral, any Error) -> Void = { $0.delegate?.peripheral($0, didUpdateValueFor: characteristic, error: $1) }
         perform("readValue", of: characteristic.service, failed: failed) { peer in
@@ -239,6 +254,13 @@ open class CBPeripheral: CBPeer {
     }
 
     // MARK: On the queue
+
+    /// The phone has read the Device Name.
+    func renamed(_ name: String) {
+        guard name != self.name else { return }
+        self.name = name
+        delegate?.peripheralDidUpdateName(self)
+    }
 
     /// A command has left this phone, or was lost with its link.
     func commandLeft() {

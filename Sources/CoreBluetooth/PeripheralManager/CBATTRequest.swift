@@ -4,7 +4,7 @@ import Foundation
 open class CBATTRequest: NSObject {
     public let central: CBCentral
     public let characteristic: CBCharacteristic
-    /// Offset of a read in octets: the value to respond with begins there.
+    /// Offset in octets: the value to respond with begins there, or the written part belongs there. The program checks it.
     public let offset: Int
     /// The written value; for a read, the value to respond with.
     open var value: Data?

@@ -72,6 +72,10 @@ open class CBPeripheralManager: CBManager {
         }
         isAdvertising = true
         isPaused = false
+        let allowed = [CBAdvertisementDataLocalNameKey, CBAdvertisementDataServiceUUIDsKey]
+        for key in (advertisementData ?? [:]).keys.sorted() where !allowed.contains(key) {
+            phone.warn("Advertisement key '\(key)' is not allowed")
+        }
         let name = advertisementData?[CBAdvertisementDataLocalNameKey] as? String
         let services = (advertisementData?[CBAdvertisementDataServiceUUIDsKey] as? [CBUUID])?.map(\.uuid) ?? []
         let (phone, port) = (phone, port)
@@ -104,7 +108,9 @@ open class CBPeripheralManager: CBManager {
                 "CBPeripheralManager: characteristics with cached values must be read-only")
         }
         let (phone, port, carried) = (phone, port, Carried(service))
-        guard !services.contains(where: { $0 === service }) else { return }
+        guard !service.isPublished else {
+            return phone.misuse("Services cannot be added more than once: \(service.uuid). On a phone this ends the app")
+        }
         let included = (service.includedServices ?? []).compactMap { wanted in services.first { $0 === wanted } }
         let isComplete = included.count == service.includedServices?.count ?? 0
         guard isComplete, !PhoneServer.reserved.contains(service.uuid.uuid) else {
@@ -147,6 +153,10 @@ open class CBPeripheralManager: CBManager {
     @discardableResult
     open func updateValue(_ value: Data, for characteristic: CBMutableCharacteristic, onSubscribedCentrals centrals: [CBCentral]?) -> Bool {
         guard isReady(for: "updateValue") else { return false }
+        guard characteristic.service.map({ service in services.contains { $0 === service } }) ?? false else {
+            phone.misuse("updateValue for the characteristic \(characteristic.uuid), whose service was not added")
+            return false
+        }
         guard updatesUnderWay < Self.updateLimit else {
             isFull = true
             return false
@@ -249,6 +259,9 @@ open class CBPeripheralManager: CBManager {
         central.maximumUpdateValueLength = AttributeValueLength.longest(inMTU: mtu)
         return central
     }
+
+    /// A central that the program knows has exchanged its MTU.
+    func changed(_ identifier: UUID, mtu: Int) { centrals[identifier]?.maximumUpdateValueLength = AttributeValueLength.longest(inMTU: mtu) }
 
     func subscribed(_ identifier: UUID, mtu: Int, to characteristic: CBMutableCharacteristic, isOn: Bool) {
         let central = central(identifier, mtu: mtu)

@@ -21,6 +21,8 @@ public final class CBPhone {
     private(set) lazy var notifications = PhoneNotifications(self)
     var programs = PhonePrograms()
     let traits: CBPhoneTraits
+    /// The conduct towards accessories.
+    let persona: CBPhonePersona
     /// Nil in wall time.
     let program: ProgramQueues?
     private var isStarted = false
@@ -32,6 +34,7 @@ public final class CBPhone {
         var isPoweredOn = true
         var features: CBCentralManager.Feature = []
         var onLine: (@Sendable (String) -> Void)?
+        var misuses: Misuses?
     }
 
     private enum Device {
@@ -55,13 +58,24 @@ public final class CBPhone {
         self.program = program
         self.name = name
         self.traits = traits
+        var persona = traits.persona ?? CBPhonePersona()
+        if let mtu = traits.mtu {
+            persona.mtu = min(max(mtu, 23), 517)
+            persona.mtuWithoutLength = nil
+        }
+        self.persona = persona
         host = makeHost(traits.database(name))
         loop = host.loop
         directory = PeerRecords(seed: loop.mode == .virtual ? seed : nil)
         var pairing = PairingSettings()
         pairing.ioCapability = .keyboardDisplay
         pairing.isBonding = traits.bonds
+        persona.apply(to: &pairing, isDualMode: traits.isDualMode)
         host.pairingSettings = pairing
+        host.setOfferedMTU(persona.mtu)
+        host.parameterPolicy = { [persona] _, request in persona.granted(request) != nil }
+        host.adjustsParameters = { [persona] in persona.granted($0) ?? $0 }
+        launchTime = persona.launchTime
     }
 
     /// Runs a call of the program on the loop, never inside the call itself. Callable from anywhere.
@@ -70,15 +84,22 @@ public final class CBPhone {
         if loop.isOnLoop { loop.schedule(after: .zero) { carried.value() } } else { loop.post { carried.value() } }
     }
 
-    /// Reports a call that has no effect. Callable from anywhere.
-    func misuse(_ text: String) { say("API MISUSE: \(text)") }
-    /// Reports what a program would not notice otherwise. Callable from anywhere.
-    func warn(_ text: String) { say("WARNING: \(text)") }
+    /// Reports a call of the program that has no effect. Callable from anywhere.
+    func misuse(_ text: String) { say("API MISUSE: \(text)", isMisuse: true) }
+    /// Reports a call of the program that has less effect than it seems. Callable from anywhere.
+    func warn(_ text: String) { say("WARNING: \(text)", isMisuse: true) }
+    /// Reports what has happened to the device. Callable from anywhere.
+    func notice(_ text: String) { say("WARNING: \(text)", isMisuse: false) }
 
-    private func say(_ text: String) {
+    private func say(_ text: String, isMisuse: Bool) {
         FileHandle.standardError.write(Data("[CoreBluetooth] \(text)\n".utf8))
-        settings.withLock(\.onLine)?(text)
+        let (onLine, misuses) = settings.withLock { ($0.onLine, $0.misuses) }
+        onLine?(text)
+        if isMisuse { misuses?.add(text, of: name) }
     }
+
+    /// Keeps the misuses with those of the other phones of a bench.
+    func keepMisuses(in misuses: Misuses) { settings.withLock { $0.misuses = misuses } }
 
     /// Called on any thread with each line that a phone prints, such as `API MISUSE: ...` for a call without effect, without its prefix
     /// `[CoreBluetooth]`. Callable from anywhere.
@@ -110,6 +131,15 @@ public final class CBPhone {
         }
     }
 
+    /// The user renames the device in the settings: its Device Name is another one, which phones read on their next connection. Callable
+    /// from anywhere.
+    public func rename(_ name: String) {
+        enter { [self] in
+            guard let handle = host.database.services.lazy.compactMap({ $0[.deviceName]?.value }).first else { return }
+            host.database[handle] = [UInt8](name.utf8)
+        }
+    }
+
     /// The answers of the user to the questions of a pairing; by default every question is accepted. Set it before a pairing begins.
     public func answer(accepts: Bool, passkey: UInt32? = nil) {
         let carried = Carried(self)
@@ -134,6 +164,8 @@ public final class CBPhone {
         public static let peripheral = BackgroundModes(rawValue: 2)
     }
 
+    /// The program has a usage description, or its Info.plist is not known.
+    var isDeclared = true
     /// The roles that the program declares for the background.
     public var backgroundModes: BackgroundModes = [.central, .peripheral]
     /// The program is in the background: it is called only in its declared roles, finds devices only by service and without duplicates, and
@@ -246,7 +278,7 @@ public final class CBPhone {
     /// The controller has disappeared.
     func lostDevice() {
         guard device == .works || device == .isResetting, isStarted else { return }
-        warn("the Bluetooth controller has disappeared\(host.failure.map { ": \($0)" } ?? "")")
+        notice("the Bluetooth controller has disappeared\(host.failure.map { ": \($0)" } ?? "")")
         let isReset = device == .isResetting
         device = .isVanishing
         if !isReset { tellState() }
@@ -264,7 +296,7 @@ public final class CBPhone {
 
     /// There is no device: the state is unsupported.
     func failed(_ reason: String) {
-        misuse(reason)
+        notice(reason)
         isStarted = true
         device = .isMissing
         tellState()
@@ -273,6 +305,7 @@ public final class CBPhone {
     // MARK: Programs
 
     func attach(_ port: CentralPort) {
+        guard mayUse() else { return }
         programs.add(port)
         var first = programs.begin(port, self)
         let state = state
@@ -282,6 +315,7 @@ public final class CBPhone {
     }
 
     func attach(_ port: ServerPort) {
+        guard mayUse() else { return }
         programs.add(port)
         var first = programs.begin(port, self)
         let state = state

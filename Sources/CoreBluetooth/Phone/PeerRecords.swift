@@ -9,7 +9,10 @@ import Synchronization
 final class PeerRecords: Sendable {
     private struct Record {
         var identity: PeerIdentity
+        /// Local name of the advertising data.
         var name: String?
+        /// Device Name of the Generic Access service. Core Vol 3, Part C, 12.1.
+        var deviceName: String?
         var services: Set<BluetoothUUID> = []
         var readsNotifications = false
         var usesExtendedAdvertising = false
@@ -77,7 +80,11 @@ final class PeerRecords: Sendable {
 
     func knows(_ identifier: UUID) -> Bool { state.withLock { $0.records[identifier] != nil } }
     func identity(of identifier: UUID) -> PeerIdentity? { state.withLock { $0.records[identifier]?.identity } }
-    func name(of identifier: UUID) -> String? { state.withLock { $0.records[identifier]?.name } }
+    /// The Device Name if it is known, otherwise the advertised name.
+    func name(of identifier: UUID) -> String? {
+        state.withLock { state in state.records[identifier].flatMap { $0.deviceName ?? $0.name } }
+    }
+    func deviceNamed(_ name: String, _ identifier: UUID) { state.withLock { $0.records[identifier]?.deviceName = name } }
     func named(_ name: String, _ identifier: UUID) { state.withLock { $0.records[identifier]?.name = name } }
 
     func extended(_ identifier: UUID) { state.withLock { $0.records[identifier]?.usesExtendedAdvertising = true } }

@@ -123,7 +123,8 @@ final class PhoneConnecting {
         let isEnding = phone.host.links(to: identity).contains { ending.contains(ObjectIdentifier($0.secured)) }
         // Once it has ended.
         guard !isEnding else { throw CBError(.connectionFailed) }
-        switch try await phone.host.connect(to: identity, settings) {
+        // A program in the background pages no device.
+        switch try await phone.host.connect(to: identity, over: phone.isInBackground ? .le : nil, settings) {
         case .le(let connection): return PhoneLink(connection)
         case .classic(let connection):
             // Only a device that the phone is paired with has attributes for programs.
@@ -139,7 +140,7 @@ final class PhoneConnecting {
         guard let identity = phone.directory.identity(of: peer.identifier) else { return Self.wait }
         var settings = ConnectSettings()
         settings.limit = wanted.count > 1 ? Self.turn : .seconds(30)
-        settings.parameters = ConnectionParameterRequest(interval: 24, supervisionTimeout: 72)
+        settings.parameters = phone.persona.connection
         if phone.directory.isExtended(peer.identifier) { settings.phys = [.le1M, .le2M] }
         do {
             let link = try await open(identity, peer.identifier, settings)

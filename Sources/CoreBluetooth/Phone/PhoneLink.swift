@@ -37,6 +37,9 @@ final class PhoneLink {
     }
     var mtu: Int { (try? gatt.mtu) ?? 23 }
 
+    /// The most octets of a packet that this side sends.
+    var octets: UInt16 { le?.dataLength.txOctets ?? UInt16.max }
+
     var isEncrypted: Bool {
         switch link {
         case .le(let connection): connection.security != .none

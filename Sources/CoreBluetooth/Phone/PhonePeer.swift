@@ -53,7 +53,7 @@ final class PhonePeer {
 
     // MARK: The link
 
-    /// Exchanges the MTU, reports the connection, then updates data length and PHY, as a phone does.
+    /// Exchanges the MTU, after what the phone does before it, and reports the connection.
     func opened(_ link: PhoneLink) {
         self.link = link
         (listeners, subscribers, changeHandle) = ([], [:], nil)
@@ -62,15 +62,28 @@ final class PhonePeer {
         // A bonded device reports a change as soon as the link is encrypted.
         listenForChanges(link)
         add { [self] in
-            _ = try? await link.gatt.exchangeMTU()
+            let steps = phone.persona.start
+            for step in steps.prefix(while: { $0 != .mtu }) { await take(step, link) }
+            _ = try? await link.gatt.exchangeMTU(phone.persona.mtu(octets: link.octets))
             guard await protect(link), link.isConnected else { return }
             isReady = true
             phone.connection(of: identifier, isUp: true)
             for port in users { tellConnected(port) }
-            _ = phone.loop.start { [self] in await tune(link) }
+            _ = phone.loop.start { [self] in
+                for step in steps.drop(while: { $0 != .mtu }).dropFirst() { await take(step, link) }
+            }
         }
         pairForNotifications()
         add { [self] in await watchChanges(link) }
+        add { [self] in await readName(link) }
+    }
+
+    /// Reads the Device Name, which programs see in place of the advertised name. Core Vol 3, Part C, 12.1.
+    private func readName(_ link: PhoneLink) async {
+        guard let value = try? await link.gatt.read(uuid: .deviceName).first?.value, !value.isEmpty else { return }
+        let name = String(decoding: value, as: UTF8.self)
+        phone.directory.deviceNamed(name, identifier)
+        for port in users { port.deliver(to: identifier) { $0.renamed(name) } }
     }
 
     /// Encrypts the link to a bonded device, which is otherwise not the one that the bond is with.
@@ -84,11 +97,13 @@ final class PhonePeer {
         return true
     }
 
-    private func tune(_ link: PhoneLink) async {
-        guard let link = link.le else { return }
-        _ = try? await link.updateDataLength(txOctets: 251)
-        guard link.isConnected else { return }
-        _ = try? await link.updatePHY(tx: .le2M, rx: .le2M)
+    private func take(_ step: CBPhonePersona.Step, _ link: PhoneLink) async {
+        guard let link = link.le, link.isConnected else { return }
+        switch step {
+        case .length: _ = try? await link.updateDataLength(txOctets: 251)
+        case .phy: _ = try? await link.updatePHY(tx: .le2M, rx: .le2M)
+        case .mtu: break
+        }
     }
 
     /// Pairs with a device that is to read notifications, then asks the user for permission.

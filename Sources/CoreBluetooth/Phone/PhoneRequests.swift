@@ -43,7 +43,7 @@ final class PhoneRequests {
         return .later
     }
 
-    /// Gives all values of one request to the program together.
+    /// Gives all values of one request, or all parts of a queued write, to the program together.
     func write(_ access: AttributeAccess, _ writes: [AttributeWrite]) -> AttributeWriteDecision {
         guard let link = access.connection else { return .proceed }
         var state = current(link, access)
@@ -57,11 +57,11 @@ final class PhoneRequests {
             pending[ObjectIdentifier(link)] = state
         }
         let (identifier, mtu) = (server.identifier(of: link), link.mtu)
-        let carried = Carried(rows.map { ($0.0.value, $0.2) })
+        let carried = Carried(rows.map { ($0.0, $0.2) })
         port.deliver { manager in
             let central = manager.central(identifier, mtu: mtu)
-            let requests = carried.value.map { value, characteristic in
-                CBATTRequest(central: central, characteristic: characteristic, offset: 0, value: Data(value), token: token)
+            let requests = carried.value.map { write, characteristic in
+                CBATTRequest(central: central, characteristic: characteristic, offset: write.offset, value: Data(write.value), token: token)
             }
             manager.delegate?.peripheralManager(manager, didReceiveWrite: requests)
         }

@@ -12,7 +12,7 @@ struct ScanFilter {
     /// A program in the background finds only devices with services that it names.
     func admits(_ data: AdvertisingData, inBackground: Bool) -> Bool {
         if services.isEmpty, solicited.isEmpty { return !inBackground }
-        if !Set(services).isDisjoint(with: data.serviceUUIDs) { return true }
+        if !Set(services).isDisjoint(with: data.serviceUUIDs) || !OverflowArea.services(services, in: data).isEmpty { return true }
         return !Set(solicited).isDisjoint(with: data.solicitedUUIDs)
     }
 }
@@ -85,14 +85,14 @@ final class PhoneScanning {
             } catch {
                 isChanging = false
                 // A lost controller is reported as such.
-                if phone.host.failure == nil { phone.misuse("the controller does not scan: \(error)") }
+                if phone.host.failure == nil { phone.notice("the controller does not scan: \(error)") }
             }
         }
     }
 
-    /// Phones receive extended advertising with 2M on the secondary channels, and up to 124 octets of it.
+    /// Phones receive extended advertising with 2M on the secondary channels, and up to a number of octets of it.
     private func isHeard(_ report: AdvertisingReport) -> Bool {
-        report.secondaryPHY.map { $0 == .le2M && report.octets.count <= 124 } ?? true
+        report.secondaryPHY.map { $0 == .le2M && report.octets.count <= phone.persona.extendedOctets } ?? true
     }
 
     private func received(_ report: AdvertisingReport) {
@@ -121,7 +121,10 @@ final class PhoneScanning {
         for index in requests.indices where requests[index].filter.admits(data, inBackground: phone.isInBackground) {
             let isNew = requests[index].reported.updateValue(data, forKey: identifier) != data
             guard isNew || requests[index].filter.allowsDuplicates && !phone.isInBackground else { continue }
-            let dictionary = Carried(data.dictionary(isConnectable: advertiser.isConnectable))
+            var shown = data.dictionary(isConnectable: advertiser.isConnectable)
+            let overflow = OverflowArea.services(requests[index].filter.services, in: data)
+            if !overflow.isEmpty { shown[CBAdvertisementDataOverflowServiceUUIDsKey] = overflow.map { CBUUID($0) } }
+            let dictionary = Carried(shown)
             requests[index].port.deliver { $0.discovered(identifier, dictionary.value, rssi: rssi) }
         }
     }
@@ -146,7 +149,7 @@ extension AdvertisingData {
         for element in elements {
             switch element {
             case .txPowerLevel(let level): dictionary[CBAdvertisementDataTxPowerLevelKey] = NSNumber(value: level)
-            case .manufacturerData(let company, let octets):
+            case .manufacturerData(let company, let octets) where !OverflowArea.isOverflow(company, octets):
                 let identifier = [UInt8(truncatingIfNeeded: company), UInt8(company >> 8)]
                 dictionary[CBAdvertisementDataManufacturerDataKey] = Data(identifier + octets)
             case .serviceData(let uuid, let octets): ofServices[CBUUID(uuid)] = Data(octets)

@@ -51,6 +51,7 @@ final class PhoneServer {
             link.writable.add { [unowned self] in sendUpdates() }
             link.events.add { [unowned self, unowned link] event in
                 if case .paired(let result) = event { phone.directory.paired(identifier(of: link), as: result.peer) }
+                if case .mtuChanged(let mtu) = event { changed(link, mtu: mtu) }
                 if case .disconnected = event {
                     if phone.host.failure != nil { phone.lostDevice() }
                     left(link)
@@ -60,6 +61,11 @@ final class PhoneServer {
             set = nil
             apply()
         }
+    }
+
+    private func changed(_ link: Connection, mtu: Int) {
+        let identifier = identifier(of: link)
+        for port in ports { port.deliver { $0.changed(identifier, mtu: mtu) } }
     }
 
     private func left(_ link: Connection) {
@@ -211,9 +217,8 @@ final class PhoneServer {
         let isSuspended = phone.state != .poweredOn || phone.isInBackground && !phone.backgroundModes.contains(.peripheral)
         guard !isChanging, set == nil, !advertisements.isEmpty, !isSuspended else { return }
         isChanging = true
-        let isHidden = phone.isInBackground
-        // Services of a program in the background are in Apple's overflow area, whose format is not public.
-        let settings = AdvertisingSettings(isHidden ? [] : advertisements.map(\.advertisement))
+        let settings = AdvertisingSettings(
+            advertisements.map(\.advertisement), inBackground: phone.isInBackground, hasOverflow: phone.persona.hasOverflowArea)
         _ = phone.loop.start { [self] in
             do {
                 let started = try await phone.host.advertise(settings) { [self] in set = $0 }
@@ -230,33 +235,5 @@ final class PhoneServer {
             // A central that came with the controller's answer has ended the set.
             apply()
         }
-    }
-}
-
-extension AdvertisingSettings {
-    /// Connectable advertising as of a phone in the foreground: 28 octets of UUIDs and name in the advertising data, and the name in the
-    /// scan response if there is no room. UUIDs without room are left out.
-    init(_ advertisements: [Advertisement]) {
-        self.init()
-        intervalMin = 0x30
-        intervalMax = 0x30
-        var room = 28
-        var elements: [AdvertisingElement] = [.flags([.generalDiscoverable, .brEDRNotSupported])]
-        for width in [2, 4, 16] {
-            let all = advertisements.flatMap(\.services).filter { $0.octetCount == width }
-            let fitting = Array(all.prefix(max(0, (room - 2) / width)))
-            guard !fitting.isEmpty else { continue }
-            elements.append(.services(fitting, complete: fitting.count == all.count))
-            room -= 2 + fitting.count * width
-        }
-        if let name = advertisements.lazy.compactMap(\.name).first {
-            if name.utf8.count + 2 <= room {
-                elements.append(.completeLocalName(name))
-            } else {
-                let cut = String(decoding: Array(name.utf8.prefix(29)), as: UTF8.self)
-                scanResponse = AdvertisingData([cut == name ? .completeLocalName(name) : .shortenedLocalName(cut)]).octets
-            }
-        }
-        data = AdvertisingData(elements).octets
     }
 }

@@ -36,7 +36,10 @@ struct ServiceDraft {
             var definition = CharacteristicDefinition(
                 row.uuid, properties: CharacteristicProperties(rawValue: UInt8(truncatingIfNeeded: row.properties.rawValue)),
                 permissions: row.permissions.attribute, value: row.value ?? [], descriptors: row.descriptors)
-            if row.value == nil { definition.onRead = { [unowned server] in server.requests.read($0) } }
+            if row.value == nil {
+                definition.takesParts = true
+                definition.onRead = { [unowned server] in server.requests.read($0) }
+            }
             if !row.properties.isDisjoint(with: [.notifyEncryptionRequired, .indicateEncryptionRequired]) {
                 definition.properties.insert(row.properties.contains(.notifyEncryptionRequired) ? .notify : .indicate)
                 definition.configurationPermissions = [.read, .write, .writeEncrypted]

@@ -93,7 +93,10 @@ extension CBPhone {
         guard !programs.isLaunched else { return }
         programs.isLaunched = true
         let (identifiers, ends) = (programs.restoreIdentifiers, programs.ends)
-        loop.schedule(after: .zero) { [self] in onLaunch?(identifiers) }
+        loop.schedule(after: .zero) { [self] in
+            isInBackground = true
+            onLaunch?(identifiers)
+        }
         loop.schedule(after: .seconds(min(launchTime, CBBench.longest))) { [self] in
             guard programs.ends == ends else { return }
             for identifier in identifiers { dropPreserved(identifier) }
