@@ -19,6 +19,13 @@ public final class CBBench {
     private var phones: [CBPhone] = []
     private var controllers: UInt64 = 0
     private var identifiers: [String: ControllerID] = [:]
+    /// All hosts on the air.
+    private(set) var hosts: [PhoneHost] = []
+    private var packetErrorRate = 0.0
+    /// The disturbances of a phone; nil for none.
+    var plan: CBBenchPlan?
+    /// Calls of delegates of the phone of the plan.
+    var calls = 0
     private let program: ProgramQueues
     let found = Misuses()
     /// Time stands still from the first misuse on: `run` returns false at once.
@@ -45,7 +52,9 @@ public final class CBBench {
             PhoneHost(loop: loop, transport: transport, database: $0, seed: seed)
         }
         phone.keepMisuses(in: found)
+        if plan?.phone == name { phone.onCall = { [unowned self, unowned phone] in noteCall(phone) } }
         phones.append(phone)
+        hosts.append(phone.host)
         phone.start()
         return phone
     }
@@ -79,7 +88,9 @@ public final class CBBench {
         var traits = CBPhoneTraits()
         traits.isDualMode = isDualMode
         let transport = controller(name, traits)
-        return PhoneHost(loop: loop, transport: transport, database: database, seed: seed &* 1_000 &+ controllers)
+        let host = PhoneHost(loop: loop, transport: transport, database: database, seed: seed &* 1_000 &+ controllers)
+        hosts.append(host)
+        return host
     }
 
     /// Starts a procedure, which runs while time passes.
@@ -89,7 +100,16 @@ public final class CBBench {
     public var now: TimeInterval { Double(loop.now.halfMicroseconds) / 2_000_000 }
 
     /// The share of packets that are lost, 0...1.
-    public func setPacketErrorRate(_ rate: Double) { simulation.setPacketErrorRate(rate) }
+    public func setPacketErrorRate(_ rate: Double) {
+        packetErrorRate = rate
+        simulation.setPacketErrorRate(rate)
+    }
+
+    /// Loses a share of all packets for seconds.
+    func disturbAir(_ rate: Double, for duration: TimeInterval) {
+        simulation.setPacketErrorRate(rate)
+        after(duration) { [self] in simulation.setPacketErrorRate(packetErrorRate) }
+    }
 
     /// Sets how strong two devices receive each other, in dBm, by their names; -50 by default. Below -97 dBm they are out of range.
     public func setRSSI(_ rssi: Int, between one: String, and other: String) {

@@ -84,6 +84,9 @@ public final class CBPhone {
         if loop.isOnLoop { loop.schedule(after: .zero) { carried.value() } } else { loop.post { carried.value() } }
     }
 
+    /// Called before each call of a delegate.
+    var onCall: (() -> Void)?
+
     /// Reports a call of the program that has no effect. Callable from anywhere.
     func misuse(_ text: String) { say("API MISUSE: \(text)", isMisuse: true) }
     /// Reports a call of the program that has less effect than it seems. Callable from anywhere.

@@ -33,6 +33,7 @@ class ManagerPort<Manager: CBManager> {
 
     private func call(_ body: @escaping (Manager) -> Void) {
         guard let courier = manager?.courier else { return }
+        manager?.phone.onCall?()
         courier.deliver { [self] in
             if let manager { body(manager) }
         }

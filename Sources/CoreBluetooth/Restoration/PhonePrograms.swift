@@ -103,6 +103,14 @@ extension CBPhone {
         }
     }
 
+    /// The user opens the program, unless the system has launched it since its end.
+    func launchByUser() {
+        guard !programs.isLaunched else { return }
+        programs.isLaunched = true
+        isInBackground = false
+        onLaunch?(programs.restoreIdentifiers)
+    }
+
     /// A manager that was not made again in time loses its actions.
     private func dropPreserved(_ identifier: String) {
         if let port = programs.take(central: identifier) { detach(port) }
