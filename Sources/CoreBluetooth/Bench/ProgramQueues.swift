@@ -21,7 +21,7 @@ final class ProgramQueues {
     /// Hops from queue to queue at one moment of virtual time.
     private static let rounds = 16
     /// Seconds of wall time for the blocks and tasks of a program, which may wait for what only the passing of time brings.
-    private static let patience: TimeInterval = 1
+    private static let patience: TimeInterval = 5
 
     /// - Parameter limit: wall time for what a queue has to do before virtual time goes on without it.
     init(limit: DispatchTimeInterval = .seconds(10), time: ProgramTime? = nil) {

@@ -5,7 +5,7 @@
     import Foundation
 
     /// The steady clock of programs in virtual time: `asyncAfter`, timers of run loops and Swift tasks of the thread of a bench, and of what
-    /// these start, follow it. Dispatch and the Swift runtime are entered through functions that this package puts in their place.
+    /// these start, follow it. Functions of this package take the place of those of Dispatch, which Swift tasks use, too.
     final class ProgramTime: Sendable {
         private let carried: Carried<OpaquePointer>
         private var handle: OpaquePointer { carried.value }
