@@ -28,6 +28,27 @@ import Testing
         #expect(FrameControl.supervisory(.selectiveReject, reqSeq: 1, isPoll: true).extended == 0x0007_0005)
     }
 
+    /// Each fault changes its field alone: a continuation with TxSeq 5 and ReqSeq 33, and RR with ReqSeq 33.
+    @Test(
+        arguments: [
+            (\FrameFaults.repeatsSequence, "00e1 6162", "0121"), (\.skipsSequence, "0ce1 6162", "0121"),
+            (\.acknowledgesLess, "0ae0 6162", "0120"), (\.endsEarly, "0aa1 6162", "0121"), (\.setsReservedBits, "0ae1 6162", "61e1"),
+            (\.ignoresCheck, "0ae1 6162", "0121"),
+        ] as [(WritableKeyPath<FrameFaults, Bool> & Sendable, String, String)])
+    func aFaultChangesOneField(_ fault: WritableKeyPath<FrameFaults, Bool> & Sendable, information: String, supervisory: String) {
+        var framing = RetransmissionFraming(localCID: 0x41, remoteCID: 0x40, hasCheckSequence: false)
+        framing.faults[keyPath: fault] = true
+        let segment = SDUSegment(octets: Array("ab".utf8)[...])
+        #expect(framing.encode(.information(.continuation, txSeq: 5, reqSeq: 33), segment) == Self.octets(information))
+        #expect(framing.encode(.supervisory(.receiverReady, reqSeq: 33)) == Self.octets(supervisory))
+    }
+
+    @Test func reservedBitsOfTheExtendedFieldAreThirteen() {
+        var framing = RetransmissionFraming(localCID: 0x41, remoteCID: 0x40, hasCheckSequence: false, isExtended: true)
+        framing.faults.setsReservedBits = true
+        #expect(framing.encode(.supervisory(.receiverReady, reqSeq: 1)) == Self.octets("0500f8ff"))
+    }
+
     /// A sequence computed independently in Python, and frames as encoded by Bumble.
     @Test func checkSequence() {
         var check = L2CAPFrameCheckSequence()

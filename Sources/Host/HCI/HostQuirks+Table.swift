@@ -180,11 +180,23 @@ extension HostQuirks {
 
     private static let channelQuirks: [Quirk<HostQuirks>] = [
         .flag(
-            "ignores-frame-check", .l2cap, \.channels.ignoresFrameCheck, violates: "Core Vol 3, Part A, 3.3.5",
+            "ignores-frame-check", .l2cap, \.channels.frames.ignoresCheck, violates: "Core Vol 3, Part A, 3.3.5",
             "accepts frames with a wrong FCS"),
         .flag(
-            "repeats-sequence", .l2cap, \.channels.repeatsSequence, violates: "Core Vol 3, Part A, 8.3",
+            "repeats-sequence", .l2cap, \.channels.frames.repeatsSequence, violates: "Core Vol 3, Part A, 8.3",
             "uses the same number for all I-frames"),
+        .flag(
+            "skips-sequence", .l2cap, \.channels.frames.skipsSequence, violates: "Core Vol 3, Part A, 8.3",
+            "numbers I-frames from 1 on in place of 0"),
+        .flag(
+            "acknowledges-less", .l2cap, \.channels.frames.acknowledgesLess, violates: "Core Vol 3, Part A, 8.6.1",
+            "acknowledges one I-frame less than it has received"),
+        .flag(
+            "ends-segments-early", .l2cap, \.channels.frames.endsEarly, violates: "Core Vol 3, Part A, 3.3.2",
+            "marks continuations of an SDU as its end"),
+        .flag(
+            "sets-reserved-frame-bits", .l2cap, \.channels.frames.setsReservedBits, violates: "Core Vol 3, Part A, 3.3.2",
+            "sets the reserved bits of S-frames"),
         .flag(
             "ignores-remote-busy", .l2cap, \.channels.ignoresRemoteBusy, violates: "Core Vol 3, Part A, 8.6.1.3",
             "sends although the peer is not ready"),
@@ -200,6 +212,13 @@ extension HostQuirks {
         .number(
             "channel-credits", .l2cap, 1...65_535, \.channels.offeredCredits, allowedBy: "Core Vol 3, Part A, 4.22",
             "offers this number of credits on credit-based channels at first"),
+        .flag(
+            "channel-credits-later", .l2cap, \.channels.offersNoCredits, allowedBy: "Core Vol 3, Part A, 4.22 and 4.23: 0 to 65535",
+            "gives the first credits of a channel in LE credit-based mode when it is open"),
+        .flag(
+            "channel-credits-for-sdus", .l2cap, \.channels.creditsWholeSDUs,
+            allowedBy: "Core Vol 3, Part A, 10.1: the number and the time of credits are the receiver's choice",
+            "gives credits for whole SDUs only, at first those of the longest one"),
         .number(
             "channel-limit", .l2cap, 1...64, \.channels.mostChannels, allowedBy: "Core Vol 3, Part A, 4.23 and 4.26",
             "has resources for this number of credit-based channels on an LE link"),

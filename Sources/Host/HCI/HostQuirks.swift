@@ -1,3 +1,4 @@
+import BBL2CAP
 import BBMisbehaviour
 import BBPackets
 
@@ -104,10 +105,8 @@ public struct AdvertisingQuirks: Sendable, Hashable {
 
 /// Faults of a host on connection-oriented channels.
 public struct ChannelQuirks: Sendable, Hashable {
-    /// Accepts frames with a wrong FCS.
-    public var ignoresFrameCheck = false
-    /// Uses the same number for all I-frames.
-    public var repeatsSequence = false
+    /// Faults of I-frames and S-frames.
+    public var frames = FrameFaults()
     /// Sends although the peer is not ready.
     public var ignoresRemoteBusy = false
     /// Sends more I-frames than the peer's window allows.
@@ -128,6 +127,10 @@ public struct ChannelQuirks: Sendable, Hashable {
     /// The largest MPS and the initial credits that this side offers.
     public var offeredMPS: UInt16?
     public var offeredCredits: UInt16?
+    /// Gives no credits before a channel in LE credit-based mode is open.
+    public var offersNoCredits = false
+    /// Gives credits for whole SDUs only, at first those of the longest one.
+    public var creditsWholeSDUs = false
     /// The number of channels for which this side has resources, on an LE link.
     public var mostChannels: Int?
     // Security

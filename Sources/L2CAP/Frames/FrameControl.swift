@@ -42,10 +42,11 @@ public enum FrameControl: Sendable, Equatable {
         }
     }
 
-    /// The control field with its first sequence number set to 0.
-    public var unnumbered: FrameControl {
-        guard case .information(let kind, _, let reqSeq, let isFinal) = self else { return self }
-        return .information(kind, txSeq: 0, reqSeq: reqSeq, isFinal: isFinal)
+    public var isSupervisory: Bool {
+        switch self {
+        case .information: false
+        case .supervisory: true
+        }
     }
 
     /// The extended control field.

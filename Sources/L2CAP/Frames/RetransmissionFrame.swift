@@ -14,9 +14,8 @@ public struct RetransmissionFraming: Sendable {
     public let remoteCID: UInt16
     public let hasCheckSequence: Bool
     public let isExtended: Bool
-    /// Faults of a mutant: the number in sequence stays 0, and damaged frames are taken.
-    public var repeatsSequence = false
-    public var ignoresFrameCheck = false
+    /// Faults of a mutant.
+    public var faults = FrameFaults()
 
     public init(localCID: UInt16, remoteCID: UInt16, hasCheckSequence: Bool, isExtended: Bool = false) {
         (self.localCID, self.remoteCID) = (localCID, remoteCID)
@@ -26,8 +25,13 @@ public struct RetransmissionFraming: Sendable {
     /// Returns the PDU without its basic header.
     public func encode(_ control: FrameControl, _ segment: SDUSegment? = nil) -> [UInt8] {
         var writer = ByteWriter(reserving: 8 + (segment?.octets.count ?? 0))
-        let control = repeatsSequence ? control.unnumbered : control
-        if isExtended { writer.u32(control.extended) } else { writer.u16(control.standard) }
+        let control = faults.change(control)
+        let reserved = faults.reserved(control, isExtended: isExtended)
+        if isExtended {
+            writer.u32(control.extended | reserved)
+        } else {
+            writer.u16(control.standard | UInt16(truncatingIfNeeded: reserved))
+        }
         if let length = segment?.sduLength { writer.u16(length) }
         if let segment { writer.bytes(segment.octets) }
         guard hasCheckSequence else { return writer.bytes }
@@ -43,7 +47,7 @@ public struct RetransmissionFraming: Sendable {
             body = pdu.dropLast(L2CAPFrameCheckSequence.octets)
             let check = L2CAPFrameCheckSequence.of(body, on: localCID)
             let isRight = UInt16(pdu[pdu.count - 2]) | UInt16(pdu[pdu.count - 1]) << 8 == check
-            guard isRight || ignoresFrameCheck else { return nil }
+            guard isRight || faults.ignoresCheck else { return nil }
         }
         let control = take(isExtended ? 4 : 2, of: &body).map {
             isExtended ? FrameControl(extended: $0) : FrameControl(standard: UInt16(truncatingIfNeeded: $0))

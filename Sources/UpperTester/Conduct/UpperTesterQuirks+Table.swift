@@ -102,6 +102,16 @@ extension UpperTesterQuirks {
             "host-most-key-size", .upperTester, 7...16, \.mostKeySize, allowedBy: "Core Vol 3, Part H, 2.3.4: 7 to 16 octets",
             "has keys of at most N octets"),
         .number(
+            "host-least-key-size", .upperTester, 7...16, \.leastKeySize, allowedBy: "Core Vol 3, Part H, 2.3.4: 7 to 16 octets",
+            "accepts keys of at least N octets only"),
+        .flag(
+            "host-secure-connections-only", .upperTester, \.isSecureConnectionsOnly,
+            allowedBy: "Core Vol 3, Part C, 10.2.4: a device may be in Secure Connections Only mode",
+            "is in Secure Connections Only mode"),
+        .flag(
+            "host-omits-ct2", .upperTester, \.omitsCT2, allowedBy: "Core Vol 3, Part H, 3.5.1: CT2 is set by a device with h7",
+            "derives keys for the other transport by h6 only, and does not set CT2"),
+        .number(
             "host-keys", .upperTester, 1...7, \.ownKeys, allowedBy: "Core Vol 3, Part H, 3.6.1: each device chooses its keys",
             "distributes these keys and asks for none: 1 LTK, 2 IRK, 4 CSRK"),
     ]

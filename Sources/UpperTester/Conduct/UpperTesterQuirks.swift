@@ -60,6 +60,12 @@ public struct UpperTesterQuirks: Sendable {
     /// Accepts authenticated pairing only.
     public var insistsOnMITM = false
     public var mostKeySize = 16
+    /// The minimum key size, which the tester then cannot change.
+    public var leastKeySize = 7
+    /// Secure Connections Only mode, which the tester then cannot end.
+    public var isSecureConnectionsOnly = false
+    /// A dual-mode host does not set CT2.
+    public var omitsCT2 = false
     /// The keys that the host distributes; it asks for none of the peer's then. 0 for the usual ones.
     public var ownKeys = 0
 
@@ -112,7 +118,8 @@ public struct UpperTesterQuirks: Sendable {
     var missingCommands: Set<String> {
         var names = Set(lacks.flatMap(\.commands))
         if ioCapability != nil { names.formUnion(Self.ioCommands) }
-        if lacksSecureConnections { names.formUnion(Self.secureConnectionsCommands) }
+        if lacksSecureConnections || isSecureConnectionsOnly { names.formUnion(Self.secureConnectionsCommands) }
+        if leastKeySize > 7 { names.insert(BTPCommands.GAPSetMinimumKeySize.name) }
         if doesNotBond { names.insert(BTPCommands.GAPSetBondable.name) }
         if doesNotPair { names.formUnion(CommandGroup.pairingSettings.commands + [BTPCommands.GAPPair.name]) }
         return names
@@ -122,7 +129,9 @@ public struct UpperTesterQuirks: Sendable {
     func insisting(_ settings: PairingSettings) -> PairingSettings {
         var settings = settings
         // Not where it has no IO capabilities for that. Core Vol 3, Part C, 10.3.1.
-        if insistsOnMITM, settings.ioCapability != .noInputNoOutput { settings.minimumLevel = max(settings.minimumLevel, .authenticated) }
+        guard settings.ioCapability != .noInputNoOutput else { return settings }
+        if insistsOnMITM { settings.minimumLevel = max(settings.minimumLevel, .authenticated) }
+        if isSecureConnectionsOnly { settings.asksForMITM = true }
         return settings
     }
 
@@ -136,6 +145,12 @@ public struct UpperTesterQuirks: Sendable {
         if lacksSecureConnections { settings.supportsSecureConnections = false }
         if doesNotBond { settings.isBonding = false }
         settings.maximumKeySize = mostKeySize
+        settings.minimumKeySize = leastKeySize
+        if omitsCT2 { settings.supportsH7 = false }
+        if isSecureConnectionsOnly {
+            settings.requiresSecureConnections = true
+            settings.isSecureConnectionsOnly = settings.ioCapability != .noInputNoOutput
+        }
         if ownKeys > 0 { (settings.localKeys, settings.peerKeys) = (KeyDistribution(rawValue: UInt8(clamping: ownKeys)), []) }
         return insisting(settings)
     }

@@ -37,11 +37,13 @@ final class GAPState {
             pairing.pin = ClassicState.pin
             pairing.localKeys.insert(.linkKey)
             pairing.peerKeys.insert(.linkKey)
+            pairing.supportsH7 = true
         }
         if server.host.address.kind == .random { settings.insert(.staticAddress) }
         pairing.localKeys.insert(.signKey)
         pairing.peerKeys.insert(.signKey)
         pairing = server.quirks.apply(to: pairing)
+        if server.quirks.isSecureConnectionsOnly { settings.insert(.secureConnectionsOnly) }
         if server.quirks.lacksSecureConnections { settings.remove(.secureConnections) }
         server.host.pairingSettings = server.quirks.doesNotPair ? nil : pairing
         server.host.pairingDialogue = PairingDialogue(

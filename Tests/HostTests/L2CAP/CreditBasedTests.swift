@@ -201,6 +201,28 @@ import Testing
         #expect(flow.taken([1, 0, 7]) == Effect(fault: .noCredit) && flow.grant(1) == 0)
     }
 
+    /// The longest SDU of 10 octets has two frames of 8; its credits come back with its last frame, all at once.
+    @Test func creditsForWholeSDUs() {
+        var quirks = ChannelQuirks()
+        quirks.creditsWholeSDUs = true
+        let settings = quirks.applied(to: CreditBasedChannelSettings(mtu: 10, mps: 8, initialCredits: 1), .lowEnergy)
+        var flow = CreditBasedFlow(Self.terms(settings))
+        #expect(flow.granted == 2)
+        #expect(flow.taken(octets("0a00 414243444546")) == Effect() && flow.replenish() == 0)
+        #expect(flow.taken(octets("47484950")).credits == 2)
+    }
+
+    /// The response offers none, and the channel gives them when it is open; a request in enhanced mode has its own.
+    @Test(arguments: [(CreditBasedKind.lowEnergy, UInt16(0), UInt16(10)), (.enhanced, 10, 0)])
+    func firstCreditsComeLater(kind: CreditBasedKind, offered: UInt16, later: UInt16) {
+        var quirks = ChannelQuirks()
+        quirks.offersNoCredits = true
+        let settings = quirks.applied(to: CreditBasedChannelSettings(), kind)
+        var flow = CreditBasedFlow(Self.terms(settings))
+        #expect(settings.offeredCredits == offered && flow.granted == Int(offered))
+        #expect(flow.replenish() == later && flow.granted == 10)
+    }
+
     @Test func creditsBeyond65535EndTheChannel() {
         var flow = CreditBasedFlow(Self.terms(Self.settings, credits: 65_530))
         #expect(flow.credited(5) == nil && flow.credits == 65_535)

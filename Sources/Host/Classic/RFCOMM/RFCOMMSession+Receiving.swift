@@ -5,7 +5,9 @@ extension RFCOMMSession {
     public mutating func receive(_ octets: [UInt8], at now: Microseconds) -> [RFCOMMAction] {
         guard state != .ended, let address = octets.first else { return [] }
         let hasCredits = links[address >> 2]?.hasCredits ?? false
-        guard let frame = try? RFCOMMFrame(octets, hasCredits: hasCredits, ignoresCheck: settings.quirks.ignoresFrameCheck) else {
+        guard
+            let frame = try? RFCOMMFrame(octets, hasCredits: hasCredits, ignoresCheck: settings.quirks.frames.ignoresCheck)
+        else {
             return []
         }
         switch frame.kind {

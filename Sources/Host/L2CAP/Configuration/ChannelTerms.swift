@@ -63,8 +63,7 @@ extension RetransmissionFraming {
         self.init(
             localCID: terms.localCID, remoteCID: terms.remoteCID, hasCheckSequence: terms.usesFrameCheckSequence,
             isExtended: terms.usesExtendedControl)
-        repeatsSequence = terms.quirks.repeatsSequence
-        ignoresFrameCheck = terms.quirks.ignoresFrameCheck
+        faults = terms.quirks.frames
     }
 }
 

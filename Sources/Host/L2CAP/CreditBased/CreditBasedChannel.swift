@@ -59,6 +59,12 @@ public final class CreditBasedChannel {
         pump.channel = self
         inbox.taken = { [unowned self] in read($0) }
         channel.user = { [unowned self] in received($0) }
+        if terms.settings.grantsFirstCreditsLater {
+            // The peer knows the channel after the response.
+            loop.schedule(after: .zero) { [weak self] in
+                if let self, isOpen { tellPeer(flow.replenish()) }
+            }
+        }
     }
 
     private final class Reference {

@@ -54,7 +54,7 @@ struct CreditBasedFlow {
         sendMPS = Int(terms.sendMPS)
         credits = Int(terms.sendCredits)
         settings = terms.settings
-        granted = Int(terms.settings.initialCredits)
+        granted = Int(terms.settings.offeredCredits)
     }
 
     // MARK: Sending
@@ -171,6 +171,7 @@ struct CreditBasedFlow {
         let window = Int(settings.initialCredits)
         let need = window - granted - unread
         guard settings.grantsCredits, !isClosed, need > 0, need * 2 >= window else { return 0 }
+        guard !settings.grantsForWholeSDUs || frames == 0 else { return 0 }
         return grant(UInt16(need))
     }
 

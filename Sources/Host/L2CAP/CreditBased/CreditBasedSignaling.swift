@@ -104,10 +104,10 @@ struct CreditBasedSignaling {
             switch kind {
             case .lowEnergy:
                 L2CAPSignaling.LECreditBasedConnectionReq(
-                    spsm: spsm, sourceCID: cids[0], mtu: settings.mtu, mps: settings.mps, initialCredits: settings.initialCredits)
+                    spsm: spsm, sourceCID: cids[0], mtu: settings.mtu, mps: settings.mps, initialCredits: settings.offeredCredits)
             case .enhanced:
                 L2CAPSignaling.CreditBasedConnectionReq(
-                    spsm: spsm, mtu: settings.mtu, mps: settings.mps, initialCredits: settings.initialCredits, sourceCID: cids)
+                    spsm: spsm, mtu: settings.mtu, mps: settings.mps, initialCredits: settings.offeredCredits, sourceCID: cids)
             }
         return (cids, [.send(command.bytes(identifier: identifier))])
     }
@@ -155,10 +155,10 @@ struct CreditBasedSignaling {
         case .lowEnergy:
             L2CAPSignaling.LECreditBasedConnectionRsp(
                 destinationCID: request.channels.first.flatMap(\.self) ?? 0, mtu: settings.mtu, mps: settings.mps,
-                initialCredits: settings.initialCredits, result: .successful)
+                initialCredits: settings.offeredCredits, result: .successful)
         case .enhanced:
             L2CAPSignaling.CreditBasedConnectionRsp(
-                mtu: settings.mtu, mps: settings.mps, initialCredits: settings.initialCredits, result: request.result,
+                mtu: settings.mtu, mps: settings.mps, initialCredits: settings.offeredCredits, result: request.result,
                 destinationCID: request.channels.map { $0 ?? 0 })
         }
     }

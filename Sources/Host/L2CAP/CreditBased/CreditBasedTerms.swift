@@ -1,3 +1,4 @@
+import BBL2CAP
 import BBPackets
 
 /// This side's settings of a credit-based channel. Core Vol 3, Part A, 4.22 and 4.25.
@@ -10,6 +11,10 @@ public struct CreditBasedChannelSettings: Sendable, Hashable {
     public var initialCredits: UInt16
     /// Returns credits as frames arrive; if false the peer receives only the credits from `grant`.
     public var grantsCredits = true
+    /// Returns the credits of an SDU when it is complete and taken, not before. The initial credits are then those of the longest SDU.
+    var grantsForWholeSDUs = false
+    /// Gives the initial credits when the channel is open, not with the request or response.
+    var grantsFirstCreditsLater = false
     /// The link security that the peer's requests need.
     public var minimumSecurity = LinkSecurity.none
     public var minimumKeySize = 0
@@ -21,6 +26,11 @@ public struct CreditBasedChannelSettings: Sendable, Hashable {
     }
 
     static let largestMPS: UInt16 = 65533
+
+    /// The credits in the request or response.
+    var offeredCredits: UInt16 { grantsFirstCreditsLater ? 0 : initialCredits }
+    /// The number of K-frames of the longest SDU.
+    var framesOfLongestSDU: UInt16 { UInt16(clamping: (Int(mtu) + KFrameReassembly.lengthOctets + Int(mps) - 1) / Int(max(1, mps))) }
 }
 
 /// The two types of credit-based channel, with their limits.

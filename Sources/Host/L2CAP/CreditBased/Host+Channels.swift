@@ -94,7 +94,7 @@ extension Connection {
         opened: @escaping (CreditBasedChannel) -> Void = { _ in }
     ) async throws -> CreditBasedChannel {
         let channels = try await channels.open(
-            spsm, context.quirks.channels.applied(to: settings), .lowEnergy, count: 1, opened: opened)
+            spsm, context.quirks.channels.applied(to: settings, .lowEnergy), .lowEnergy, count: 1, opened: opened)
         guard let channel = channels.first else { throw HostError.misuse(.noChannelLeft) }
         return channel
     }
@@ -107,7 +107,7 @@ extension Connection {
         _ spsm: UInt16, count: Int, _ settings: CreditBasedChannelSettings = CreditBasedChannelSettings(),
         opened: @escaping (CreditBasedChannel) -> Void = { _ in }
     ) async throws -> [CreditBasedChannel] {
-        try await channels.open(spsm, context.quirks.channels.applied(to: settings), .enhanced, count: count, opened: opened)
+        try await channels.open(spsm, context.quirks.channels.applied(to: settings, .enhanced), .enhanced, count: count, opened: opened)
     }
 
     /// Collects what `body` sends, so that channels take turns from its first K-frame on.
@@ -123,7 +123,7 @@ extension Connection {
             guard var service = context.services[spsm] else {
                 return spsm == PSM.eatt ? enhanced.decide(kind, count: count) : .refuse(.refusedSPSMNotSupported)
             }
-            service.settings = context.quirks.channels.applied(to: service.settings)
+            service.settings = context.quirks.channels.applied(to: service.settings, kind)
             let decision = service.decision(
                 on: .le(self), security: security, keySize: encryptionKeySize, hasKey: context.keys[peer] != nil, count: count)
             return context.quirks.channels.limited(decision, to: count, beside: channels.count)
@@ -146,10 +146,16 @@ extension ChannelQuirks {
     }
 
     /// The settings of a credit-based channel with this host's offers.
-    func applied(to settings: CreditBasedChannelSettings) -> CreditBasedChannelSettings {
+    func applied(to settings: CreditBasedChannelSettings, _ kind: CreditBasedKind) -> CreditBasedChannelSettings {
         var settings = settings
         settings.mps = offeredMPS ?? settings.mps
         settings.initialCredits = offeredCredits ?? settings.initialCredits
+        if creditsWholeSDUs {
+            settings.grantsForWholeSDUs = true
+            settings.initialCredits = max(settings.initialCredits, settings.framesOfLongestSDU)
+        }
+        // A request in enhanced mode has at least one credit. Core Vol 3, Part A, 4.25.
+        settings.grantsFirstCreditsLater = offersNoCredits && kind == .lowEnergy && settings.grantsCredits
         return settings
     }
 }
