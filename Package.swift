@@ -258,7 +258,7 @@ let package = Package(
                 "BBBenchTesting", "BBCases", "BBBluetoothCrypto", "BBHost", "BBSimulation", "BBTransport", "BBTiming", "BBMisbehaviour",
                 "BBPackets",
             ]),
-        tests("BBDiagnosis", ["BBBluetoothCrypto", "BBCases", "BBCapture", "BBTraffic", "BBPackets"]),
+        tests("BBDiagnosis", ["BBBluetoothCrypto", "BBCases", "BBCapture", "BBTraffic", "BBL2CAP", "BBPackets"]),
         tests("BBReport", ["BBConformance", "BBCases", "BBCapture", "BBTraffic", "BBPackets"]),
         tests(
             "BBSessions",

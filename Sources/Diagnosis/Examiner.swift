@@ -44,6 +44,7 @@ public struct Examiner {
         duration = max(duration, time)
         table.now = Moment(packet: count, time: time)
         table.interface = record.interface
+        table.isCut = record.cutFrom != nil
         coverage.add(record, decoded)
         if let comment = record.comment { note(comment, isEnd: false) }
         if let whole = record.cutFrom {
@@ -101,6 +102,7 @@ public struct Examiner {
         case .acl:
             let followed = controllers[interface, default: HCIFollower()].data(
                 packet, isOut: direction.map { $0 == .hostToController }, decoded.layers, on: decoded.channel, at: table.now)
+            if let direction { table.watch(fragment: packet, isOut: direction == .hostToController, followed) }
             table.receive(decoded, followed)
         case .iso: table.watch(iso: packet)
         case .sco: break

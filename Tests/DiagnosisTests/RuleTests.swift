@@ -22,7 +22,7 @@ private let mistakes = [
     Mistake(yaml: head + "    on: Pairing_Failed\n    where: {Reason: Rejected}\n", expected: "Reason has no value 'Rejected'"),
     Mistake(yaml: head + "    on: Pairing_Failed\n    times: 0\n", expected: "times is a number from 1 to 10000, not 0"),
     Mistake(yaml: head + "    on: Pairing_Failed\n    within: 2 h\n", expected: "'2 h' is not a time"),
-    Mistake(yaml: head + "    on: Pairing_Failed\n    per: room\n", expected: "per is link, device, capture, not 'room'"),
+    Mistake(yaml: head + "    on: Pairing_Failed\n    per: room\n", expected: "per is link, device, adapter, capture, not 'room'"),
     Mistake(yaml: head + "    on: Pairing_Failed\n    link: {Speed: 1}\n", expected: "a link has no field 'Speed'"),
     Mistake(yaml: head + "    on: Pairing_Failed\n    whenever: now\n", expected: "a rule has no 'whenever'"),
     Mistake(yaml: head.replacing("text", with: "\"{Cause}\"") + "    on: Pairing_Failed\n", expected: "the message has no 'Cause' to show"),

@@ -84,6 +84,14 @@ private let courses = [
         "a request and its response", [(1, .out(read)), (2, .back(ATT.ReadRsp(attributeValue: [5])))]),
     Course(
         "a request that is refused", [(1, .out(read)), (2, .back(ATT.ErrorRsp(requestOpcodeInError: 0x0A)))]),
+    Course(
+        "an answer that comes twice",
+        [
+            (1, .out(read)), (2, .back(ATT.ReadRsp())), (3, .out(ATT.ExchangeMTUReq())), (4, .back(ATT.ReadRsp())),
+            (5, .back(ATT.ExchangeMTURsp())),
+        ], "11 answers ATT_READ_REQ again", "mtu 23"),
+    Course(
+        "an answer to another request", [(1, .out(read)), (2, .back(ATT.WriteRsp()))], "19 does not answer ATT_READ_REQ"),
     Course("a response without a request", [(1, .back(ATT.ReadRsp(attributeValue: [5])))], "unasked 11"),
     Course(
         "a confirmation while a request waits",
@@ -234,6 +242,8 @@ extension LinkEvent {
         case .mtu: "mtu \(link.mtu ?? 0)"
         case .encryption(let isOn, let status): status != .success ? "not encrypted" : isOn ? "encrypted" : "in clear"
         case .unasked(let opcode): "unasked \(opcode)"
+        case .repeated(let answer, let request): "\(answer) answers \(request.name) again"
+        case .misfit(let answer, let request): "\(answer) does not answer \(request.name)"
         case .leftOpen(let request): "left open \(request.name)"
         case .overlapping(let first, let second): "\(second.name) before the answer to \(first.name)"
         case .endMissed: "end missed"

@@ -36,7 +36,7 @@ extension LinkReport {
             isEncrypted = link.isEncrypted
             let state = isOn ? "encrypted" : "encryption off"
             security.note(status == .success ? state : "encryption failed: \(status.words)", at: now)
-        case .opened, .unasked, .overlapping, .endMissed, .leftOpen, .stalled, .gap, .ended: break
+        case .opened, .unasked, .repeated, .misfit, .overlapping, .endMissed, .leftOpen, .stalled, .gap, .ended: break
         }
     }
 

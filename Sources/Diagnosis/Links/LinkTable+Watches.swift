@@ -1,3 +1,4 @@
+import BBCapture
 import BBCases
 import BBL2CAP
 import BBPackets
@@ -18,7 +19,12 @@ extension LinkTable {
     mutating func watch(command: HCIPacket, interface: Int, link: Int?) {
         duties[interface]?.sent(command)
         controllerRules[interface, default: ControllerRules(isOfBench: isOfBench)].sent(command)
-        observe([dials.sent(command, at: now), keys.sent(command)].compactMap(\.self), link: link)
+        identities.note(command)
+        scans[interface, default: ScanWatch()].sent(command, at: now)
+        commands[interface, default: CommandWatch()].sent(command, at: now)
+        let dialled = dials[interface, default: Dials()].sent(command, identities, at: now)
+        let owner = link.flatMap { open[$0]?.keyOwner }
+        observe([dialled, keys[interface, default: KeyBook()].sent(command, owner: owner)].compactMap(\.self), link: link)
     }
 
     /// Watches an event before the links follow it.
@@ -28,9 +34,23 @@ extension LinkTable {
             observe(duties[interface]?.ended(handle.rawValue, entry?.link.peer, at: now) ?? [], link: entry?.report.number)
         }
         duties[interface, default: HostDuties()].received(event, at: now)
-        dials.received(event, at: now)
+        if var scan = scans[interface] {
+            observe([scan.received(event, at: now) { isBusy(interface) }].compactMap(\.self))
+            scans[interface] = scan
+        }
+        dials[interface, default: Dials()].received(event, at: now)
         observe([controllerRules[interface]?.received(event, at: now)].compactMap(\.self))
-        keys.received(event)
+        observe([commands[interface]?.received(event) ?? nil].compactMap(\.self))
+        if event.id == HCIEvents.LELongTermKeyRequest.id {
+            let entry = open.values.first { $0.link.handle == event.connectionHandle && $0.interface == interface }
+            keys[interface, default: KeyBook()].received(event, owner: entry?.keyOwner)
+        }
+    }
+
+    /// Nil if a controller has no connection of LE; true if it makes one.
+    private func isBusy(_ interface: Int) -> Bool? {
+        guard open.values.contains(where: { $0.interface == interface && $0.link.kind == .le }) else { return nil }
+        return dials[interface]?.isDialling ?? false
     }
 
     /// Watches the status of an SDU, which stands in its first fragment from the controller. Core Vol 4, Part E, 5.4.5.
@@ -59,14 +79,22 @@ extension LinkTable {
         let link = entry.report.number
         switch layer.layer {
         case .smp:
-            dials.note(layer, link: link)
-            keys.note(layer, link: link)
+            identities.note(layer, link: link)
+            keys[entry.interface, default: KeyBook()].note(layer, link: link, owner: entry.keyOwner)
+            guard let sender, !entry.link.isMerged, entry.link.isComplete else { return }
+            observe([entry.pairing.note(layer, from: sender, at: now)].compactMap(\.self), link: link)
         case .att:
             guard channel == CID.att else { return }
             if sender != nil { watch(value: layer, entry) }
             guard !entry.link.isMerged else { return }
             observe([entry.values.note(layer, from: sender), entry.declared.note(layer)].compactMap(\.self), link: link)
-        case .l2capSignaling: if let sender { entry.channels.note(layer, from: sender, to: sender.other) }
+            guard let sender, !entry.link.isOnAir, !isCut else { return }
+            observe([entry.answers.note(layer, from: sender, isAlone: open.count == 1, at: now)].compactMap(\.self), link: link)
+        case .l2capSignaling:
+            guard let sender else { return }
+            observe(entry.channels.note(layer, from: sender, to: sender.other, at: now), link: entry.link.isComplete ? link : nil)
+            let refused = offers.note(layer, link: link, from: sender, owner: owner(sender, entry))
+            observe([refused].compactMap(\.self), link: link)
         case .l2cap:
             guard let sender, let channel, CID.dynamic.contains(channel), layer.summary == "", !entry.link.isMerged else { return }
             let found = entry.channels.data(layer, on: channel, to: sender.other, at: now)
@@ -77,8 +105,18 @@ extension LinkTable {
                 observe([entry.serial.count(layer, from: sender, to: sender.other)].compactMap(\.self), link: link)
             }
             guard let refusal = entry.serial.note(layer, from: sender, to: sender.other) else { return }
+            if refusal.layer == "RFCOMM", let frame = RFCOMMFrameView(layer.bytes[layer.range]) {
+                observe([offers.refused(dlci: frame.dlci, by: owner(sender, entry))].compactMap(\.self), link: link)
+            }
             conclude(refusal, from: sender, link: link, device: nil)
         case .rfcomm: if let sender { entry.serial.note(negotiation: layer, from: sender) }
+        case .avctp, .avrcpCommands, .avrcpResponses:
+            guard let sender, !entry.link.isMerged else { return }
+            // The frame of AVRCP stands behind the headers of AVCTP and AV/C.
+            let start = layer.range.lowerBound - (layer.layer == .avctp ? 0 : Self.controlHeader)
+            guard start >= 0 else { return }
+            let found = entry.control.note(layer.bytes[start..<layer.range.upperBound], layer.name, from: sender)
+            observe([found].compactMap(\.self), link: link)
         default: break
         }
     }
@@ -149,7 +187,8 @@ extension LinkTable {
         }
     }
 
-    private func isOwn(_ sender: PacketSender, _ link: Link) -> Bool {
+    /// True for the local end of a link.
+    func isOwn(_ sender: PacketSender, _ link: Link) -> Bool {
         guard let role = link.localRole else { return sender == .local }
         return sender == (role == .central ? .central : .peripheral)
     }

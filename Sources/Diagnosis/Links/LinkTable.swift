@@ -13,6 +13,13 @@ struct LinkTable {
         var serial = SerialWatch()
         var values = ValueWatch()
         var declared = DeclaredValues()
+        var answers = AnswerWatch()
+        var pairing = PairingWatch()
+        var streams = StreamWatch()
+        var control = ControlWatch()
+        var fragments = FragmentWatch()
+        /// The last refusal, until another PDU follows.
+        var refusal: (refusal: Refusal, sender: PacketSender?, at: Moment)?
         let interface: Int
         /// The device, or 0 for a private address that no key resolves: it may have been another one before.
         let owner: Int?
@@ -26,9 +33,14 @@ struct LinkTable {
     var engine: RuleEngine
     private(set) var redaction: Redaction
     private(set) var open: [Int: Entry] = [:]
-    var dials = Dials()
-    var keys = KeyBook()
+    var identities = Identities()
+    var offers = OfferBook()
+    /// The state of each controller and its host, by interface.
+    var dials: [Int: Dials] = [:]
+    var keys: [Int: KeyBook] = [:]
     var duties: [Int: HostDuties] = [:]
+    var scans: [Int: ScanWatch] = [:]
+    var commands: [Int: CommandWatch] = [:]
     var controllerRules: [Int: ControllerRules] = [:]
     var subscriptions = SubscriptionBook()
     private var closed: [LinkReport] = []
@@ -39,6 +51,8 @@ struct LinkTable {
     var hasController = false
     /// The interface of the packet that is examined.
     var interface = 0
+    /// True if the capturing tool has cut the packet that is examined.
+    var isCut = false
     /// The packet that is examined.
     var now = Moment(packet: 0, time: 0)
 
@@ -91,6 +105,7 @@ struct LinkTable {
     private mutating func pass(_ decoded: DecodedPacket, from sender: PacketSender?, _ entry: Entry) {
         let link = entry.report.number
         entry.report.lastPacket = now
+        if let refusal = entry.refusal, let sender, goesOn(sender, after: refusal.sender, entry.link) { entry.refusal = nil }
         for (index, layer) in decoded.layers.enumerated() {
             // Without directions the fragments of both ends are mixed.
             if layer.layer == .l2capFragment, sender != nil || entry.report.isOnAir {
@@ -102,6 +117,7 @@ struct LinkTable {
             }
             entry.report.note(layer, on: decoded.channel, from: sender, at: now)
             watch(layer, on: decoded.channel, from: sender, entry)
+            if layer.problem != nil || layer.layer == .avdtp || layer.layer == .sdp { watchProfile(layer, from: sender, entry) }
             // Without directions nobody knows whose data they are.
             guard sender != nil || entry.report.isOnAir else { continue }
             guard let data = ApplicationData(layer, isLast: index == decoded.layers.count - 1) else { continue }
@@ -111,7 +127,10 @@ struct LinkTable {
 
     private mutating func pass(_ pdu: DecodedLayer, from sender: PacketSender?, link: Int?, device: Int? = nil) {
         let isKnown = engine.concerns(pdu.name) && send(pdu, from: sender, link: link, device: device)
-        guard !isKnown, let refusal = Refusal(pdu) else { return }
+        let entry = link.flatMap { open[$0] }
+        guard !isKnown || entry != nil, let refusal = Refusal(pdu) else { return }
+        entry?.refusal = (refusal, sender, now)
+        guard !isKnown else { return }
         conclude(refusal, from: sender, link: link, device: device)
     }
 
@@ -121,8 +140,8 @@ struct LinkTable {
         record[DiagnosisEvent.octets.name] = .number(pdu.fieldOctets)
         return send(
             DiagnosisEvent(
-                name: pdu.name, link: link, device: device ?? self.device(of: link), sender: sender, packet: now.packet, time: now.time,
-                record: record, pdu: pdu))
+                name: pdu.name, link: link, device: device ?? self.device(of: link), interface: interface, sender: sender,
+                packet: now.packet, time: now.time, record: record, pdu: pdu))
     }
 
     // MARK: Conclusions
@@ -133,8 +152,9 @@ struct LinkTable {
         guard engine.concerns(conclusion.rawValue) else { return }
         send(
             DiagnosisEvent(
-                name: conclusion.rawValue, link: link, device: device ?? self.device(of: link), packet: packet ?? now.packet,
-                time: now.time, record: CaseRecord(fields)))
+                name: conclusion.rawValue, link: link, device: device ?? self.device(of: link),
+                interface: link.flatMap { open[$0]?.interface } ?? interface, packet: packet ?? now.packet, time: now.time,
+                record: CaseRecord(fields)))
     }
 
     private func device(of link: Int?) -> Int? { link.flatMap { open[$0]?.report.device } }
@@ -163,7 +183,10 @@ struct LinkTable {
     }
 
     mutating func checkOverdue() {
-        for number in open.keys.sorted() { apply(open[number]?.link.overdue(at: now.time, isEnd: false) ?? []) }
+        for number in open.keys.sorted() {
+            apply(open[number]?.link.overdue(at: now.time, isEnd: false) ?? [])
+            observe([open[number]?.pairing.missing(at: now, isEnd: false)].compactMap(\.self), link: number)
+        }
     }
 
     /// Concludes at the end of the capture what an HCI shows as unanswered; a sniffer may have lost the link.
@@ -171,7 +194,7 @@ struct LinkTable {
         for number in open.keys.sorted() where open[number]?.link.isOnAir == false {
             apply(open[number]?.link.overdue(at: now.time, isEnd: true) ?? [])
         }
-        observe([dials.finish(at: now)].compactMap(\.self))
+        for interface in dials.keys.sorted() { observe([dials[interface]?.finish(identities, at: now) ?? nil].compactMap(\.self)) }
         engine.finish()
     }
 
@@ -192,10 +215,15 @@ struct LinkTable {
         case .parameters:
             entry.report.note(event, at: now)
             watch(parametersOf: event.link)
-        case .phys, .length, .mtu, .encryption: entry.report.note(event, at: now)
+        case .phys, .length, .mtu: entry.report.note(event, at: now)
+        case .encryption(let isOn, let status):
+            entry.report.note(event, at: now)
+            if isOn, status == .success, !event.link.isOnAir { entry.pairing.noteEncryption(at: now) }
         case .unasked(let opcode):
             guard event.link.isComplete, let response = PDUCatalog.declaration(layer: .att, code: opcode) else { return }
             conclude(.attUnrequested, [("Response", .text(response.name))], link: number)
+        case .repeated(let answer, let request): concludeAnswer(.answerRepeated, answer, to: request, event.link)
+        case .misfit(let answer, let request): concludeAnswer(.answerMisfit, answer, to: request, event.link)
         case .leftOpen(let request): concludeLeftOpen(request, event.link, ending)
         case .overlapping(let first, let second):
             guard event.link.isComplete, !event.link.isMerged else { return }
@@ -217,7 +245,8 @@ struct LinkTable {
         case .ended(let ending):
             entry.report.end = ending.text.map { .init(packet: now.packet, text: $0) } ?? entry.report.end
             concludeEnd(of: event.link, ending)
-            observe(entry.channels.ended(at: now), link: number)
+            observe(entry.channels.ended(at: now) + [entry.pairing.missing(at: now, isEnd: true)].compactMap(\.self), link: number)
+            concludeRefusal(at: ending, entry)
             observeSubscriptions(entry)
             close(number)
         }
@@ -227,8 +256,8 @@ struct LinkTable {
         if open.count >= Self.mostOpen, let oldest = open.keys.min() { close(oldest) }
         numbers += 1
         link.number = numbers
-        var report = LinkReport(link, device: link.peer.map { redaction.number(of: dials.identity(of: $0) ?? $0) })
-        report.isPrivate = link.peer.map { $0.isResolvable && dials.identity(of: $0) == nil } ?? false
+        var report = LinkReport(link, device: link.peer.map { redaction.number(of: identities.identity(of: $0) ?? $0) })
+        report.isPrivate = link.peer.map { $0.isResolvable && identities.identity(of: $0) == nil } ?? false
         open[numbers] = Entry(link, report, interface)
         if link.isComplete { conclude(.linkOpened, [("Kind", .text(link.kind.words))], link: numbers) }
     }

@@ -9,6 +9,8 @@ struct DiagnosisEvent {
     var link: Int?
     /// The number of the remote device, if known.
     var device: Int?
+    /// The interface of the capture: each adapter has its own.
+    var interface = 0
     var sender: PacketSender?
     var packet: Int
     /// Microseconds since the first packet.
@@ -109,6 +111,48 @@ enum Conclusion: String, CaseIterable {
     case valueFillsMTU = "Value_Fills_MTU"
     /// A supervision timeout in force that is not longer than two intervals with latency.
     case timeoutTooShort = "Timeout_Too_Short"
+    /// An ATT response answers the request before the one that is open, which was answered already.
+    case answerRepeated = "Answer_Repeated"
+    /// An answer that does not fit the request.
+    case answerMisfit = "Answer_Misfit"
+    /// An answer whose values contradict the request or its own layout.
+    case answerInvalid = "Answer_Invalid"
+    /// A part of a long value that is the one before it.
+    case offsetIgnored = "Offset_Ignored"
+    /// A server has no room for a prepared write although its queue was executed.
+    case queueKept = "Queue_Kept"
+    /// A client prepares writes again in a queue that was full, without cancelling it.
+    case queueLeft = "Queue_Left"
+    /// A public key that is no point of the curve.
+    case keyInvalid = "Key_Invalid"
+    /// A peer sends back a value of the other end.
+    case valueReflected = "Value_Reflected"
+    /// A host with Secure Connections refuses the pairing with a peer without.
+    case legacyRefused = "Legacy_Refused"
+    /// Keys that an end has promised did not come.
+    case keysMissing = "Keys_Missing"
+    /// A configuration of a stream that its end points do not allow.
+    case streamMisconfigured = "Stream_Misconfigured"
+    /// A frame whose check sequence is wrong or missing.
+    case checkWrong = "FCS_Wrong"
+    /// One end of a channel never asked for a configuration.
+    case channelUnconfigured = "Channel_Unconfigured"
+    /// A channel is refused that the service discovery of the same device offers.
+    case offerRefused = "Offer_Refused"
+    /// The same for a serial port.
+    case portRefused = "Port_Refused"
+    /// The first fragment of a PDU with an impossible length or channel.
+    case fragmentImpossible = "Fragment_Impossible"
+    /// The fragments of a PDU end before it is whole, and another one begins.
+    case fragmentAbandoned = "Fragment_Abandoned"
+    /// The link ended at once after a refusal.
+    case endedAfterRefusal = "Ended_After_Refusal"
+    /// A controller scans only as long as it has no connection.
+    case refusedWhileConnected = "Refused_While_Connected"
+    /// A command was refused whose parameter is outside its range.
+    case parameterInvalid = "Parameter_Invalid"
+    /// A PDU that does not fit its declaration.
+    case pduMalformed = "PDU_Malformed"
     /// A data PDU with the reserved LLID.
     case reservedLLID = "Reserved_LLID"
     /// The length in the header of a data PDU differs from the number of its octets.
@@ -152,6 +196,21 @@ enum Conclusion: String, CaseIterable {
         case .streamOperationRefused: [.init("Operation"), .init("Result"), .init("Reason")]
         case .valueFillsMTU: [.init("PDU")]
         case .timeoutTooShort: [number("Timeout"), number("Effective")]
+        case .answerRepeated, .answerMisfit: [.init("Layer"), .init("Answer"), .init("Request")]
+        case .answerInvalid, .pduMalformed, .streamMisconfigured: [.init("PDU"), .init("Problem")]
+        case .offsetIgnored: [.init("Handle"), number("Offset")]
+        case .queueKept, .queueLeft: [.init("Handle")]
+        case .keyInvalid, .legacyRefused: [.init("From")]
+        case .valueReflected: [.init("PDU"), .init("From")]
+        case .keysMissing: [.init("From"), .init("Keys"), number("Waited")]
+        case .checkWrong: [.init("Channel"), .init("Asks")]
+        case .channelUnconfigured: [.init("Channel"), .init("From"), number("Waited")]
+        case .offerRefused, .portRefused: [.init("Service")]
+        case .fragmentImpossible: [number("Length"), .init("Channel")]
+        case .fragmentAbandoned: [number("Octets"), number("Whole"), .init("Channel")]
+        case .endedAfterRefusal: [.init("Request"), .init("Result"), number("Waited"), .init("From")]
+        case .refusedWhileConnected: [.init("Command")]
+        case .parameterInvalid: [.init("Command"), .init("Field"), .init("Expected"), .init("Got")]
         case .reservedLLID: []
         case .attUnrequested: [.init("Response")]
         case .pairingAbandoned: [.init("Last"), number("Waited")]

@@ -25,7 +25,10 @@ public struct DiagnosisRule: Sendable {
 
     /// A set of events that count together.
     enum Scope: String, CaseIterable {
-        case link, device, capture
+        case link, device
+        /// A host and its controller: a capture may have several.
+        case adapter
+        case capture
     }
 
     /// A condition on one event.

@@ -38,11 +38,25 @@ struct RuleEngine {
         var deadline: Int64?
     }
 
+    /// The parts of a rule that an event of a name may match, so that no name is compared for each event.
+    private struct Concern {
+        var rule: Int
+        var pattern = false
+        var after = false
+        var without = false
+        var unless = false
+        var later = false
+    }
+
     private let rules: [Entry]
     /// The rules that concern an event of a name.
-    private let concerned: [String: [Int]]
+    private let concerned: [String: [Concern]]
+    /// The rules that keep a state for each link.
+    private let linked: [Int]
     private var progress: [Key: Progress] = [:]
     private var pending: [Pending] = []
+    /// The first deadline of what is pending.
+    private var deadline = Int64.max
     private(set) var findings: [Finding] = []
     private var places: [Place: Int] = [:]
     private let variables = Variables()
@@ -62,11 +76,19 @@ struct RuleEngine {
     private static let most = (progress: 100_000, pending: 1_000, findings: 10_000, packets: 8, links: 10_000)
 
     init(_ rules: [DiagnosisRule]) {
-        self.rules = rules.map(Entry.init)
-        var concerned: [String: [Int]] = [:]
+        let entries = rules.map(Entry.init)
+        self.rules = entries
+        linked = entries.indices.filter { entries[$0].rule.scope == .link && !entries[$0].isStateless }
+        var concerned: [String: [Concern]] = [:]
         for (index, rule) in rules.enumerated() {
             let patterns = [rule.pattern, rule.after?.pattern, rule.after?.without, rule.unless, rule.unlessThen?.pattern]
-            for name in Set(patterns.compactMap(\.self).flatMap(\.names)) { concerned[name, default: []].append(index) }
+            for name in Set(patterns.compactMap(\.self).flatMap(\.names)) {
+                concerned[name, default: []].append(
+                    Concern(
+                        rule: index, pattern: rule.pattern.names.contains(name), after: rule.after?.pattern.names.contains(name) ?? false,
+                        without: rule.after?.without?.names.contains(name) ?? false, unless: rule.unless?.names.contains(name) ?? false,
+                        later: rule.unlessThen?.pattern.names.contains(name) ?? false))
+            }
         }
         self.concerned = concerned
     }
@@ -88,13 +110,14 @@ struct RuleEngine {
         expire(before: event.time)
         guard let concerned = concerned[event.name] else { return false }
         var isKnown = false
-        for index in concerned where receive(event, index, link, text) { isKnown = true }
+        for concern in concerned where receive(event, concern, link, text) { isKnown = true }
         return isKnown
     }
 
     private mutating func receive(
-        _ event: DiagnosisEvent, _ index: Int, _ link: () -> CaseRecord, _ text: (DiagnosisRule, DiagnosisEvent) -> String
+        _ event: DiagnosisEvent, _ concern: Concern, _ link: () -> CaseRecord, _ text: (DiagnosisRule, DiagnosisEvent) -> String
     ) -> Bool {
+        let index = concern.rule
         let entry = rules[index]
         if entry.isStateless {
             guard matches(event, entry.rule.pattern), satisfies(entry.rule.link, link) else { return false }
@@ -103,26 +126,36 @@ struct RuleEngine {
             hit(event, entry.rule, index, Self.scope(of: event, entry.rule.scope), &state, text)
             return true
         }
-        let rule = entry.rule
+        return receive(event, entry.rule, concern, link, text)
+    }
+
+    /// Matches an event against a rule that depends on other events. Most events match none of its patterns, and change nothing.
+    private mutating func receive(
+        _ event: DiagnosisEvent, _ rule: DiagnosisRule, _ concern: Concern, _ link: () -> CaseRecord,
+        _ text: (DiagnosisRule, DiagnosisEvent) -> String
+    ) -> Bool {
+        let index = concern.rule
+        let isMatch = concern.pattern && matches(event, rule.pattern)
+        let isAfter = concern.after && rule.after.map { matches(event, $0.pattern) } == true
+        let isWithout = concern.without && rule.after?.without.map { matches(event, $0) } == true
+        let isUnless = concern.unless && rule.unless.map { matches(event, $0) } == true
+        let isLater = concern.later && rule.unlessThen.map { matches(event, $0.pattern) } == true
+        guard isMatch || isAfter || isWithout || isUnless || isLater else { return false }
         let scope = Self.scope(of: event, rule.scope)
-        let key = Key(rule: index, scope: scope)
-        if let later = rule.unlessThen?.pattern, matches(event, later) {
-            pending.removeAll { $0.rule == index && $0.scope == scope && $0.finding.packets.last != event.packet }
-        }
+        if isLater { pending.removeAll { $0.rule == index && $0.scope == scope && $0.finding.packets.last != event.packet } }
         if progress.count >= Self.most.progress { progress.removeAll() }
+        let key = Key(rule: index, scope: scope)
         var state = progress[key] ?? Progress()
         // Nothing ends an exclusion.
         if state.isExcluded { return false }
         var isKnown = false
-        if matches(event, rule.pattern), satisfies(rule.link, link), !state.isExcluded, isArmed(state, rule, event) {
+        if isMatch, satisfies(rule.link, link), isArmed(state, rule, event) {
             isKnown = rule.times < 2
             if rule.severity != .harmless { hit(event, rule, index, scope, &state, text) }
         }
-        if let unless = rule.unless, matches(event, unless) { state.isExcluded = true }
-        if let after = rule.after {
-            if let without = after.without, matches(event, without) { state.armed = nil }
-            if matches(event, after.pattern) { state.armed = (event.packet, event.time) }
-        }
+        if isUnless { state.isExcluded = true }
+        if isWithout { state.armed = nil }
+        if isAfter { state.armed = (event.packet, event.time) }
         progress[key] = state
         return isKnown
     }
@@ -156,6 +189,7 @@ struct RuleEngine {
             if pending.count >= Self.most.pending { pending.removeFirst() }
             let deadline = later.within.map { event.time.addingClamped($0.rawValue) }
             pending.append(Pending(finding: finding, rule: index, scope: scope, deadline: deadline))
+            self.deadline = min(self.deadline, deadline ?? .max)
         } else {
             add(finding)
         }
@@ -178,10 +212,11 @@ struct RuleEngine {
     }
 
     private mutating func expire(before time: Int64) {
+        guard deadline < time else { return }
         func isExpired(_ entry: Pending) -> Bool { entry.deadline.map { $0 < time } ?? false }
-        guard pending.contains(where: isExpired) else { return }
         for entry in pending where isExpired(entry) { add(entry.finding) }
         pending.removeAll(where: isExpired)
+        deadline = pending.compactMap(\.deadline).min() ?? .max
     }
 
     /// Forgets the progress on a link, and confirms findings that nothing can withdraw any more.
@@ -189,7 +224,7 @@ struct RuleEngine {
         func isSettled(_ entry: Pending) -> Bool { entry.finding.link == link && rules[entry.rule].rule.scope == .link }
         for entry in pending where isSettled(entry) { add(entry.finding) }
         pending.removeAll(where: isSettled)
-        for index in rules.indices where rules[index].rule.scope == .link { progress[Key(rule: index, scope: link)] = nil }
+        for index in linked { progress[Key(rule: index, scope: link)] = nil }
     }
 
     /// Confirms at the end of the capture what could be withdrawn at any time. What waited for a deadline remains open.
@@ -200,14 +235,15 @@ struct RuleEngine {
 
     private static func scope(of event: DiagnosisEvent, _ scope: DiagnosisRule.Scope) -> Int {
         switch scope {
-        case .link: event.link ?? -1
-        case .device: event.device ?? -1
+        case .link: event.link ?? -1 - event.interface
+        case .device: event.device ?? -1 - event.interface
+        case .adapter: -1 - event.interface
         case .capture: -1
         }
     }
 
+    /// True if an event of one of the pattern's names fits its other conditions.
     private func matches(_ event: DiagnosisEvent, _ pattern: DiagnosisRule.Pattern) -> Bool {
-        guard pattern.names.contains(event.name) else { return false }
         if let sender = pattern.sender, sender != event.sender { return false }
         return pattern.fields.isEmpty || pattern.fields.contains { satisfies($0) { event.record } }
     }

@@ -24,6 +24,16 @@ struct ChannelWatch {
         var other: Receiver?
         /// SDUs are segmented in a mode with retransmission, or the mode is unknown.
         var isSegmented = false
+        /// The time at which a channel of BR/EDR was opened.
+        var opened: Moment?
+        /// True once its end has asked for a configuration.
+        var hasAsked = false
+        /// True once the other end has accepted it.
+        var isConfigured = false
+        /// True if its end asks for frames without a check sequence.
+        var asksNoCheck = false
+        /// Frames whose check sequence was compared.
+        var checked = 0
     }
 
     private struct Request: Hashable {
@@ -39,30 +49,56 @@ struct ChannelWatch {
     /// The MTU of a BR/EDR channel that is not configured. Core Vol 3, Part A, 5.1.
     private static let standardMTU: UInt16 = 672
     private static let headerOctets = 4
+    /// A wrong check sequence shows in the first frames.
+    private static let mostChecked = 256
+    /// The time in which an end configures a channel at the latest.
+    private static let patience: Int64 = 10_000_000
 
     // MARK: Signalling
 
-    mutating func note(_ pdu: DecodedLayer, from sender: PacketSender, to receiver: PacketSender) {
-        guard let identifier = pdu.identifier else { return }
+    mutating func note(_ pdu: DecodedLayer, from sender: PacketSender, to receiver: PacketSender, at now: Moment) -> [Observation] {
+        guard let identifier = pdu.identifier else { return [] }
         let (request, answered) = (Request(end: sender, identifier: identifier), Request(end: receiver, identifier: identifier))
         if limits.count + asked.count + configured.count >= Self.most { self = ChannelWatch() }
         if let pdu = pdu.content(as: L2CAPSignaling.ConnectionReq.self) {
             ask(request, [pdu.sourceCID], Limits(mtu: Self.standardMTU))
         } else if let pdu = pdu.content(as: L2CAPSignaling.ConnectionRsp.self) {
-            guard pdu.result != .pending else { return }
-            answer(answered, sender, pdu.result == .successful ? [pdu.destinationCID] : [], Limits(mtu: Self.standardMTU))
+            guard pdu.result != .pending else { return [] }
+            answer(answered, sender, pdu.result == .successful ? [pdu.destinationCID] : [], Limits(mtu: Self.standardMTU), now)
         } else if let pdu = pdu.content(as: L2CAPSignaling.ConfigurationReq.self) {
-            guard let own = limits[Receiver(end: receiver, channel: pdu.destinationCID)]?.other,
-                let options = try? ConfigurationOptions(pdu.configurationOptions)
-            else { return }
-            configured[request] = (own, options)
+            guard let own = limits[Receiver(end: receiver, channel: pdu.destinationCID)]?.other else { return [] }
+            limits[own]?.hasAsked = true
+            configured[request] = (try? ConfigurationOptions(pdu.configurationOptions)).map { (own, $0) }
         } else if let pdu = pdu.content(as: L2CAPSignaling.ConfigurationRsp.self) {
-            guard let (own, options) = configured.removeValue(forKey: answered), pdu.result == .success else { return }
-            if let mtu = options.mtu { limits[own]?.mtu = mtu }
-            if let mode = options.retransmission?.mode { limits[own]?.isSegmented = mode != ChannelMode.basic.rawValue }
+            guard let (own, options) = configured.removeValue(forKey: answered), pdu.result == .success else { return [] }
+            configure(own, options)
+        } else if let pdu = pdu.content(as: L2CAPSignaling.DisconnectionReq.self) {
+            let ends = [Receiver(end: receiver, channel: pdu.destinationCID), Receiver(end: sender, channel: pdu.sourceCID)]
+            return ends.compactMap { unconfigured($0, now) }
         } else {
             noteCreditBased(pdu, request, answered)
         }
+        return []
+    }
+
+    private mutating func configure(_ own: Receiver, _ options: ConfigurationOptions) {
+        if let mtu = options.mtu { limits[own]?.mtu = mtu }
+        if let mode = options.retransmission?.mode { limits[own]?.isSegmented = mode != ChannelMode.basic.rawValue }
+        if let check = options.frameCheckSequence { limits[own]?.asksNoCheck = check == 0 }
+        limits[own]?.isConfigured = true
+    }
+
+    /// A channel of which one end never asked for a configuration, so that no data can follow. Core Vol 3, Part A, 4.4 and 6.1.
+    private func unconfigured(_ receiver: Receiver, _ now: Moment) -> Observation? {
+        guard let known = limits[receiver], let opened = known.opened, !known.hasAsked, now.time - opened.time >= Self.patience,
+            let other = known.other, limits[other]?.hasAsked == true
+        else { return nil }
+        return Observation(
+            .channelUnconfigured,
+            [
+                ("Channel", .text(Hex.number(receiver.channel))), ("From", .text("\(receiver.end)")),
+                ("Waited", .milliseconds(now.time - opened.time)),
+            ], packet: opened.packet)
     }
 
     private mutating func noteCreditBased(_ pdu: DecodedLayer, _ request: Request, _ answered: Request) {
@@ -100,7 +136,7 @@ struct ChannelWatch {
         }
     }
 
-    private mutating func answer(_ request: Request, _ end: PacketSender, _ channels: [UInt16], _ own: Limits) {
+    private mutating func answer(_ request: Request, _ end: PacketSender, _ channels: [UInt16], _ own: Limits, _ opened: Moment? = nil) {
         guard let askers = asked.removeValue(forKey: request) else { return }
         for (index, asker) in askers.enumerated() {
             guard index < channels.count, CID.dynamic.contains(channels[index]) else {
@@ -110,7 +146,9 @@ struct ChannelWatch {
             let receiver = Receiver(end: end, channel: channels[index])
             limits[receiver] = own
             limits[receiver]?.other = asker
+            limits[receiver]?.opened = opened
             limits[asker]?.other = receiver
+            limits[asker]?.opened = opened
         }
     }
 
@@ -127,7 +165,8 @@ struct ChannelWatch {
         let start = header.range.lowerBound
         let octets = Int(header.bytes[start]) | Int(header.bytes[start + 1]) << 8
         guard let mps = known.mps else {
-            guard !known.isSegmented, octets > Int(known.mtu) else { return nil }
+            if known.isSegmented { return checked(header, octets, key, known) }
+            guard octets > Int(known.mtu) else { return nil }
             return Self.tooLong(octets, "MTU", known.mtu)
         }
         limits[key]?.credits -= 1
@@ -150,18 +189,37 @@ struct ChannelWatch {
         return nil
     }
 
+    /// Compares the check sequence of a frame, which is there unless both ends ask for none. Core Vol 3, Part A, 3.3.5 and 5.5.
+    private mutating func checked(_ header: DecodedLayer, _ octets: Int, _ key: Receiver, _ known: Limits) -> Observation? {
+        let start = header.range.upperBound
+        guard known.checked < Self.mostChecked, known.isConfigured, let other = known.other.flatMap({ limits[$0] }), other.isConfigured,
+            !(known.asksNoCheck && other.asksNoCheck), octets >= L2CAPFrameCheckSequence.octets, header.bytes.count == start + octets
+        else { return nil }
+        limits[key]?.checked += 1
+        let end = header.bytes.count - L2CAPFrameCheckSequence.octets
+        let check = L2CAPFrameCheckSequence.of(
+            L2CAPHeader(length: UInt16(octets), channel: key.channel), header.bytes[start..<end])
+        guard !header.bytes[end...].elementsEqual([UInt8(truncatingIfNeeded: check), UInt8(check >> 8)]) else { return nil }
+        limits[key]?.checked = Self.mostChecked
+        return Observation(
+            .checkWrong,
+            [("Channel", .text(Hex.number(key.channel))), ("Asks", .text(known.asksNoCheck || other.asksNoCheck ? "one" : "no"))])
+    }
+
     private static func tooLong(_ octets: Int, _ limit: String, _ value: UInt16) -> Observation {
         Observation(.sduTooLong, [("Octets", .number(octets)), ("Limit", .text(limit)), ("Value", .number(Int(value)))])
     }
 
     /// The channels whose sender has no credit at the end of the link, with or without part of an SDU left.
     func ended(at now: Moment) -> [Observation] {
-        limits.compactMap { receiver, limits in
-            limits.empty.map {
-                Observation(
-                    limits.rest > 0 ? .channelStalled : .channelExhausted,
-                    [("Channel", .text(Hex.number(receiver.channel))), ("Waited", .milliseconds(now.time - $0.time))], packet: $0.packet)
+        limits.keys.compactMap { unconfigured($0, now) }
+            + limits.compactMap { receiver, limits in
+                limits.empty.map {
+                    Observation(
+                        limits.rest > 0 ? .channelStalled : .channelExhausted,
+                        [("Channel", .text(Hex.number(receiver.channel))), ("Waited", .milliseconds(now.time - $0.time))], packet: $0.packet
+                    )
+                }
             }
-        }
     }
 }

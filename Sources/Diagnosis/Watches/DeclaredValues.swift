@@ -34,6 +34,9 @@ struct DeclaredValues {
     private static let declaration: BluetoothUUID = 0x2803
     private static let configuration: BluetoothUUID = 0x2902
     private static let (notification, indication): (UInt16, UInt16) = (1, 2)
+    /// A descriptor further away may be one of a characteristic that the client has not asked for.
+    private static let nearest: UInt16 = 3
+    private static let (notify, indicate): (UInt8, UInt8) = (0x10, 0x20)
 
     mutating func note(_ pdu: DecodedLayer) -> Observation? {
         switch UInt8(truncatingIfNeeded: pdu.code) {
@@ -44,7 +47,7 @@ struct DeclaredValues {
             for row in pdu.content(as: ATT.FindInformationRsp.self)?.informationData ?? [] where row.uuid == Self.configuration {
                 if descriptors.count < Self.most { descriptors.insert(row.handle) }
             }
-        case ATT.WriteReq.opcode: noteWrite(pdu)
+        case ATT.WriteReq.opcode: return noteWrite(pdu)
         case ATT.WriteRsp.opcode:
             if let pending { configurations[pending.handle] = pending.value }
             pending = nil
@@ -65,11 +68,30 @@ struct DeclaredValues {
         }
     }
 
-    private mutating func noteWrite(_ pdu: DecodedLayer) {
+    private mutating func noteWrite(_ pdu: DecodedLayer) -> Observation? {
         guard let write = pdu.content(as: ATT.WriteReq.self), write.attributeValue.count == 2,
             descriptors.contains(write.attributeHandle)
-        else { return }
-        pending = (write.attributeHandle, UInt16(write.attributeValue[0]) | UInt16(write.attributeValue[1]) << 8)
+        else { return nil }
+        let value = UInt16(write.attributeValue[0]) | UInt16(write.attributeValue[1]) << 8
+        pending = (write.attributeHandle, value)
+        return subscribed(write.attributeHandle, value)
+    }
+
+    /// A subscription to a kind of value that the declaration does not offer. Core Vol 3, Part G, 3.3.3.3.
+    private mutating func subscribed(_ descriptor: UInt16, _ value: UInt16) -> Observation? {
+        guard value != 0, let handle = properties.keys.filter({ $0 < descriptor }).max(), let declared = properties[handle],
+            descriptor - handle <= Self.nearest, !told.contains(descriptor)
+        else { return nil }
+        let offered = (declared & Self.notify == 0 ? 0 : Self.notification) | (declared & Self.indicate == 0 ? 0 : Self.indication)
+        guard value & offered == 0 else { return nil }
+        told.insert(descriptor)
+        let kinds = value == Self.indication ? "indications" : "notifications"
+        return Observation(
+            .useNotDeclared,
+            [
+                ("Use", .text("subscribes to \(kinds) of")), ("Handle", .text(Hex.number(handle))),
+                ("Properties", .text(Hex.number(declared))),
+            ])
     }
 
     /// A refusal that the declaration had announced.

@@ -1,4 +1,3 @@
-import BBBluetoothCrypto
 import BBCases
 import BBPackets
 import BBTraffic
@@ -42,19 +41,19 @@ struct Dials {
     private var resolving: Set<DeviceAddress> = []
     private var resolves = false
     private var heard: [UInt64: Heard] = [:]
-    private var identities: [(key: UInt128, address: DeviceAddress)] = []
-    /// The last Identity_Information of each link.
-    private var keys: [Int: UInt128] = [:]
 
-    private static let most = (heard: 4_096, identities: 64)
+    private static let most = (heard: 4_096, devices: 64)
     /// Advertisers are heard within seconds where there are any.
     private static let silence: Int64 = 10_000_000
     /// Peer_Address of Initiator_Filter_Policy. Core Vol 4, Part E, 7.8.12.
     private static let oneAddress: UInt8 = 0
 
+    /// True while the controller tries to connect.
+    var isDialling: Bool { dial != nil }
+
     // MARK: Commands
 
-    mutating func sent(_ command: HCIPacket, at now: Moment) -> Observation? {
+    mutating func sent(_ command: HCIPacket, _ identities: Identities, at now: Moment) -> Observation? {
         switch command.id {
         case HCICommands.LECreateConnection.id:
             guard let pdu = try? command.command(as: HCICommands.LECreateConnection.self) else { return nil }
@@ -64,16 +63,15 @@ struct Dials {
             note(pdu.initiatorFilterPolicy, pdu.peerAddress, pdu.peerAddressType, now)
         case HCICommands.LEAddDeviceToResolvingList.id:
             guard let pdu = try? command.command(as: HCICommands.LEAddDeviceToResolvingList.self) else { return nil }
-            let identity = DeviceAddress(pdu.peerIdentityAddress, kind: pdu.peerIdentityAddressType.kind)
-            add(Self.key(pdu.peerIRK), identity)
-            if resolving.count < Self.most.identities { resolving.insert(identity) }
+            guard resolving.count < Self.most.devices else { return nil }
+            resolving.insert(DeviceAddress(pdu.peerIdentityAddress, kind: pdu.peerIdentityAddressType.kind))
         case HCICommands.LERemoveDeviceFromResolvingList.id:
             guard let pdu = try? command.command(as: HCICommands.LERemoveDeviceFromResolvingList.self) else { return nil }
             resolving.remove(DeviceAddress(pdu.peerIdentityAddress, kind: pdu.peerIdentityAddressType.kind))
         case HCICommands.LEClearResolvingList.id: resolving = []
         case HCICommands.LESetAddressResolutionEnable.id:
             resolves = (try? command.command(as: HCICommands.LESetAddressResolutionEnable.self))?.addressResolutionEnable != 0
-        case HCICommands.LECreateConnectionCancel.id: return ended(at: now)
+        case HCICommands.LECreateConnectionCancel.id: return ended(identities, at: now)
         case HCICommands.LESetScanEnable.id:
             guard let pdu = try? command.command(as: HCICommands.LESetScanEnable.self) else { return nil }
             return scans(pdu.leScanEnable != 0, now)
@@ -83,7 +81,7 @@ struct Dials {
         case HCICommands.LEAddDeviceToFilterAcceptList.id:
             guard let pdu = try? command.command(as: HCICommands.LEAddDeviceToFilterAcceptList.self) else { return nil }
             let device = DeviceAddress(pdu.address, kind: pdu.addressType.kind)
-            if !accepted.contains(device), accepted.count < Self.most.identities { accepted.append(device) }
+            if !accepted.contains(device), accepted.count < Self.most.devices { accepted.append(device) }
         case HCICommands.LERemoveDeviceFromFilterAcceptList.id:
             guard let pdu = try? command.command(as: HCICommands.LERemoveDeviceFromFilterAcceptList.self) else { return nil }
             accepted.removeAll { $0 == DeviceAddress(pdu.address, kind: pdu.addressType.kind) }
@@ -108,6 +106,7 @@ struct Dials {
     // MARK: Events
 
     mutating func received(_ event: HCIPacket, at now: Moment) {
+        guard event.leSubevent != nil else { return }
         switch event.id {
         case HCIEvents.LEAdvertisingReport.id:
             scan = nil
@@ -140,46 +139,19 @@ struct Dials {
         if isConnectable { heard[value]?.connectable += 1 } else { heard[value]?.others += 1 }
     }
 
-    // MARK: Identities
-
-    /// Notes the keys that a peer distributes on a link.
-    mutating func note(_ pdu: DecodedLayer, link: Int) {
-        if let information = pdu.content(as: SMP.IdentityInformation.self) {
-            if keys.count >= Self.most.identities { keys.removeAll() }
-            keys[link] = Self.key(information.identityResolvingKey)
-        } else if let address = pdu.content(as: SMP.IdentityAddressInformation.self), let key = keys.removeValue(forKey: link) {
-            add(key, DeviceAddress(address.bdADDR, kind: address.addrType == 0 ? .public : .random))
-        }
-    }
-
-    /// A tool that hides keys writes zeros.
-    private mutating func add(_ key: UInt128, _ address: DeviceAddress) {
-        guard key != 0, !identities.contains(where: { $0.key == key && $0.address == address }) else { return }
-        if identities.count >= Self.most.identities { identities.removeFirst() }
-        identities.append((key, address))
-    }
-
-    private static func key(_ octets: [UInt8]) -> UInt128 { octets.reversed().reduce(0) { $0 << 8 | UInt128($1) } }
-
-    /// The identity address of a private address, by the keys in the capture.
-    func identity(of address: DeviceAddress) -> DeviceAddress? {
-        guard !identities.isEmpty, address.isResolvable else { return nil }
-        return identities.first { address.resolves(with: $0.key) }?.address
-    }
-
     // MARK: The end of a dial
 
     /// Concludes at the end of the capture that an attempt had no result.
-    mutating func finish(at now: Moment) -> Observation? {
+    mutating func finish(_ identities: Identities, at now: Moment) -> Observation? {
         guard let dial, now.time - dial.sent.time >= Self.silence else { return nil }
-        return ended(at: now)
+        return ended(identities, at: now)
     }
 
-    private mutating func ended(at now: Moment) -> Observation? {
+    private mutating func ended(_ identities: Identities, at now: Moment) -> Observation? {
         guard let dial else { return nil }
         self.dial = nil
         for target in dial.targets {
-            let (sign, packet) = sign(of: target)
+            let (sign, packet) = sign(of: target, identities)
             // A host may wait for devices of a list as long as it likes: they are absent most of the time.
             if dial.usesList, [.connectable, .notConnectable, .absent, .unknown].contains(sign) { continue }
             return Observation(
@@ -191,7 +163,7 @@ struct Dials {
         return nil
     }
 
-    private func sign(of target: DeviceAddress) -> (Sign, packet: Int?) {
+    private func sign(of target: DeviceAddress, _ identities: Identities) -> (Sign, packet: Int?) {
         if let own = heard[target.value] {
             if own.kind != target.kind { return (.otherType, own.first) }
             return (own.connectable > 0 ? .connectable : .notConnectable, own.first)
@@ -199,14 +171,9 @@ struct Dials {
         // The controller resolves it, and does not hear it now.
         if resolves, resolving.contains(target) { return (.absent, nil) }
         for (value, heard) in heard.sorted(by: { $0.value.first < $1.value.first })
-        where identity(of: DeviceAddress(value: value, kind: heard.kind)) == target {
+        where identities.identity(of: DeviceAddress(value: value, kind: heard.kind)) == target {
             return (.isPrivate, heard.first)
         }
         return (heard.isEmpty ? .unknown : .absent, nil)
     }
-}
-
-extension DeviceAddress {
-    /// True for a resolvable private address. Core Vol 6, Part B, 1.3.2.2.
-    var isResolvable: Bool { kind == .random && value >> 46 == 1 }
 }

@@ -67,7 +67,11 @@ struct HostDuties {
         open[Duty(event: event, subject: subject)] = nil
     }
 
+    /// The codes of the events, for a first look.
+    private static let codes = Set(answers.keys.map(\.code) + [HCIEvents.SimplePairingComplete.id.code])
+
     mutating func received(_ event: HCIPacket, at now: Moment) {
+        guard let code = event.eventCode, Self.codes.contains(Int(code)) else { return }
         if event.id == HCIEvents.SimplePairingComplete.id { pairingEnded(event) }
         guard let id = event.id, Self.answers[id] != nil, let subject = Self.subject(event, id) else { return }
         if open.count >= Self.most { open.removeAll() }

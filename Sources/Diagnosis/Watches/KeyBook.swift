@@ -4,8 +4,9 @@ import BBTraffic
 
 /// The long term keys that a capture shows, and the keys that hosts use.
 struct KeyBook {
-    /// The names of a legacy key. Core Vol 3, Part H, 2.4.2.
+    /// The names of a legacy key. Devices choose them on their own, so that two may have the same. Core Vol 3, Part H, 2.4.2.
     private struct Name: Hashable {
+        var owner: Int
         var diversifier: UInt16
         var random: UInt64
     }
@@ -17,27 +18,29 @@ struct KeyBook {
 
     private static let most = 256
 
-    mutating func note(_ pdu: DecodedLayer, link: Int) {
+    /// - Parameter owner: number of the device that distributes or uses the key, or of an unknown device's link.
+    mutating func note(_ pdu: DecodedLayer, link: Int, owner: Int) {
         if let information = pdu.content(as: SMP.EncryptionInformation.self) {
             if unnamed.count >= Self.most { unnamed.removeAll() }
             unnamed[link] = information.longTermKey
         } else if let name = pdu.content(as: SMP.CentralIdentification.self), let key = unnamed.removeValue(forKey: link) {
             // A tool that hides keys writes zeros.
-            guard key.contains(where: { $0 != 0 }) else { return }
+            guard key.contains(where: { $0 != 0 }), name.ediv != 0 || name.rand != 0 else { return }
             if keys.count >= Self.most { keys.removeAll() }
-            keys[Name(diversifier: name.ediv, random: name.rand)] = key
+            keys[Name(owner: owner, diversifier: name.ediv, random: name.rand)] = key
         }
     }
 
-    mutating func received(_ event: HCIPacket) {
+    mutating func received(_ event: HCIPacket, owner: Int?) {
         guard event.id == HCIEvents.LELongTermKeyRequest.id, let pdu = try? event.event(as: HCIEvents.LELongTermKeyRequest.self) else {
             return
         }
+        guard let owner else { return }
         if asked.count >= Self.most { asked.removeAll() }
-        asked[pdu.connectionHandle.rawValue] = Name(diversifier: pdu.encryptedDiversifier, random: pdu.randomNumber)
+        asked[pdu.connectionHandle.rawValue] = Name(owner: owner, diversifier: pdu.encryptedDiversifier, random: pdu.randomNumber)
     }
 
-    mutating func sent(_ command: HCIPacket) -> Observation? {
+    mutating func sent(_ command: HCIPacket, owner: Int?) -> Observation? {
         switch command.id {
         case HCICommands.LELongTermKeyRequestReply.id:
             guard let pdu = try? command.command(as: HCICommands.LELongTermKeyRequestReply.self),
@@ -45,8 +48,8 @@ struct KeyBook {
             else { return nil }
             return compare(pdu.longTermKey, name)
         case HCICommands.LEEnableEncryption.id:
-            guard let pdu = try? command.command(as: HCICommands.LEEnableEncryption.self) else { return nil }
-            return compare(pdu.longTermKey, Name(diversifier: pdu.encryptedDiversifier, random: pdu.randomNumber))
+            guard let owner, let pdu = try? command.command(as: HCICommands.LEEnableEncryption.self) else { return nil }
+            return compare(pdu.longTermKey, Name(owner: owner, diversifier: pdu.encryptedDiversifier, random: pdu.randomNumber))
         default: return nil
         }
     }

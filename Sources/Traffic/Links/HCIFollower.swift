@@ -95,6 +95,7 @@ public struct HCIFollower {
         var answered: Link?
         missed = nil
         if let answer = (try? CommandAnswer(event: event)) ?? nil { answered = take(answer) }
+        noteLoopback(event)
         if let missed { followed.after.append(LinkEvent(link: missed, kind: .endMissed)) }
         if !procedures.isEmpty { for command in event.id?.completes ?? [] { procedures[UInt16(truncatingIfNeeded: command.code)] = nil } }
         let change = (try? tracker.received(event)) ?? nil
@@ -132,6 +133,12 @@ public struct HCIFollower {
         }
         if let total = answer.totalBuffers, total > 0 { buffers = total }
         return answer.kind == .complete ? command?.link : nil
+    }
+
+    /// In local loopback a command comes back as an event, without an answer. Core Vol 4, Part E, 7.6.2 and 7.7.25.
+    private mutating func noteLoopback(_ event: HCIPacket) {
+        guard event.eventCode == HCIEvents.LoopbackCommand.code else { return }
+        if let opcode = HCIPacket(.command, Array(event.parameters)).commandOpcode { commands[opcode] = nil }
     }
 
     /// Links that the event opens, and those that it ends without an event of their own.

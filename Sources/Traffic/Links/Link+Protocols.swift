@@ -57,6 +57,16 @@ extension Link {
             if !refusesUnknown(pdu) { note(.unasked(opcode: pdu.code), &events) }
             return
         }
+        if !isOnAir, !isAnswer(pdu, id, to: open) {
+            // Refusals of requests that are not declared are not followed.
+            if refusesUnknown(pdu) { return }
+            if let last = requests.answered[slot]?.last(where: { isAnswer(pdu, id, to: $0) }) {
+                // The open request still awaits its own answer.
+                note(.repeated(answer: pdu.code, last), &events)
+                return
+            }
+            note(.misfit(answer: pdu.code, open), &events)
+        }
         if isOnAir, let early = requests.early[slot]?.last {
             func isAnswer(to request: LinkRequest) -> Bool { id.answers.contains(PDUID(.att, code: request.code)) }
             if isAnswer(to: open), !isAnswer(to: early) { note(.overlapping(open, early), &events) }
@@ -66,6 +76,12 @@ extension Link {
             }
         }
         requests.answer(slot)
+    }
+
+    /// True for a response to a request, and for an error that names it.
+    private func isAnswer(_ pdu: DecodedLayer, _ id: PDUID, to request: LinkRequest) -> Bool {
+        if let error = pdu.content(as: ATT.ErrorRsp.self) { return Int(error.requestOpcodeInError.rawValue) == request.code }
+        return id.answers.contains(PDUID(.att, code: request.code))
     }
 
     /// True for the answer to a request that is not declared, which is not followed. Core Vol 3, Part F, 3.3.

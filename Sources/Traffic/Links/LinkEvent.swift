@@ -14,6 +14,10 @@ public struct LinkEvent {
         case encryption(isOn: Bool, ErrorCode)
         /// An ATT response came without a request.
         case unasked(opcode: Int)
+        /// An ATT response answers the request before the one that is open, which was answered already.
+        case repeated(answer: Int, LinkRequest)
+        /// An ATT response does not answer the request that is open.
+        case misfit(answer: Int, LinkRequest)
         /// An ATT request or indication was sent before the one before it was answered.
         case overlapping(LinkRequest, LinkRequest)
         /// The controller does not know the handle of the link: the packet that ended it is missing.

@@ -45,6 +45,8 @@ struct OpenRequests {
     }
 
     var attribute: [Slot: LinkRequest] = [:]
+    /// The last requests of each slot that were answered.
+    var answered: [Slot: [LinkRequest]] = [:]
     /// Requests that were sent before the one in `attribute` was answered.
     var early: [Slot: [LinkRequest]] = [:]
     var signals: [Signal: LinkRequest] = [:]
@@ -59,6 +61,8 @@ struct OpenRequests {
     /// The longest response timeout of L2CAP, which the protocols above exceed rarely. Core Vol 3, Part A, 6.2.1.
     private static let signalTimeout: Int64 = 60_000_000
     private static let most = 64
+    /// A second answer comes soon.
+    private static let remembered = 4
 
     /// Opens a request of ATT. Returns the one that is open already.
     mutating func open(_ request: LinkRequest, _ slot: Slot) -> LinkRequest? {
@@ -72,6 +76,7 @@ struct OpenRequests {
 
     /// Ends the oldest request of a slot.
     mutating func answer(_ slot: Slot) {
+        if let request = attribute[slot] { answered[slot] = answered[slot, default: []].suffix(Self.remembered - 1) + [request] }
         attribute[slot] = nil
         guard var queue = early[slot], !queue.isEmpty else { return }
         attribute[slot] = queue.removeFirst()
@@ -85,7 +90,7 @@ struct OpenRequests {
 
     /// Forgets what awaits a response of the peer.
     mutating func forget() {
-        (attribute, early, signals, control) = ([:], [:], [:], [:])
+        (attribute, answered, early, signals, control) = ([:], [:], [:], [:], [:])
         pairing = nil
     }
 

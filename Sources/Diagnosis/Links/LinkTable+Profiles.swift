@@ -1,0 +1,90 @@
+import BBCases
+import BBHCI
+import BBPackets
+import BBTraffic
+
+/// Conclusions from PDUs of profiles, from fragments and from malformed PDUs, and from the last refusal on a link.
+extension LinkTable {
+    static let controlHeader = 6
+    /// Layers whose PDUs every end of a link makes whole.
+    private static let judged: Set<Layer> = [.att, .smp, .l2capSignaling]
+
+    /// Watches a PDU of a profile, or one that does not fit its declaration.
+    mutating func watchProfile(_ layer: DecodedLayer, from sender: PacketSender?, _ entry: Entry) {
+        guard let sender, !isCut, !entry.link.isMerged, !entry.link.isOnAir else { return }
+        let link = entry.report.number
+        if let problem = layer.problem, Self.judged.contains(layer.layer), layer.declaration != nil {
+            conclude(.pduMalformed, [("PDU", .text(layer.name)), ("Problem", .text(problem.description))], link: link)
+        }
+        if layer.layer == .avdtp { observe([entry.streams.note(layer, from: sender)].compactMap(\.self), link: link) }
+        guard layer.layer == .sdp else { return }
+        for name in ["Attribute_Lists", "Attribute_List"] {
+            guard let field = layer.fields.named(name), field.range.upperBound <= layer.bytes.count else { continue }
+            offers.note(records: layer.bytes[field.range], of: owner(sender, entry))
+        }
+    }
+
+    /// The device at one end of a link.
+    func owner(_ sender: PacketSender, _ entry: Entry) -> OfferBook.Owner {
+        isOwn(sender, entry.link)
+            ? .init(device: nil, interface: entry.interface)
+            : .init(device: entry.report.device ?? -entry.report.number, interface: entry.interface)
+    }
+
+    /// Watches a packet before it is followed. Core Vol 4, Part E, 5.4.2.
+    mutating func watch(fragment packet: HCIPacket, isOut: Bool, _ followed: Followed) {
+        guard let link = followed.link, let entry = open[link.number], link.isComplete, !link.isMerged else { return }
+        if isCut { return entry.fragments.forget(isOut: isOut) }
+        observe([entry.fragments.note(packet, isOut: isOut, isLE: link.kind == .le, at: now)].compactMap(\.self), link: link.number)
+    }
+
+    // MARK: Refusals
+
+    /// Concludes that an answer does not fit the request.
+    mutating func concludeAnswer(_ conclusion: Conclusion, _ answer: Int, to request: LinkRequest, _ link: Link) {
+        guard link.isComplete, !link.isMerged, let response = PDUCatalog.declaration(layer: .att, code: answer) else { return }
+        conclude(
+            conclusion, [("Layer", .text("ATT")), ("Answer", .text(response.name)), ("Request", .text(request.name))], link: link.number)
+    }
+
+    /// The time in which an end follows from what was refused before it.
+    private static let atOnce: Int64 = 1_000_000
+    /// Results that end a procedure in the usual way, or that other rules explain.
+    private static let usual: Set<String> = [
+        "Attribute_Not_Found", "Attribute_Not_Long", "Insufficient_Authentication", "Insufficient_Encryption",
+        "Encryption_Key_Size_Too_Short",
+        "Refused_Security_Block",
+    ]
+    private static let endable = ["ATT", "HCIEvents", "L2CAPSignaling"]
+
+    /// True for a PDU of the end that was refused something.
+    func goesOn(_ sender: PacketSender, after refuser: PacketSender?, _ link: Link) -> Bool {
+        refuser == .controller ? isOwn(sender, link) : refuser == sender.other
+    }
+
+    /// Concludes that the end which was refused something ends the link at once.
+    mutating func concludeRefusal(at ending: LinkEvent.Ending, _ entry: Entry) {
+        guard let (refusal, sender, sent) = entry.refusal, now.time - sent.time < Self.atOnce, entry.link.isComplete, !entry.link.isMerged,
+            Self.endable.contains(refusal.layer), !Self.usual.contains(refusal.result)
+        else { return }
+        let isByUs: Bool
+        switch ending {
+        case .disconnected(.connectionTerminatedByLocalHost): isByUs = true
+        case .disconnected(.remoteUserTerminatedConnection): isByUs = false
+        default: return
+        }
+        // A controller reports what its peer lacks.
+        guard let sender, sender == .controller ? isByUs : isOwn(sender, entry.link) != isByUs else { return }
+        conclude(
+            .endedAfterRefusal,
+            [
+                ("Request", .text(refusal.request)), ("Result", .text(refusal.result)), ("Waited", .milliseconds(now.time - sent.time)),
+                ("From", .text(isByUs ? "host" : "peer")),
+            ], packet: sent.packet, link: entry.report.number)
+    }
+}
+
+extension LinkTable.Entry {
+    /// The owner of the keys of the link's peer.
+    var keyOwner: Int { report.device ?? -report.number }
+}
