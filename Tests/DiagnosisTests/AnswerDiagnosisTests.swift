@@ -104,6 +104,17 @@ private let answers = [
         "a feature that the peer lacks, and the host's end at once",
         [(nil, .told([0x3E, 0x04, 0x1A, 0x40, 0] + octets(0, 8)), back), (nil, .left, back)], "ended-after-refusal"),
     le(
+        "a feature that the peer lacks, and another change before the end",
+        [
+            (nil, .told([0x3E, 0x0C, 0x1A, 0x40, 0, 1, 1]), back), (nil, .told([0x3E, 0x0C, 0, 0x40, 0, 2, 2]), back), (nil, .left, back),
+        ]),
+    le(
+        "a feature that the peer lacks, and the host's command at once",
+        [
+            (nil, .told([0x3E, 0x04, 0x1A, 0x40, 0] + octets(0, 8)), back), (nil, .att(0x02, 0x17, 0), back),
+            (nil, .order(0x0406, [0x40, 0, 0x13]), out), (nil, .left, back),
+        ], "ended-after-refusal"),
+    le(
         "a feature that the peer lacks, and the peer's end",
         [(nil, .told([0x3E, 0x04, 0x1A, 0x40, 0] + octets(0, 8)), back), (nil, .ended, back)]),
 ]

@@ -13,7 +13,7 @@ private func scanParameters(_ interval: UInt8, _ window: UInt8, _ status: UInt8)
     [(1, .order(0x200B, [0, interval, 0, window, 0, 0, 0]), out), (nil, .told([0x0E, 1, 0x0B, 0x20, status]), back)]
 }
 private let connected: (Double?, HCIPacket, Bool) = (2, .connected, back)
-/// LE_BIG_Create_Sync with a code, and what comes of it.
+/// LE_BIG_Create_Sync with a code, and its result.
 private func broadcast(_ status: UInt8) -> [(Double?, HCIPacket, Bool)] {
     [
         (1, .order(0x206B, [1, 0x40, 0, 1] + octets(7, 16) + [0, 10, 0, 1, 1]), out), (nil, .told([0x0F, 0, 1, 0x6B, 0x20]), back),
@@ -28,6 +28,32 @@ private let courses = [
     TestCourse(
         "a scan that is refused while the controller connects",
         scan(1) + scan(0) + [connected, (nil, .order(0x200D, octets(0, 25)), out)] + scan(1, 0x0C) + scan(1, 0x0C)),
+    TestCourse(
+        "data whose last structure is too long",
+        [(0, .order(0x2008, [3, 2, 1, 6] + octets(0, 28)), out), (1, .order(0x2008, [5, 2, 1, 6, 9, 9] + octets(0, 26)), out)],
+        "advertising-malformed"),
+    TestCourse(
+        "a random address that is not set",
+        [(0, .order(0x0C03), out), (1, .order(0x2006, [0, 1, 0, 1, 0, 1] + octets(0, 7) + [7, 0]), out)]
+            + [(nil, .order(0x200A, [1]), out), (nil, .told([0x0E, 1, 0x0A, 0x20, 0x12]), back)], "parameter-outside-range",
+        "activity-refused"),
+    TestCourse(
+        "a random address that is set",
+        [(0, .order(0x0C03), out), (1, .order(0x2006, [0, 1, 0, 1, 0, 1] + octets(0, 7) + [7, 0]), out)]
+            + [
+                (nil, .order(0x2005, octets(0xC1, 6)), out), (nil, .order(0x200A, [1]), out),
+                (nil, .told([0x0E, 1, 0x0A, 0x20, 0x12]), back),
+            ],
+        "activity-refused"),
+    TestCourse(
+        "an attempt to connect beside another one",
+        [(nil, .order(0x200D, octets(0, 25)), out), (nil, .told([0x0F, 0x0C, 1, 0x0D, 0x20]), back)], "connect-disallowed"),
+    TestCourse(
+        "an attempt to connect that succeeds later",
+        [
+            (nil, .order(0x200D, octets(0, 25)), out), (nil, .told([0x0F, 0x0C, 1, 0x0D, 0x20]), back), (nil, .connected, back),
+            (9, .left, back),
+        ]),
     TestCourse("a window longer than the interval", scanParameters(0x10, 0x20, 0x12), "parameter-outside-range"),
     TestCourse("an interval outside its range", scanParameters(0x02, 0x02, 0x12), "parameter-outside-range"),
     TestCourse("an interval that the controller refuses", scanParameters(0x10, 0x10, 0x12)),

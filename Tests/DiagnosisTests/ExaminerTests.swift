@@ -210,7 +210,7 @@ private let courses = [
         [
             (1, signal([0x14, 1, 10, 0, 0x80, 0, 0x40, 0, 100, 0, 50, 0, 1, 0]), .hostToController),
             (1.1, signal([0x15, 1, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0]), .controllerToHost), (2, left, .controllerToHost),
-        ], "signalling-refused", "ended-after-refusal"),
+        ], "signalling-refused"),
     Course(
         "a channel that nobody answers",
         [(1, signal([0x14, 1, 10, 0, 0x80, 0, 0x40, 0, 100, 0, 50, 0, 1, 0]), .hostToController), (9, left, .controllerToHost)],

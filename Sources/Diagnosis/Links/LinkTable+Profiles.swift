@@ -49,13 +49,23 @@ extension LinkTable {
 
     /// The time in which an end follows from what was refused before it.
     private static let atOnce: Int64 = 1_000_000
-    /// Results that end a procedure in the usual way, or that other rules explain.
-    private static let usual: Set<String> = [
-        "Attribute_Not_Found", "Attribute_Not_Long", "Insufficient_Authentication", "Insufficient_Encryption",
-        "Encryption_Key_Size_Too_Short",
-        "Refused_Security_Block",
+    /// Results that say that the other end lacks something, which is harmless.
+    private static let harmless: Set<String> = [
+        "Request_Not_Supported", "Unsupported_Group_Type", "Unsupported_Remote_Feature", "Unsupported_Feature_Or_Parameter_Value",
+        "Unknown_LMP_PDU", "Command_Not_Understood", "Not_Supported", "Refused_PSM_Not_Supported", "Refused_SPSM_Not_Supported",
     ]
-    private static let endable = ["ATT", "HCIEvents", "L2CAPSignaling"]
+    /// The layers whose refusals may end a link.
+    static let endable: Set<String> = ["ATT", "HCIEvents", "L2CAPSignaling"]
+
+    /// A host that commands something else, or whose controller reports something else of the link, goes on after a refusal.
+    func noteProgress(_ pdu: DecodedLayer, _ entry: Entry) {
+        let own = [
+            HCICommands.Disconnect.id, HCIEvents.DisconnectionComplete.id, HCIEvents.CommandStatus.id, HCIEvents.CommandComplete.id,
+            HCIEvents.NumberOfCompletedPackets.id,
+        ]
+        guard entry.refusal?.sender == .controller, let id = pdu.id, !own.contains(id) else { return }
+        entry.refusal = nil
+    }
 
     /// True for a PDU of the end that was refused something.
     func goesOn(_ sender: PacketSender, after refuser: PacketSender?, _ link: Link) -> Bool {
@@ -65,7 +75,7 @@ extension LinkTable {
     /// Concludes that the end which was refused something ends the link at once.
     mutating func concludeRefusal(at ending: LinkEvent.Ending, _ entry: Entry) {
         guard let (refusal, sender, sent) = entry.refusal, now.time - sent.time < Self.atOnce, entry.link.isComplete, !entry.link.isMerged,
-            Self.endable.contains(refusal.layer), !Self.usual.contains(refusal.result)
+            Self.harmless.contains(refusal.result)
         else { return }
         let isByUs: Bool
         switch ending {

@@ -21,7 +21,7 @@ extension LinkTable {
         controllerRules[interface, default: ControllerRules(isOfBench: isOfBench)].sent(command)
         identities.note(command)
         scans[interface, default: ScanWatch()].sent(command, at: now)
-        commands[interface, default: CommandWatch()].sent(command, at: now)
+        observe([commands[interface, default: CommandWatch()].sent(command, at: now)].compactMap(\.self))
         let dialled = dials[interface, default: Dials()].sent(command, identities, at: now)
         let owner = link.flatMap { open[$0]?.keyOwner }
         observe([dialled, keys[interface, default: KeyBook()].sent(command, owner: owner)].compactMap(\.self), link: link)

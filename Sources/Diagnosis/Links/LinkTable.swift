@@ -72,6 +72,7 @@ struct LinkTable {
     mutating func receive(_ pdu: DecodedLayer, _ followed: Followed) {
         let device = pdu.layer == .hciEvents ? pdu.remoteDevice.map { redaction.number(of: $0) } : nil
         apply(followed.before)
+        if let entry = followed.link.flatMap({ open[$0.number] }), entry.refusal != nil { noteProgress(pdu, entry) }
         pass(pdu, from: followed.sender, link: followed.link?.number, device: followed.opens || followed.link == nil ? device : nil)
         apply(followed.after)
     }
@@ -129,7 +130,7 @@ struct LinkTable {
         let isKnown = engine.concerns(pdu.name) && send(pdu, from: sender, link: link, device: device)
         let entry = link.flatMap { open[$0] }
         guard !isKnown || entry != nil, let refusal = Refusal(pdu) else { return }
-        entry?.refusal = (refusal, sender, now)
+        if Self.endable.contains(refusal.layer) { entry?.refusal = (refusal, sender, now) }
         guard !isKnown else { return }
         conclude(refusal, from: sender, link: link, device: device)
     }

@@ -151,6 +151,8 @@ enum Conclusion: String, CaseIterable {
     case refusedWhileConnected = "Refused_While_Connected"
     /// A command was refused whose parameter is outside its range.
     case parameterInvalid = "Parameter_Invalid"
+    /// Advertising data of a host that are no sequence of AD structures.
+    case advertisingMalformed = "Advertising_Malformed"
     /// A PDU that does not fit its declaration.
     case pduMalformed = "PDU_Malformed"
     /// A data PDU with the reserved LLID.
@@ -210,6 +212,7 @@ enum Conclusion: String, CaseIterable {
         case .fragmentAbandoned: [number("Octets"), number("Whole"), .init("Channel")]
         case .endedAfterRefusal: [.init("Request"), .init("Result"), number("Waited"), .init("From")]
         case .refusedWhileConnected: [.init("Command")]
+        case .advertisingMalformed: [.init("Command"), .init("Rest")]
         case .parameterInvalid: [.init("Command"), .init("Field"), .init("Expected"), .init("Got")]
         case .reservedLLID: []
         case .attUnrequested: [.init("Response")]

@@ -106,7 +106,7 @@ struct AnswerWatch {
         guard layout.entry >= layout.least else { return "has entries of \(layout.entry) octets, which hold no handle and value" }
         guard !list.isEmpty else { return "has an empty list" }
         guard list.count.isMultiple(of: layout.entry) else {
-            return "has a list of \(list.count) octets, which is no multiple of its entries of \(layout.entry) octets"
+            return "has a list of \(list.count) octets, not a multiple of its entries of \(layout.entry) octets"
         }
         guard request.count >= 5 else { return nil }
         var (least, last) = (number(request, at: 1), number(request, at: 3))

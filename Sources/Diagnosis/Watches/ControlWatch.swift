@@ -24,7 +24,7 @@ struct ControlWatch {
     private static let names: [UInt8: String] = [
         0x8: "NOT_IMPLEMENTED", 0x9: "ACCEPTED", 0xA: "REJECTED", 0xB: "IN_TRANSITION", 0xC: "STABLE", 0xD: "CHANGED", 0xF: "INTERIM",
     ]
-    /// What continues a response has the code of that. AVRCP 1.6, 6.8.
+    /// The continuation of a response has the code of that. AVRCP 1.6, 6.8.
     private static let continuing: Set<UInt8> = [0x40, 0x41]
     /// The header of a message, and of the frame in it; the PDU follows the company.
     private static let (header, frame) = (3, 3)

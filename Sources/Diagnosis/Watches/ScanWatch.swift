@@ -3,40 +3,49 @@ import BBHCI
 import BBPackets
 import BBTraffic
 
-/// Whether a controller scans only as long as it has no connection. Core Vol 4, Part E, 7.8.11 and 7.8.64.
+/// A controller that scans or advertises only as long as it has no connection. Core Vol 4, Part E, 7.8.9, 7.8.11, 7.8.56 and 7.8.64.
 struct ScanWatch {
-    private var isEnabling: [UInt16: Moment] = [:]
-    private var wasAllowed = false
-    private var wasAllowedWhileConnected = false
-    private var refusals: [Moment] = []
-    private var isReported = false
+    /// The answers to one command.
+    private struct Record {
+        /// The command that switches on and is not answered yet.
+        var enabling: Moment?
+        var wasAllowed = false
+        var wasAllowedWhileConnected = false
+        var refusals: [Moment] = []
+        var isReported = false
+    }
 
-    private static let commands = [HCICommands.LESetScanEnable.opcode, HCICommands.LESetExtendedScanEnable.opcode]
+    private var records: [UInt16: Record] = [:]
+
+    private static let commands = [
+        HCICommands.LESetScanEnable.opcode, HCICommands.LESetExtendedScanEnable.opcode, HCICommands.LESetAdvertisingEnable.opcode,
+        HCICommands.LESetExtendedAdvertisingEnable.opcode,
+    ]
     private static let often = 2
 
     mutating func sent(_ command: HCIPacket, at now: Moment) {
         guard let opcode = command.commandOpcode, Self.commands.contains(opcode) else { return }
-        let isOn =
-            (try? command.command(as: HCICommands.LESetScanEnable.self)).map { $0.leScanEnable != 0 }
-            ?? (try? command.command(as: HCICommands.LESetExtendedScanEnable.self)).map { $0.enable != 0 }
-        isEnabling[opcode] = isOn == true ? now : nil
+        // The first parameter of each of them.
+        records[opcode, default: Record()].enabling = command.parameters.first == 1 ? now : nil
     }
 
-    /// - Parameter isBusy: nil without a connection; false with one; true if the controller also connects or the state is unknown.
+    /// - Parameter isBusy: nil without a connection; false with one; true if the controller also connects.
     mutating func received(_ event: HCIPacket, at now: Moment, isBusy: () -> Bool?) -> Observation? {
-        guard !isEnabling.isEmpty, let answer = (try? CommandAnswer(event: event)) ?? nil,
-            let sent = isEnabling.removeValue(forKey: answer.opcode), !isReported
+        guard event.eventCode == HCIEvents.CommandComplete.code, let answer = (try? CommandAnswer(event: event)) ?? nil,
+            var record = records[answer.opcode], let sent = record.enabling
         else { return nil }
+        defer { records[answer.opcode] = record }
+        record.enabling = nil
         let state = isBusy()
         if answer.status == .success {
-            if state == nil { wasAllowed = true } else { wasAllowedWhileConnected = true }
+            if state == nil { record.wasAllowed = true } else { record.wasAllowedWhileConnected = true }
         } else if answer.status == .commandDisallowed, state == false {
-            refusals.append(sent)
+            record.refusals.append(sent)
         }
-        guard wasAllowed, !wasAllowedWhileConnected, refusals.count >= Self.often, let first = refusals.first,
-            let command = PDUCatalog.command(opcode: answer.opcode)
+        guard record.wasAllowed, !record.wasAllowedWhileConnected, record.refusals.count >= Self.often, !record.isReported,
+            let first = record.refusals.first, let command = PDUCatalog.command(opcode: answer.opcode)
         else { return nil }
-        isReported = true
+        record.isReported = true
         return Observation(.refusedWhileConnected, [("Command", .text(command.name))], packet: first.packet)
     }
 }

@@ -8,13 +8,19 @@ public enum CommandValues {
         public var field: String
         public var wanted: String
         public var got: String
+
+        public init(field: String, wanted: String, got: String) {
+            self.field = field
+            self.wanted = wanted
+            self.got = got
+        }
     }
 
     /// Finds the first such parameter; nil if there is none.
     public static func fault(in command: HCIPacket) -> Fault? {
         let pdu = DynamicPDU(hci: command)
         guard pdu.declaration?.company == nil else { return nil }
-        if let fault = DefinedValues.fault(inControl: pdu) { return Fault(field: fault.field, wanted: fault.wanted, got: fault.got) }
+        if let fault = DefinedValues.fault(inCommand: pdu) { return Fault(field: fault.field, wanted: fault.wanted, got: fault.got) }
         let numbers = pdu.fields.compactMap { field in field.value.int.map { (field.name, $0) } }
         for (name, value) in numbers {
             for (greater, less) in [("_Max", "_Min"), ("_Interval", "_Window")] where name.hasSuffix(greater) {

@@ -33,7 +33,18 @@ enum DefinedValues {
         pdu.declaration.flatMap { rules(of: $0, $0.fields)?.fault(in: pdu.fields) }
     }
 
+    /// Finds an undefined value among the parameters of a command; nil if there is none.
+    static func fault(inCommand pdu: DynamicPDU) -> Fault? {
+        guard let command = pdu.declaration else { return nil }
+        return parameters(ObjectIdentifier(command)) {
+            let rules = Rules(command.fields)
+            return rules.isUseful ? rules : nil
+        }?.fault(in: pdu.fields)
+    }
+
     private static let known = Memo<ObjectIdentifier, Rules?>()
+    /// The rules for the parameters of commands, whose return parameters have others.
+    private static let parameters = Memo<ObjectIdentifier, Rules?>()
 
     /// Returns the rules for the fields of an event or a control PDU, or the return parameters of a command; nil if there are none.
     private static func rules(of declaration: PDUDeclaration, _ fields: [FieldDeclaration]) -> Rules? {
