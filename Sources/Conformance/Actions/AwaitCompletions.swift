@@ -19,7 +19,8 @@ enum AwaitCompletions: NamedAction {
         let count = end.uncompletedPackets
         guard count == 0 else {
             throw ActionFinding(
-                text: "\(count) of the data packets sent were not reported in \(HCIEvents.NumberOfCompletedPackets.name) for \(longest.text)")
+                text:
+                    "\(count) of the data packets sent were not reported in \(HCIEvents.NumberOfCompletedPackets.name) for \(longest.text)")
         }
         return CaseRecord()
     }

@@ -3,9 +3,9 @@ import Foundation
 
 @testable import BBConformance
 @testable import BBHistory
+@testable import BBProgram
 @testable import BBReport
 @testable import BBSessions
-@testable import BBProgram
 
 extension FuzzTarget {
     /// `results.json` of somebody else: reports can be made of it, what is read can be written and read again, and two runs with the same

@@ -140,6 +140,10 @@ enum USBStage {
         request(dongle, 45, [0x01, 11, 0, 0, 1, 0, 0, 0])
         request(dongle, 46, [0x21, 0xE0, 0, 0, 0, 0, 0, 0], [0x09, 0x10, 0])
         try await loop.sleep(for: .milliseconds(4))
+        // An event of one full USB packet, with no other one after it.
+        dongle.submit(USBRequest(id: 47, endpoint: 1, isIn: true, length: 64))
+        pipe.send(HCIPacket(event: HCIEvents.VendorSpecific(data: [UInt8](repeating: 6, count: 14))))
+        try await loop.sleep(for: .milliseconds(4))
         await modes(dongle, pipe, loop)
     }
 
