@@ -63,7 +63,10 @@
         }
 
         private static func outcome(of trial: UnplugTrial) -> UnplugOutcome {
-            do { return try trial.run() } catch { return UnplugOutcome(trial: trial, problems: ["\(error)"]) }
+            do {
+                let first = try trial.run()
+                return first.isLate ? try trial.run() : first
+            } catch { return UnplugOutcome(trial: trial, problems: ["\(error)"]) }
         }
     }
 #endif

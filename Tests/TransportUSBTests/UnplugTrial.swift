@@ -71,6 +71,8 @@
 
     /// Result of a trial.
     struct UnplugOutcome: Sendable {
+        /// It ended later than the program may. A machine that stood still for a moment makes one so, a program that waits every time.
+        var isLate = false
         var trial: UnplugTrial
         /// Time from the unplug to the end of the process.
         var wall = Microseconds.zero
@@ -137,6 +139,7 @@
                 outcome.wall = end - moment
                 outcome.starved = starved
                 if outcome.wall > Self.bound + starved + starved + starved {
+                    outcome.isLate = true
                     outcome.problems.append(
                         "it ended \(outcome.wall.milliseconds) ms after the unplug, \(starved.milliseconds) ms of which without a processor"
                     )

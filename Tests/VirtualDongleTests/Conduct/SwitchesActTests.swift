@@ -141,7 +141,8 @@ enum USBStage {
         request(dongle, 46, [0x21, 0xE0, 0, 0, 0, 0, 0, 0], [0x09, 0x10, 0])
         try await loop.sleep(for: .milliseconds(4))
         // An event of one full USB packet, with no other one after it.
-        dongle.submit(USBRequest(id: 47, endpoint: 1, isIn: true, length: 64))
+        for id in 100..<110 { dongle.submit(USBRequest(id: UInt32(id), endpoint: 1, isIn: true, length: 64)) }
+        try await loop.sleep(for: .milliseconds(4))
         pipe.send(HCIPacket(event: HCIEvents.VendorSpecific(data: [UInt8](repeating: 6, count: 14))))
         try await loop.sleep(for: .milliseconds(4))
         await modes(dongle, pipe, loop)
@@ -149,7 +150,7 @@ enum USBStage {
 
     /// Switches the mode with an event and data pending, and uses the bulk endpoints in both modes.
     private static func modes(_ dongle: USBDongle, _ pipe: any HCITransport, _ loop: RunLoop) async {
-        for id in 10..<24 { dongle.cancel(UInt32(id)) }
+        for id in [Int](10..<24) + [Int](100..<110) { dongle.cancel(UInt32(id)) }
         let long = HCIPacket(acl: 1, .first, [UInt8](repeating: 3, count: 123))
         pipe.send(HCIPacket(event: HCIEvents.VendorSpecific(data: [4])))
         pipe.send(long)
