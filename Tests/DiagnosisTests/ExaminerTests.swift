@@ -212,6 +212,18 @@ private let courses = [
             (1.1, signal([0x15, 1, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0]), .controllerToHost), (2, left, .controllerToHost),
         ], "signalling-refused"),
     Course(
+        "one of two channels that is opened",
+        [
+            (1, signal([0x17, 1, 12, 0, 0x80, 0, 100, 0, 64, 0, 1, 0, 0x40, 0, 0x41, 0]), .hostToController),
+            (1.1, signal([0x18, 1, 12, 0, 100, 0, 64, 0, 1, 0, 4, 0, 0x40, 0, 0, 0]), .controllerToHost), (2, left, .controllerToHost),
+        ]),
+    Course(
+        "two channels of which none is opened",
+        [
+            (1, signal([0x17, 1, 12, 0, 0x80, 0, 100, 0, 64, 0, 1, 0, 0x40, 0, 0x41, 0]), .hostToController),
+            (1.1, signal([0x18, 1, 12, 0, 100, 0, 64, 0, 1, 0, 4, 0, 0, 0, 0, 0]), .controllerToHost), (2, left, .controllerToHost),
+        ], "signalling-refused"),
+    Course(
         "a channel that nobody answers",
         [(1, signal([0x14, 1, 10, 0, 0x80, 0, 0x40, 0, 100, 0, 50, 0, 1, 0]), .hostToController), (9, left, .controllerToHost)],
         "request-unanswered"),

@@ -23,11 +23,17 @@ struct Refusal {
             self.init(controlMessage: pdu)
             return
         }
-        guard let field = Self.report(in: pdu, id), let value = field.int, Self.isError(value, field) else { return nil }
+        guard !Self.opensSome(pdu, id), let field = Self.report(in: pdu, id), let value = field.int, Self.isError(value, field) else { return nil }
         let command = pdu.command
         self.init(
             layer: (command == nil ? pdu.layer : .hciCommands).rawValue, request: command?.name ?? Self.refused(pdu, id) ?? pdu.name,
             result: Self.name(of: value, field.declaration) ?? Hex.number(value, bits: 8), code: value)
+    }
+
+    /// True for a response that refuses some of the channels asked for, and opens the others. Core Vol 3, Part A, 4.26.
+    private static func opensSome(_ pdu: DecodedLayer, _ id: PDUID) -> Bool {
+        guard id == L2CAPSignaling.CreditBasedConnectionRsp.id else { return false }
+        return pdu.content(as: L2CAPSignaling.CreditBasedConnectionRsp.self)?.destinationCID.contains { $0 != 0 } == true
     }
 
     /// A message of AVCTP says in its code whether the command was rejected. AV/C Digital Interface Command Set, 8.1.
