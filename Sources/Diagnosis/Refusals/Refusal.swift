@@ -23,7 +23,9 @@ struct Refusal {
             self.init(controlMessage: pdu)
             return
         }
-        guard !Self.opensSome(pdu, id), let field = Self.report(in: pdu, id), let value = field.int, Self.isError(value, field) else { return nil }
+        guard !Self.opensSome(pdu, id), let field = Self.report(in: pdu, id), let value = field.int, Self.isError(value, field) else {
+            return nil
+        }
         let command = pdu.command
         self.init(
             layer: (command == nil ? pdu.layer : .hciCommands).rawValue, request: command?.name ?? Self.refused(pdu, id) ?? pdu.name,
