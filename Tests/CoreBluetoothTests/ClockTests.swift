@@ -17,20 +17,6 @@ import Testing
         var all: [Double] { state.withLock { $0 } }
     }
 
-    /// Starts something when its manager is powered on.
-    private final class App: NSObject, CBCentralManagerDelegate {
-        private(set) var manager: CBCentralManager!
-        private let ready: (CBCentralManager) -> Void
-
-        init(on phone: CBPhone, queue: DispatchQueue?, ready: @escaping (CBCentralManager) -> Void) {
-            self.ready = ready
-            super.init()
-            manager = phone.use { CBCentralManager(delegate: self, queue: queue) }
-        }
-
-        func centralManagerDidUpdateState(_ central: CBCentralManager) { if central.state == .poweredOn { ready(central) } }
-    }
-
     private actor Sleeper {
         private var count = 0
         func sleep(_ times: Int, _ note: @Sendable () -> Void) async {
@@ -145,7 +131,7 @@ import Testing
     @Test(arguments: waits.indices, queues.indices) func aWaitTakesVirtualTime(wait: Int, queue: Int) {
         let (row, bench) = (Self.waits[wait], CBBench())
         let (phone, times, start) = (bench.phone("phone"), Times(bench), Times(bench))
-        let app = App(on: phone, queue: Self.queues[queue].queue) { _ in
+        let app = ReadyApp(on: phone, queue: Self.queues[queue].queue) { _ in
             start.note()
             row.wait { times.note() }
         }
@@ -172,7 +158,7 @@ import Testing
     @Test func theScanTimerEndsTheScan() {
         let bench = CBBench()
         let (phone, times) = (bench.phone("phone"), Times(bench))
-        let app = App(on: phone, queue: nil) { manager in
+        let app = ReadyApp(on: phone, queue: nil) { manager in
             manager.scanForPeripherals(withServices: nil)
             let manager = Carried(manager)
             _ = Timer.scheduledTimer(withTimeInterval: 10, repeats: false) { _ in

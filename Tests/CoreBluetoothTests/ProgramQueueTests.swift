@@ -13,20 +13,6 @@ import Testing
         func add(_ line: String) { lines.withLock { $0.append(line) } }
     }
 
-    /// An app that goes on on another queue when its manager is ready.
-    private final class App: NSObject, CBCentralManagerDelegate {
-        private(set) var manager: CBCentralManager!
-        private let ready: (CBCentralManager) -> Void
-
-        init(on phone: CBPhone, queue: DispatchQueue?, ready: @escaping (CBCentralManager) -> Void) {
-            self.ready = ready
-            super.init()
-            manager = phone.use { CBCentralManager(delegate: self, queue: queue) }
-        }
-
-        func centralManagerDidUpdateState(_ central: CBCentralManager) { if central.state == .poweredOn { ready(central) } }
-    }
-
     private static let own = DispatchQueue(label: "of the program")
     private static let many = DispatchQueue(label: "of the program, concurrent", attributes: .concurrent)
 
@@ -46,7 +32,7 @@ import Testing
         let (row, notes, bench) = (Self.hops[index], Notes(), CBBench())
         let phone = bench.phone("phone")
         var times: [TimeInterval] = []
-        let app = App(on: phone, queue: row.queue) { _ in
+        let app = ReadyApp(on: phone, queue: row.queue) { _ in
             times.append(bench.now)
             row.hop { notes.add("run") }
         }
@@ -59,7 +45,7 @@ import Testing
     @Test func aRequestFromTheMainQueueIsMade() {
         let bench = CBBench()
         let phone = bench.phone("phone")
-        let app = App(on: phone, queue: nil) { manager in
+        let app = ReadyApp(on: phone, queue: nil) { manager in
             let manager = Carried(manager)
             DispatchQueue.main.async { manager.value.scanForPeripherals(withServices: nil) }
         }

@@ -203,3 +203,17 @@ struct Pair {
         return run(until: { service.characteristics?.count == 4 })
     }
 }
+
+/// An app that starts something when its manager is powered on.
+final class ReadyApp: NSObject, CBCentralManagerDelegate {
+    private(set) var manager: CBCentralManager!
+    private let ready: (CBCentralManager) -> Void
+
+    init(on phone: CBPhone, queue: DispatchQueue?, ready: @escaping (CBCentralManager) -> Void) {
+        self.ready = ready
+        super.init()
+        manager = phone.use { CBCentralManager(delegate: self, queue: queue) }
+    }
+
+    func centralManagerDidUpdateState(_ central: CBCentralManager) { if central.state == .poweredOn { ready(central) } }
+}

@@ -21,7 +21,7 @@ final class ProgramQueues {
     /// Hops from queue to queue at one moment of virtual time.
     private static let rounds = 16
     /// Seconds of wall time for the blocks and tasks of a program, which may wait for what only the passing of time brings.
-    private static let patience: TimeInterval = 5
+    private static let blockLimit: TimeInterval = 5
 
     /// - Parameter limit: wall time for what a queue has to do before virtual time goes on without it.
     init(limit: DispatchTimeInterval = .seconds(10), time: ProgramTime? = nil) {
@@ -100,11 +100,11 @@ final class ProgramQueues {
     private func settle() {
         guard let time, time.items(onMain: false) > left.others else { return }
         if Thread.isMainThread {
-            for _ in 0..<Int(Self.patience * 1_000) {
+            for _ in 0..<Int(Self.blockLimit * 1_000) {
                 if time.settles(onMain: false, left: left.others, within: 0.001) { return }
                 if Self.isOnMainQueue { Self.runLoop() }
             }
-        } else if time.settles(onMain: false, left: left.others, within: Self.patience) {
+        } else if time.settles(onMain: false, left: left.others, within: Self.blockLimit) {
             return
         }
         left.others = time.items(onMain: false)

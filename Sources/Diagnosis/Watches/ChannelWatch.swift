@@ -52,7 +52,7 @@ struct ChannelWatch {
     /// A wrong check sequence shows in the first frames.
     private static let mostChecked = 256
     /// The time in which an end configures a channel at the latest.
-    private static let patience: Int64 = 10_000_000
+    private static let limit: Int64 = 10_000_000
 
     // MARK: Signalling
 
@@ -90,7 +90,7 @@ struct ChannelWatch {
 
     /// A channel of which one end never asked for a configuration, so that no data can follow. Core Vol 3, Part A, 4.4 and 6.1.
     private func unconfigured(_ receiver: Receiver, _ now: Moment) -> Observation? {
-        guard let known = limits[receiver], let opened = known.opened, !known.hasAsked, now.time - opened.time >= Self.patience,
+        guard let known = limits[receiver], let opened = known.opened, !known.hasAsked, now.time - opened.time >= Self.limit,
             let other = known.other, limits[other]?.hasAsked == true
         else { return nil }
         return Observation(

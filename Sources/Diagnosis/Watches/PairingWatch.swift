@@ -26,7 +26,7 @@ struct PairingWatch {
 
     /// The end whose feature exchange lacked Secure Connections may be refused for these reasons.
     private static let unspecific: [PairingFailedReason] = [.unspecifiedReason, .authenticationRequirements]
-    private static let patience: Int64 = 2_000_000
+    private static let soon: Int64 = 2_000_000
     /// A pairing has 30 s for each PDU. Core Vol 3, Part H, 3.4.
     private static let limit: Int64 = 30_000_000
 
@@ -95,7 +95,7 @@ struct PairingWatch {
             let own = [request, response].first(where: { $0.end == sender }),
             let other = [request, response].first(where: { $0.end != sender }),
             own.requirements.contains(.sc), !other.requirements.contains(.sc),
-            reason == .unspecifiedReason || !own.requirements.contains(.mitm), now.time - other.sent.time < Self.patience
+            reason == .unspecifiedReason || !own.requirements.contains(.mitm), now.time - other.sent.time < Self.soon
         else { return nil }
         return Observation(.legacyRefused, [("From", .text("\(sender)"))], packet: other.sent.packet)
     }
