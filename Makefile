@@ -124,6 +124,7 @@ fuzz: setup ## every entry point to what comes from outside, FUZZ_SECONDS each (
 soak: test-build ## a hundred orders of the cases, each with another seed; the legal variants with ten seeds; a thousand unplugs; the cases over USB beside a busy machine, and on every chip (half an hour); a day of an app with five accessories; whole foreign products; a million packets; the tests as on other machines, until each way has passed (hours)
 	@for seed in $$(seq 1 100); do $(BLUEBENCH) run --shuffle $$seed --seed $$seed | tail -1; done
 	$(BLUEBENCH) variants --seeds 10
+	$(BLUEBENCH) mutants | tail -5
 	$(BLUEBENCH) mutants --generated --all --least 0 | tail -5
 	BLUEBENCH_UNPLUGS=1000 $(TESTED) --filter UnplugTests
 	SOAK=1 $(TESTED) --filter CasesOverUSBTests
