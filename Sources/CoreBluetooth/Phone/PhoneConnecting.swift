@@ -81,7 +81,7 @@ final class PhoneConnecting {
     }
 
     func end(_ link: PhoneLink) async {
-        let identifier = ObjectIdentifier(link.link.secured)
+        let identifier = ObjectIdentifier(link.link.acl)
         ending.insert(identifier)
         _ = try? await link.link.disconnect()
         ending.remove(identifier)
@@ -120,7 +120,7 @@ final class PhoneConnecting {
             guard let address = phone.scanning.address(of: identifier) else { throw CBError(.connectionFailed) }
             return PhoneLink(try await phone.host.connect(to: address, settings))
         }
-        let isEnding = phone.host.links(to: identity).contains { ending.contains(ObjectIdentifier($0.secured)) }
+        let isEnding = phone.host.links(to: identity).contains { ending.contains(ObjectIdentifier($0.acl)) }
         // Once it has ended.
         guard !isEnding else { throw CBError(.connectionFailed) }
         // A program in the background pages no device.

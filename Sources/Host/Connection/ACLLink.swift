@@ -5,14 +5,17 @@ import BBTiming
 /// An ACL connection over either transport: its L2CAP channels, its queues and its end. Core Vol 4, Part E, 5.4.2.
 public class ACLLink {
     public final let handle: ConnectionHandle
+    /// Identity of the peer, the same on both transports if the devices have exchanged identities.
+    public final let peer: PeerIdentity
     public final let host: Host
     /// The reason why the connection ended; nil while it is up.
     public private(set) final var disconnectReason: ErrorCode?
     final let multiplexer: L2CAPMultiplexer
     private final let end: Promise<ErrorCode>
 
-    init(_ multiplexer: L2CAPMultiplexer, host: Host) {
+    init(_ multiplexer: L2CAPMultiplexer, to peer: PeerIdentity, host: Host) {
         handle = multiplexer.handle
+        self.peer = peer
         self.host = host
         self.multiplexer = multiplexer
         end = Promise(on: host.loop)
@@ -20,6 +23,8 @@ public class ACLLink {
 
     final var context: HostContext { host.context }
     public final var isConnected: Bool { disconnectReason == nil }
+    /// The bond with the peer; nil if the devices are not bonded.
+    public final var bond: Bond? { host.keys[peer] }
 
     // MARK: Closing
 

@@ -5,7 +5,6 @@ import BBTraffic
 /// One LE connection: state, channels, and the layers on them.
 public final class Connection: ACLLink {
     public let role: ConnectionRole
-    public let peer: PeerIdentity
     /// Addresses in the packets that created the connection.
     public private(set) var addresses: OnAirAddresses
     public private(set) var parameters: ConnectionParameters
@@ -27,7 +26,7 @@ public final class Connection: ACLLink {
         let context = host.context
         self.role = role
         let identity = PeerIdentity(address, isResolved: state.isPeerResolved)
-        peer = state.isPeerResolved ? identity : context.keys.resolve(address) ?? identity
+        let peer = state.isPeerResolved ? identity : context.keys.resolve(address) ?? identity
         addresses = OnAirAddresses(
             own: state.ownPrivateAddress.map { DeviceAddress($0, kind: .random) } ?? ownAddress,
             peer: state.peerPrivateAddress.map { DeviceAddress($0, kind: .random) } ?? address)
@@ -39,7 +38,7 @@ public final class Connection: ACLLink {
         signaling = SignalingChannel(on: multiplexer.channel(CID.leSignaling), isCentral: role == .central, loop: context.loop)
         channels = CreditBasedChannels(signaling, multiplexer, loop: context.loop)
         securityChannel = SecurityChannel(on: multiplexer.channel(CID.smp), loop: context.loop)
-        super.init(multiplexer, host: host)
+        super.init(multiplexer, to: peer, host: host)
         client.link = self
         securityChannel.connection = self
         enhanced.connection = self

@@ -30,14 +30,14 @@ public final class ConnectionEvents {
 
     /// Called when a link is established, or more is known about its peer.
     func consider(_ link: PeerLink, as peer: PeerIdentity, _ known: Set<BluetoothUUID>) {
-        let id = ObjectIdentifier(link.secured)
+        let id = ObjectIdentifier(link.acl)
         guard told[id] == nil, concerns(peer, known) else { return }
         told[id] = link
         handler(.connected(link))
     }
 
     func ended(_ link: PeerLink, of peer: PeerIdentity) {
-        guard told.removeValue(forKey: ObjectIdentifier(link.secured)) != nil else { return }
+        guard told.removeValue(forKey: ObjectIdentifier(link.acl)) != nil else { return }
         handler(.disconnected(peer, link.transport))
     }
 }

@@ -19,23 +19,16 @@ public enum PeerLink {
     case classic(ClassicConnection)
 
     /// The same on both transports.
-    public var peer: PeerIdentity { secured.peer }
-    public var isConnected: Bool { secured.isConnected }
+    public var peer: PeerIdentity { acl.peer }
+    public var isConnected: Bool { acl.isConnected }
     public var transport: PeerTransport { if case .le = self { .le } else { .brEDR } }
 
     /// The stored keys of the peer; nil without a bond.
-    public var bond: Bond? { secured.bond }
+    public var bond: Bond? { acl.bond }
 
     /// Disconnects and waits until the connection has ended.
     @discardableResult
     public func disconnect() async throws -> ErrorCode { try await acl.disconnect() }
-
-    public var secured: any SecuredLink {
-        switch self {
-        case .le(let connection): connection
-        case .classic(let connection): connection
-        }
-    }
 
     /// The connection, as far as it is the same on both transports.
     public var acl: ACLLink {

@@ -2,8 +2,7 @@ import BBPackets
 import BBTiming
 
 /// An LE or BR/EDR connection over which attributes are accessed.
-protocol AttributeLink: SecuredLink {
-    var context: HostContext { get }
+protocol AttributeLink: ACLLink {
     var isCentral: Bool { get }
     /// The bond whose key encrypts the link; nil on an unencrypted link, where only the address identifies the peer.
     var provenBond: Bond? { get }

@@ -3,23 +3,23 @@ import BBPackets
 /// User interface of pairing on either transport, for a user or a test. Replies may be given at once or later; late replies are ignored.
 public struct PairingDialogue {
     /// Displays a passkey, 0...999999, to be entered on the peer.
-    public var showPasskey: (any SecuredLink, UInt32) -> Void
+    public var showPasskey: (ACLLink, UInt32) -> Void
     /// Asks for the passkey displayed by the peer; nil cancels.
-    public var enterPasskey: (any SecuredLink, @escaping (UInt32?) -> Void) -> Void
+    public var enterPasskey: (ACLLink, @escaping (UInt32?) -> Void) -> Void
     /// Asks the user to confirm that both devices display this number, 0...999999.
-    public var compare: (any SecuredLink, UInt32, @escaping (Bool) -> Void) -> Void
+    public var compare: (ACLLink, UInt32, @escaping (Bool) -> Void) -> Void
     /// Asks the user to consent to a pairing requested by the peer, if no other question will be asked.
-    public var consent: (any SecuredLink, @escaping (Bool) -> Void) -> Void
+    public var consent: (ACLLink, @escaping (Bool) -> Void) -> Void
     /// Reports keypresses on the peer. Core Vol 3, Part H, 3.5.8.
-    public var keypress: (any SecuredLink, Keypress) -> Void = { _, _ in }
+    public var keypress: (ACLLink, Keypress) -> Void = { _, _ in }
     /// The pairing has ended; displays and questions can be removed.
-    public var ended: (any SecuredLink) -> Void = { _ in }
+    public var ended: (ACLLink) -> Void = { _ in }
 
     public init(
-        showPasskey: @escaping (any SecuredLink, UInt32) -> Void = { _, _ in },
-        enterPasskey: @escaping (any SecuredLink, @escaping (UInt32?) -> Void) -> Void,
-        compare: @escaping (any SecuredLink, UInt32, @escaping (Bool) -> Void) -> Void,
-        consent: @escaping (any SecuredLink, @escaping (Bool) -> Void) -> Void
+        showPasskey: @escaping (ACLLink, UInt32) -> Void = { _, _ in },
+        enterPasskey: @escaping (ACLLink, @escaping (UInt32?) -> Void) -> Void,
+        compare: @escaping (ACLLink, UInt32, @escaping (Bool) -> Void) -> Void,
+        consent: @escaping (ACLLink, @escaping (Bool) -> Void) -> Void
     ) {
         self.showPasskey = showPasskey
         self.enterPasskey = enterPasskey

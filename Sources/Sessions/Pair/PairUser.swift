@@ -55,7 +55,7 @@ package final class PairUser {
         decide(answer)
     }
 
-    private func consent(_ link: any SecuredLink, _ answer: @escaping (Bool) -> Void) {
+    private func consent(_ link: ACLLink, _ answer: @escaping (Bool) -> Void) {
         // A user who selects the peer has consented, even if the peer requests first.
         guard plan.advertised != nil else { return answer(true) }
         var event = PairEvent("consent")

@@ -91,7 +91,7 @@ enum AdvertisedFields {
 
 extension BTPServer {
     /// Sends an event about a link with the address of its peer.
-    func send(_ link: any SecuredLink, _ event: (UInt8, BDADDR) -> some PDU) {
+    func send(_ link: ACLLink, _ event: (UInt8, BDADDR) -> some PDU) {
         let address = link.peer.address
         send(event(link is ClassicConnection ? BTPFrame.bredrAddress : address.kind.rawValue, address.bdADDR))
     }

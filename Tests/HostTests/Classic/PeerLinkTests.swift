@@ -53,7 +53,7 @@ import Testing
             hosts.near.learned([0x110B], of: classic.peer)
             hosts.near.learned([0x110B], of: classic.peer)
             #expect(served == ["+BR/EDR"])
-            #expect(try await hosts.near.connect(to: peer).secured === classic)
+            #expect(try await hosts.near.connect(to: peer).acl === classic)
             _ = try await hosts.far.advertise(AdvertisingSettings(data: AdvertisingData([.completeLocalName("far")])))
             guard case .le(let link) = try await hosts.near.connect(to: peer, over: .le) else { throw HostError.misuse(.notConnected) }
             #expect(link.peer == peer && hosts.near.links(to: peer).count == 2)

@@ -45,7 +45,7 @@ public final class ClassicConnection: ACLLink {
         creditBased = CreditBasedChannels(channels, multiplexer, loop: host.loop)
         security = ClassicSecurity(handle, of: peer, host: host)
         keyDerivation = KeyDerivationChannel(on: multiplexer.channel(CID.bredrSMP), host: host)
-        super.init(multiplexer, host: host)
+        super.init(multiplexer, to: PeerIdentity(DeviceAddress(peer, kind: .public)), host: host)
         security.connection = self
         keyDerivation.connection = self
         security.settled = { [unowned self] in settled() }
@@ -55,8 +55,6 @@ public final class ClassicConnection: ACLLink {
         channels.arrived = { [unowned self] in host.context.classicServices[$0.terms.psm]?.opened($0, self) }
     }
 
-    /// Identity of the device, also used on LE.
-    public var peer: PeerIdentity { PeerIdentity(DeviceAddress(address, kind: .public)) }
     public var securityLevel: SecurityMode4Level { security.machine.level }
     /// Encryption key size in octets, 7...16; 0 if not encrypted. Core Vol 4, Part E, 7.5.7.
     public var encryptionKeySize: Int { security.machine.encryption?.keySize ?? 0 }
