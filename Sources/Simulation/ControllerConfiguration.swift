@@ -40,6 +40,9 @@ public struct ControllerConfiguration: Sendable {
     public var maxAdvertisingDataLength = 1650
     public var acceptListSize = 8
     public var resolvingListSize = 8
+    public var periodicAdvertiserListSize = 8
+    /// Maximum number of syncs with periodic advertising trains.
+    public var maxSyncs = 8
     /// Num_HCI_Command_Packets: number of commands that the host may have outstanding.
     public var commandPackets: UInt8 = 1
     /// Range of the random time from a command to its Command Complete or Command Status event.
@@ -79,7 +82,7 @@ extension LEFeatures {
         [
             .leEncryption, .connectionParametersRequest, .extendedRejectIndication, .peripheralInitiatedFeaturesExchange, .lePing,
             .leDataPacketLengthExtension, .extendedScanningFilterPolicies, .llPrivacy, .le2MPHY, .leCodedPHY, .leExtendedAdvertising,
-            .channelSelectionAlgorithm2,
+            .channelSelectionAlgorithm2, .lePeriodicAdvertising,
         ]
     }
 

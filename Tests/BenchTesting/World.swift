@@ -23,8 +23,16 @@ public final class World {
         hosts count: Int = 0, seed: UInt64 = 1, template: ControllerConfiguration = ControllerConfiguration(address: address(0)),
         _ body: @escaping (World) async throws -> Value
     ) throws -> Value {
+        try run(templates: Array(repeating: template, count: count), seed: seed, body)
+    }
+
+    /// - Parameter templates: one for each raw host's controller.
+    @discardableResult
+    public static func run<Value>(
+        templates: [ControllerConfiguration], seed: UInt64 = 1, _ body: @escaping (World) async throws -> Value
+    ) throws -> Value {
         let world = World(seed: seed)
-        for index in 0..<count { try world.addHost(index, template) }
+        for (index, template) in templates.enumerated() { try world.addHost(index, template) }
         let value = try world.loop.run {
             for host in world.hosts { try await host.openMasks() }
             return try await body(world)

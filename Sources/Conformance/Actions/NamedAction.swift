@@ -40,7 +40,8 @@ struct ActionFinding: Error, CustomStringConvertible {
 /// The list of all actions.
 enum NamedActions {
     static let all: [any NamedAction.Type] = [
-        FindCharacteristic.self, FindService.self, ReceiveAdvertising.self, DecodeAdvertising.self, EncryptAdvertising.self,
+        FindCharacteristic.self, FindService.self, ReceiveAdvertising.self, ReceiveTrain.self, DecodeAdvertising.self,
+        EncryptAdvertising.self,
         DecryptAdvertising.self, MakeAdvertisingField.self, LosePackets.self, SetPathLoss.self,
         Connect.self, ExchangeMTU.self, ReadCharacteristic.self, ReadHandle.self, WriteCharacteristic.self, SignedWrite.self,
         CheckSignature.self, SignData.self, Disconnect.self, Pair.self,

@@ -37,6 +37,8 @@ enum RadioPriority {
     /// A link that listens without expecting data.
     static let idleLink = 28
     static let advertising = 30
+    /// A train or a sync with one.
+    static let periodicAdvertising = 60
     static let connection = 100
 }
 

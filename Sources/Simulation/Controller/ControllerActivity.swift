@@ -10,6 +10,8 @@ extension Advertiser: ControllerActivity {}
 extension Scanner: ControllerActivity {}
 extension Initiator: ControllerActivity {}
 extension DirectTest: ControllerActivity {}
+extension PeriodicTrain: ControllerActivity {}
+extension PeriodicSync: ControllerActivity {}
 extension Inquirer: ControllerActivity {}
 extension InquiryScanner: ControllerActivity {}
 extension Pager: ControllerActivity {}

@@ -59,6 +59,24 @@ extension ControllerConfiguration {
         ) { for name in $1.names { $0.quirks.resetKeeps.formUnion(ResetKeeps.named[name] ?? []) } },
     ]
 
+    static let periodicDefects: [Quirk<ControllerConfiguration>] = [
+        .element(
+            "train-ends-with-set", .linkLayer, \.quirks.periodic, .trainEndsWithSet, violates: "Core Vol 4, Part E, 7.8.63",
+            "ends a periodic advertising train with the advertising of its set"),
+        .element(
+            "keeps-train-data", .linkLayer, \.quirks.periodic, .keepsTrainData, violates: "Core Vol 4, Part E, 7.8.62",
+            "sends the periodic data with which the train began"),
+        .element(
+            "misplaces-train", .linkLayer, \.quirks.periodic, .misplacesTrain, violates: "Core Vol 6, Part B, 2.3.4.6",
+            "announces each event of a train 600 us too early"),
+        .element(
+            "ignores-train-channels", .linkLayer, \.quirks.periodic, .ignoresTrainChannels, violates: "Core Vol 6, Part B, 4.4.3.4",
+            "does not follow a train to other channels"),
+        .element(
+            "takes-any-train", .linkLayer, \.quirks.periodic, .takesAnyTrain, violates: "Core Vol 4, Part E, 7.8.67",
+            "synchronises with any train of a sought advertiser"),
+    ]
+
     static let encryptionDefects: [Quirk<ControllerConfiguration>] = [
         .element(
             "ignores-mic", .linkLayer, \.quirks.encryption, .ignoresMIC, violates: "Core Vol 6, Part B, 2.4", "accepts PDUs with any MIC"),
@@ -163,6 +181,6 @@ extension ResetKeeps {
         "advertising-sets": .advertisingSets, "resolving-list": .resolvingList, "channel-classification": .channelClassification,
         "link-defaults": .linkDefaults, "legacy-advertising": .legacyAdvertising, "scan-parameters": .scanParameters,
         "host-flow-control": .hostFlowControl, "bredr-settings": .bredrSettings,
-        "event-mask": .eventMask, "le-event-mask": .leEventMask,
+        "event-mask": .eventMask, "le-event-mask": .leEventMask, "periodic-advertisers": .periodicAdvertisers, "sync-request": .syncRequest,
     ]
 }

@@ -4,7 +4,7 @@ import BBPackets
 extension ControllerConfiguration {
     /// All quirks of a virtual controller, in the order in which they apply.
     public static let allQuirks = Quirks(
-        abilityQuirks + choiceQuirks + linkManagerQuirks + defects + procedureDefects + encryptionDefects + bredrDefects)
+        abilityQuirks + choiceQuirks + linkManagerQuirks + defects + procedureDefects + periodicDefects + encryptionDefects + bredrDefects)
 
     /// Identity and capabilities.
     private static let abilityQuirks: [Quirk<ControllerConfiguration>] = [

@@ -37,6 +37,8 @@ public struct ControllerQuirks: Sendable {
     public var usesFirstLocalKey = false
     /// Faults where procedures of the link layer meet.
     public var procedures: ProcedureFaults = []
+    /// Faults of periodic advertising.
+    public var periodic: PeriodicQuirks = []
     /// Faults of LE link encryption.
     public var encryption: EncryptionQuirks = []
     /// Faults of BR/EDR links.
@@ -47,6 +49,24 @@ public struct ControllerQuirks: Sendable {
     public var receivedRewrites: [PacketRewrite] = []
 
     public init() {}
+}
+
+/// Faults of periodic advertising trains, and of syncs with them. Core Vol 6, Part B, 4.4.2.12 and 4.4.3.4.
+public struct PeriodicQuirks: OptionSet, Sendable {
+    public let rawValue: Int
+
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// Ends a train with the advertising of its set.
+    public static let trainEndsWithSet = PeriodicQuirks(rawValue: 1)
+    /// Sends the data of the time at which the train was enabled.
+    public static let keepsTrainData = PeriodicQuirks(rawValue: 2)
+    /// Announces each event of a train 600 us too early.
+    public static let misplacesTrain = PeriodicQuirks(rawValue: 4)
+    /// Does not follow a train to other channels.
+    public static let ignoresTrainChannels = PeriodicQuirks(rawValue: 8)
+    /// Synchronises with any train of a sought advertiser.
+    public static let takesAnyTrain = PeriodicQuirks(rawValue: 16)
 }
 
 /// Faults of LE link encryption. Core Vol 6, Part B, 5.1.3; Part E.
@@ -129,4 +149,6 @@ public struct ResetKeeps: OptionSet, Sendable {
     public static let bredrSettings = ResetKeeps(rawValue: 32_768)
     public static let eventMask = ResetKeeps(rawValue: 65_536)
     public static let leEventMask = ResetKeeps(rawValue: 131_072)
+    public static let periodicAdvertisers = ResetKeeps(rawValue: 262_144)
+    public static let syncRequest = ResetKeeps(rawValue: 524_288)
 }

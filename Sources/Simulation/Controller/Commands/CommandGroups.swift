@@ -17,8 +17,9 @@ extension Controller {
 extension LEController {
     static var commandGroups: [(inout CommandRows<LEController>) -> Void] {
         [
-            generalCommands, listsCommands, privacyCommands, legacyAdvertisingCommands, extendedAdvertisingCommands, scanningCommands,
-            initiatingCommands, connectionCommands, phyAndDataLengthCommands, securityCommands, testingCommands,
+            generalCommands, listsCommands, privacyCommands, legacyAdvertisingCommands, extendedAdvertisingCommands,
+            periodicAdvertisingCommands, periodicSyncCommands, scanningCommands, initiatingCommands, connectionCommands,
+            phyAndDataLengthCommands, securityCommands, testingCommands,
         ]
     }
 

@@ -31,6 +31,7 @@ extension LEController {
     func execute(_ command: HCICommands.LESetHostChannelClassification) throws(CommandRefusal) {
         settings.channelMap = command.channelMap
         applyChannels()
+        for train in trains.running { train.use(ChannelMap(command.channelMap)) }
     }
 
     func execute(_ command: HCICommands.LEReadChannelMap) throws(CommandRefusal) -> HCICommands.LEReadChannelMap.Return {

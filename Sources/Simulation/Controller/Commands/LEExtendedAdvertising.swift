@@ -36,12 +36,13 @@ extension LEController {
 
     func execute(_ command: HCICommands.LERemoveAdvertisingSet) throws(CommandRefusal) {
         let index = try indexOfSet(command.advertisingHandle)
-        try Check.that(advertiser(command.advertisingHandle) == nil, else: .disallowed)
+        let isInUse = advertiser(command.advertisingHandle) != nil || settings.sets[index].periodic?.isEnabled == true
+        try Check.that(!isInUse, else: .disallowed)
         settings.sets.remove(at: index)
     }
 
     func execute(_ command: HCICommands.LEClearAdvertisingSets) throws(CommandRefusal) {
-        try Check.that(advertisers.isEmpty, else: .disallowed)
+        try Check.that(advertisers.isEmpty && !settings.sets.contains { $0.periodic?.isEnabled == true }, else: .disallowed)
         settings.sets.removeAll()
     }
 
@@ -78,8 +79,13 @@ extension LEController {
         let parameters = try extendedParameters(command)
         if let index = settings.sets.firstIndex(where: { $0.handle == command.advertisingHandle }) {
             var set = settings.sets[index]
+            let phy = set.parameters.secondaryPHY
             set.parameters = parameters
             try checkDataFits(set)
+            if set.periodic?.isEnabled == true {
+                try Check.that(set.maySendPeriodically)
+                try Check.that(phy == parameters.secondaryPHY, else: .disallowed)
+            }
             settings.sets[index] = set
         } else {
             try Check.that(settings.sets.count < configuration.maxAdvertisingSets, else: .memoryExceeded)
@@ -156,7 +162,7 @@ extension LEController {
     }
 
     /// A random Advertising DID different from the previous one.
-    private func newDID(besides old: UInt16?) -> UInt16 {
+    func newDID(besides old: UInt16?) -> UInt16 {
         var did = UInt16(truncatingIfNeeded: random.next() & 0x0FFF)
         if did == old { did = (did + 1) & 0x0FFF }
         return did

@@ -78,6 +78,7 @@ extension LEController {
 
     func stopAdvertising(_ handle: UInt8) {
         if let advertiser = advertiser(handle) { advertising.stop(advertiser) }
+        if configuration.quirks.periodic.contains(.trainEndsWithSet) { stopTrain(handle) }
     }
 
     /// Gives changed data to the advertiser of a set, which uses it from the next advertising event on.
@@ -96,5 +97,6 @@ extension LEController {
             delegate: self)
         advertising.add(advertiser)
         advertiser.start()
+        startTrain(of: set)
     }
 }

@@ -53,7 +53,7 @@ extension LEController {
     }
 
     func execute(_ command: HCICommands.LESetAddressResolutionEnable) throws(CommandRefusal) {
-        try Check.that(advertisers.isEmpty && scanner == nil && initiator == nil, else: .disallowed)
+        try Check.that(advertisers.isEmpty && scanner == nil && initiator == nil && settings.syncRequest == nil, else: .disallowed)
         settings.resolving.isEnabled = command.addressResolutionEnable == 1
     }
 
@@ -74,7 +74,8 @@ extension LEController {
 
     /// Fails while the resolving list is in use, when it must not be changed. Core Vol 4, Part E, 7.8.38.
     private func checkResolvingListIsFree() throws(CommandRefusal) {
-        let isUsed = settings.resolving.isEnabled && !(advertisers.isEmpty && scanner == nil && initiator == nil)
+        let isUsed =
+            settings.resolving.isEnabled && !(advertisers.isEmpty && scanner == nil && initiator == nil && settings.syncRequest == nil)
         try Check.that(!isUsed, else: .disallowed)
     }
 }

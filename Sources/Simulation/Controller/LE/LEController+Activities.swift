@@ -137,6 +137,7 @@ extension LEController: ScannerDelegate {
         row.advertisingSID = report.sid ?? 0xFF
         row.txPower = report.txPower ?? 127
         row.rssi = rssi(of: report)
+        row.periodicAdvertisingInterval = UInt16(clamping: report.periodicInterval.rawValue / 1_250)
         if let target = report.target {
             // A local private address is reported as its identity address. Core Vol 4, Part E, 7.7.65.13.
             let isPrivate = settings.resolving.isEnabled && settings.resolving.isLocal(target, towards: report.device?.address)

@@ -11,6 +11,8 @@ final class LEController {
     let scanning = Activities<Scanner>()
     let initiating = Activities<Initiator>()
     let testing = Activities<DirectTest>()
+    let trains = Activities<PeriodicTrain>()
+    let syncs = Activities<PeriodicSync>()
     private(set) lazy var reports = AdvertisingReports(controller)
     private(set) lazy var channels = AdaptiveChannels(self)
 
@@ -19,7 +21,7 @@ final class LEController {
         settings = LESettings(controller.configuration)
     }
 
-    var activities: [any ActivityGroup] { [advertising, scanning, initiating, testing] }
+    var activities: [any ActivityGroup] { [advertising, scanning, initiating, testing, trains, syncs] }
     /// Running advertising sets; the one of the legacy commands has handle 0xFF.
     var advertisers: [Advertiser] { advertising.running }
     var scanner: Scanner? { scanning.first }

@@ -21,6 +21,9 @@ struct LESettings {
     var legacySet = AdvertisingSet(handle: 0xFF, did: 0)
     var sets: [AdvertisingSet] = []
     var scan = ScanRequest()
+    var periodicAdvertisers: PeriodicAdvertiserList
+    /// Pending until a sync is established or fails, or the host cancels it.
+    var syncRequest: SyncRequest?
 
     /// RF path compensation in units of 0.1 dB: positive for gain, negative for loss. Core Vol 4, Part E, 7.8.76.
     struct PathCompensation: Equatable {
@@ -44,6 +47,7 @@ struct LESettings {
 
     init(_ configuration: ControllerConfiguration) {
         acceptList = FilterAcceptList(capacity: configuration.acceptListSize)
+        periodicAdvertisers = PeriodicAdvertiserList(capacity: configuration.periodicAdvertiserListSize)
         resolving = ResolvingList(capacity: configuration.resolvingListSize)
         // The default range of Core 6.1, with which LE_Set_Resolvable_Private_Address_Timeout [v2] came. Core Vol 4, Part E, 7.8.45.
         if configuration.version >= CoreVersions.core61 { resolving.lifetime = .seconds(480) ... .seconds(900) }
@@ -65,5 +69,7 @@ struct LESettings {
         if kept.contains(.linkDefaults) { links = old.links }
         if kept.contains(.legacyAdvertising) { legacySet = old.legacySet }
         if kept.contains(.scanParameters) { scan = old.scan }
+        if kept.contains(.periodicAdvertisers) { periodicAdvertisers = old.periodicAdvertisers }
+        if kept.contains(.syncRequest) { syncRequest = old.syncRequest }
     }
 }

@@ -10,6 +10,8 @@ protocol AdvertiserDelegate: AnyObject {
     func privateAddresses(of advertiser: Advertiser) -> (own: DeviceAddress?, target: DeviceAddress?)
     /// Channels that auxiliary packets may use.
     func secondaryChannels(for advertiser: Advertiser) -> [UInt8]
+    /// SyncInfo for a packet from `start` of an event that ends at `end`; nil if the set has no train.
+    func syncInfo(of advertiser: Advertiser, from start: Microseconds, after end: Microseconds) -> SyncInfo?
     func advertiser(_ advertiser: Advertiser, scanRequestFrom address: DeviceAddress)
     /// AdvA of AUX_CONNECT_RSP.
     func advertiser(_ advertiser: Advertiser, addressFor initiator: DeviceAddress) -> DeviceAddress

@@ -46,6 +46,8 @@ struct AdvertisingSet {
     var scanResponse = AdvertisingData()
     /// Advertising DID, 12 bits; changes with the data.
     var did: UInt16
+    /// Periodic advertising; nil until its parameters are set.
+    var periodic: PeriodicAdvertising?
 
     init(handle: UInt8, did: UInt16) {
         self.handle = handle
@@ -94,6 +96,9 @@ struct AdvertisingData: Equatable {
         pending = nil
     }
 
+    /// The data with the fragments received so far.
+    var whole: [UInt8] { pending ?? bytes }
+
     /// Length including the fragments received so far.
-    var count: Int { pending?.count ?? bytes.count }
+    var count: Int { whole.count }
 }

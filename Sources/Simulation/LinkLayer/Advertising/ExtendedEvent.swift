@@ -33,7 +33,15 @@ extension Advertiser {
         let data = set.mode == .scannable ? [] : set.advertisingData.bytes
         plan.auxiliary = chain(
             data, first: set.auxiliaryHeader(ownAddress, target: target), from: lastPrimary + AuxiliaryChain.offset(over: length))
+        announceTrain()
         sendExtendedPrimary(0)
+    }
+
+    /// Fills in where the set's train is.
+    private func announceTrain() {
+        guard let first = plan.auxiliary.first, first.header.syncInfo != nil, let last = plan.auxiliary.last else { return }
+        let end = last.start + secondaryPHY.airTime(payload: last.header.pdu().payload.count)
+        plan.auxiliary[0].header.syncInfo = delegate.syncInfo(of: self, from: first.start, after: end)
     }
 
     // MARK: Primary channels

@@ -37,8 +37,11 @@ struct ExtendedHeader {
     var target: DeviceAddress?
     var dataInfo: AdvertisingDataInfo?
     var auxiliaryPointer: AuxiliaryPointer?
+    var syncInfo: SyncInfo?
     /// TxPower in dBm.
     var txPower: Int8?
+    /// Additional controller advertising data: AD structures.
+    var acad: [UInt8] = []
     var data: [UInt8] = []
 
     /// Maximum payload length.
@@ -57,7 +60,9 @@ struct ExtendedHeader {
         target = payload.targetA.map { DeviceAddress($0, kind: pdu.rxAdd) }
         dataInfo = payload.advDataInfo.map { AdvertisingDataInfo(did: $0.did, sid: $0.sid) }
         auxiliaryPointer = payload.auxPtr.flatMap { AuxiliaryPointer($0) }
+        syncInfo = payload.syncInfo.flatMap { SyncInfo($0) }
         txPower = payload.txPower
+        acad = payload.acad
         data = payload.advData
     }
 
@@ -72,8 +77,7 @@ struct ExtendedHeader {
         Advertising.CommonExtendedAdvertisingPayload(
             advMode: mode.rawValue, advA: advertiser?.bdADDR, targetA: target?.bdADDR,
             advDataInfo: dataInfo.map { Structures.AdvDataInfo(did: $0.did, sid: $0.sid) }, auxPtr: auxiliaryPointer?.wire,
-            txPower: txPower,
-            advData: data)
+            syncInfo: syncInfo?.wire, txPower: txPower, acad: acad, advData: data)
     }
 }
 

@@ -24,6 +24,7 @@ extension AdvertisingSet {
         header.target = parameters.properties.directed ? target ?? parameters.peer : nil
         header.dataInfo = dataInfo
         if parameters.properties.includeTxPower { header.txPower = parameters.radiatedPower }
+        if periodic?.isEnabled == true, maySendPeriodically { header.syncInfo = .unknown }
         return header
     }
 

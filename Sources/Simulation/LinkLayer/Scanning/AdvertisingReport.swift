@@ -1,4 +1,5 @@
 import BBPackets
+import BBTiming
 
 /// A received advertisement, before it is encoded as a legacy or extended advertising report.
 struct AdvertisingReport {
@@ -26,6 +27,8 @@ struct AdvertisingReport {
     var secondaryPHY: PHY?
     var sid: UInt8?
     var txPower: Int8?
+    /// Interval of the advertiser's train; 0 without one.
+    var periodicInterval: Microseconds = .zero
     var rssi: Int8
     var status = DataStatus.complete
     var data: [UInt8] = []

@@ -41,6 +41,9 @@ extension Scanner {
             return false
         }
         event.report.rssi = reception.rssi
+        if let info = header.syncInfo, let advertiser = header.advertiser, let sid = header.dataInfo?.sid {
+            delegate.scanner(self, heard: info, of: advertiser, sid: sid, in: reception)
+        }
         if event.key == nil, !open(&event, header, reception) {
             events[number] = nil
             return false
@@ -65,6 +68,7 @@ extension Scanner {
         event.report.isDirected = event.report.target != nil
         event.report.txPower = header.txPower ?? event.report.txPower
         event.report.sid = header.dataInfo?.sid ?? event.report.sid
+        event.report.periodicInterval = header.syncInfo?.interval ?? .zero
         event.dataInfo = header.dataInfo ?? event.dataInfo
         guard passes(&event.report) else { return false }
         let key = key(of: event)

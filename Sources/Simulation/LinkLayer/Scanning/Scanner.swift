@@ -35,6 +35,8 @@ protocol ScannerDelegate: AnyObject {
     /// Own address towards an advertiser.
     func scanner(_ scanner: Scanner, addressFor device: KnownDevice) -> DeviceAddress
     func scanner(_ scanner: Scanner, heard report: AdvertisingReport)
+    /// An auxiliary packet announces a train.
+    func scanner(_ scanner: Scanner, heard info: SyncInfo, of advertiser: DeviceAddress, sid: UInt8, in reception: Reception)
     /// The duration has elapsed and no period follows; the scanner has stopped.
     func scannerTimedOut(_ scanner: Scanner)
 }
