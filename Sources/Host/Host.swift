@@ -21,6 +21,7 @@ public final class Host {
     private(set) lazy var family = CommandFamily(self)
     private(set) lazy var advertising = Advertising(self)
     private(set) lazy var scanning = Scanning(self)
+    private(set) lazy var periodicSyncs = PeriodicSyncs(self)
     private(set) lazy var inquiring = Inquiring(self)
     private(set) lazy var connecting = Connecting(self)
     private(set) lazy var privacy = Privacy(self)
@@ -107,6 +108,7 @@ public final class Host {
         classicConnecting.ended()
         inquiring.ended(error)
         scanning.ended(error)
+        periodicSyncs.ended(error)
     }
 }
 

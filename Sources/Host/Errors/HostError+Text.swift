@@ -38,6 +38,7 @@ extension HostError.Ability: CustomStringConvertible {
     public var description: String {
         switch self {
         case .extendedAdvertising: "extended advertising"
+        case .periodicAdvertising: "periodic advertising"
         case .scanningOnOtherPHYs: "scanning on other PHYs than 1M"
         case .brEDR: "BR/EDR"
         case .connectingOnOtherPHYs: "connecting on other PHYs than 1M"
@@ -57,6 +58,7 @@ extension HostError.Activity: CustomStringConvertible {
         case .pairing: "pairing"
         case .privacy: "privacy"
         case .inquiry: "an inquiry"
+        case .synchronising: "the search for a train"
         case .reconfiguration: "a reconfiguration of channels"
         case .profiles: "setting profiles up"
         case .serialPort(let channel): "a connection to server channel \(channel)"
@@ -70,6 +72,7 @@ extension HostError.Awaited: CustomStringConvertible {
         case .connection: "connection"
         case .incomingConnection: "an incoming connection"
         case .disconnection: "disconnection"
+        case .periodicSync: "an event of the periodic advertising train"
         case .event(let name): name
         case .endOfInitiating: "LE_Connection_Complete after LE_Create_Connection_Cancel"
         case .parameterUpdateResponse: L2CAPSignaling.ConnectionParameterUpdateRsp.name

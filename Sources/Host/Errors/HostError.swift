@@ -42,6 +42,7 @@ public enum HostError: Error, Sendable, Equatable {
     /// A feature that a controller may lack.
     public enum Ability: Sendable, Equatable {
         case extendedAdvertising
+        case periodicAdvertising
         case scanningOnOtherPHYs
         case connectingOnOtherPHYs
         case brEDR
@@ -59,6 +60,8 @@ public enum HostError: Error, Sendable, Equatable {
         case privacy
         case reconfiguration
         case inquiry
+        /// The search for a periodic advertising train.
+        case synchronising
         /// A connection to this server channel.
         case serialPort(UInt8)
         case profiles
@@ -69,6 +72,8 @@ public enum HostError: Error, Sendable, Equatable {
         case connection
         case incomingConnection
         case disconnection
+        /// An event of a periodic advertising train. Core Vol 6, Part B, 4.4.3.4.
+        case periodicSync
         /// An HCI event, by its name in the specification.
         case event(String)
         /// The connection event after LE_Create_Connection_Cancel. Core Vol 4, Part E, 7.8.13.

@@ -72,7 +72,7 @@ public final class AdvertisingSet {
     fileprivate let isPrivate: Bool
     /// The address in its packets, if known to the host.
     fileprivate(set) var ownAddress: DeviceAddress?
-    private unowned let owner: Advertising
+    unowned let owner: Advertising
     private let loop: RunLoop
     fileprivate let end: Promise<HCIEvents.LEAdvertisingSetTerminated>
     fileprivate let connection: Promise<Connection>
@@ -139,7 +139,7 @@ final class Advertising {
     private static let fragmentLength = 251
 
     private var sets: [UInt8: AdvertisingSet] = [:]
-    private unowned let host: Host
+    unowned let host: Host
 
     init(_ host: Host) { self.host = host }
 

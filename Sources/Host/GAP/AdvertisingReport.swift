@@ -1,4 +1,5 @@
 import BBPackets
+import BBTiming
 
 /// One advertisement; a chain of extended reports is joined.
 public struct AdvertisingReport: Sendable, Hashable {
@@ -17,6 +18,8 @@ public struct AdvertisingReport: Sendable, Hashable {
     public var secondaryPHY: PHY?
     /// 0xFF if there is none.
     public var sid: UInt8 = 0xFF
+    /// Interval of the set's periodic advertising train; 0 without one.
+    public var periodicInterval = Microseconds.zero
     /// dBm; 127 if unknown.
     public var txPower: Int8 = 127
     /// dBm; 127 if unknown.
@@ -64,6 +67,7 @@ extension AdvertisingReport {
         primaryPHY = primary
         secondaryPHY = PHY(rawValue: report.secondaryPHY)
         sid = report.advertisingSID
+        periodicInterval = report.periodicAdvertisingIntervalMicroseconds
         txPower = report.txPower
         rssi = report.rssi
         octets = report.data

@@ -26,6 +26,9 @@ extension ControllerSetup {
         if features.contains(.leExtendedAdvertising) {
             mask.formUnion([.leExtendedAdvertisingReport, .leScanTimeout, .leAdvertisingSetTerminated, .leScanRequestReceived])
         }
+        if features.contains(.lePeriodicAdvertising) {
+            mask.formUnion([.lePeriodicAdvertisingSyncEstablished, .lePeriodicAdvertisingReport, .lePeriodicAdvertisingSyncLost])
+        }
         if features.contains(.channelSelectionAlgorithm2) { mask.insert(.leChannelSelectionAlgorithm) }
         try await offer([mask, Self.firstLEEvents], HCICommands.LESetEventMask.name) { HCICommands.LESetEventMask(leEventMask: $0) }
     }

@@ -45,6 +45,9 @@ extension Host {
         case HCIEvents.LELongTermKeyRequest.subevent: keyRequested(try packet.event())
         case HCIEvents.LEAdvertisingSetTerminated.subevent: advertising.ended(try packet.event())
         case HCIEvents.LEScanTimeout.subevent: scanning.timedOut()
+        case HCIEvents.LEPeriodicAdvertisingSyncEstablished.subevent: periodicSyncs.established(try packet.event())
+        case HCIEvents.LEPeriodicAdvertisingReport.subevent: periodicSyncs.received(try packet.event())
+        case HCIEvents.LEPeriodicAdvertisingSyncLost.subevent: periodicSyncs.lost(try packet.event())
         case nil: context.counters.malformedEvents += 1
         default: noteUnknown(packet)
         }

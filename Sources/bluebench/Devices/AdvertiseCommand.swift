@@ -28,9 +28,16 @@ struct AdvertiseCommand: ParsableCommand {
     @Flag(name: .customLong("private"), help: "Use resolvable private addresses, which bonded peers alone can resolve.") var isPrivate =
         false
     @Flag(name: .customLong("eatt"), help: "Accept Enhanced ATT bearers, up to five, on encrypted links.") var hasEnhancedBearers = false
+    @Option(
+        help: ArgumentHelp("Also send a periodic advertising train with these octets: AD structures in hexadecimal.", valueName: "octets"))
+    var train: String?
+    @Option(
+        help: ArgumentHelp("Interval of the train, in steps of 1.25 ms.", valueName: "n"), transform: Arguments.whole(6...65_535))
+    var trainInterval: UInt16 = 80
     @OptionGroup var firmware: FirmwareOptions
 
     func validate() throws {
+        if let train, Hex.parse(train) == nil { throw ValidationError("--train takes octets in hexadecimal, for example 020104") }
         if kind != nil, description != nil { throw ValidationError("--as and --device exclude each other: each names the accessory") }
         if fault != nil, description == nil { throw ValidationError("--fault needs --device") }
         if hasEnhancedBearers, description != nil {
@@ -55,13 +62,33 @@ struct AdvertiseCommand: ParsableCommand {
             if isPrivate { try await host.enablePrivacy() }
             let accessory = played.map { ServedAccessory($0, quirks: quirks, on: host) } ?? ServedAccessory(kind, on: host)
             await accessory.start()
+            let broadcast = try await startTrain(on: host)
             Console.line("advertising '\(played?.device.name ?? kind.name)' at \(host.address.argument)")
             // Ctrl-C ends the command normally. Without a time there is no timer: one far ahead would be a fault in virtual time.
             let failure = try? await host.failure(within: seconds)
             await accessory.stop()
+            await host.loop.cleanUp(within: .seconds(2)) { try await Self.stop(broadcast) }
             try file?.check()
             if let failure { throw failure }
         }
+    }
+
+    /// Starts a set beside the accessory's that carries the train; nil without --train.
+    private func startTrain(on host: Host) async throws -> AdvertisingSet? {
+        guard let octets = train.flatMap(Hex.parse) else { return nil }
+        var settings = AdvertisingSettings()
+        (settings.handle, settings.sid, settings.properties) = (1, 1, [])
+        let set = try await host.advertise(settings)
+        var periodic = PeriodicSettings(data: AdvertisingData(octets: octets))
+        (periodic.intervalMin, periodic.intervalMax) = (trainInterval, trainInterval)
+        try await set.startPeriodic(periodic)
+        Console.line("train of \(octets.count) octets every \(Double(trainInterval) * 1.25) ms, SID 1")
+        return set
+    }
+
+    private static func stop(_ broadcast: AdvertisingSet?) async throws {
+        try await broadcast?.stopPeriodic()
+        try await broadcast?.stop()
     }
 
     private func mutant(_ id: String) throws -> Mutant {

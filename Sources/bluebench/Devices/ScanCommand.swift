@@ -12,7 +12,8 @@ struct ScanCommand: ParsableCommand {
         discussion: """
             Each report: address, RSSI, kind, PHYs and name, then its AD structures. Fragments of extended data are joined. The private address of \
             a bonded device is followed by its identity. --service and --name select devices by what any of their reports has. With --bredr: address, RSSI, class of device and extended inquiry response; a device \
-            without a name there gets a name request afterwards, unless --passive is given.
+            without a name there gets a name request afterwards, unless --passive is given. With --sync, each event of the periodic advertising \
+            trains that are found is shown, too.
             """)
 
     @Argument(help: .device) var device: String
@@ -27,6 +28,7 @@ struct ScanCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Show only devices whose name contains a text.", valueName: "text")) var name: String?
     @Flag(help: "Print one JSON document at the end.") var json = false
     @Flag(help: "Show only the number of reports and advertisers.") var summary = false
+    @Flag(help: "Also synchronise with periodic advertising trains, and show the data of each event.") var sync = false
     @Flag(help: "Inquiry over BR/EDR with name requests, instead of an LE scan.") var bredr = false
     @OptionGroup var store: BondOptions
     @OptionGroup var firmware: FirmwareOptions
@@ -40,8 +42,8 @@ struct ScanCommand: ParsableCommand {
         settings.ownAddressType = .randomDevice
         let limit = Microseconds.seconds(seconds)
         let most = count ?? .max
-        guard !summary || !json && service == nil && name == nil else {
-            throw CommandFailure(.usage, "--summary excludes --json, --service and --name: it counts all reports")
+        guard !summary || !json && !sync && service == nil && name == nil else {
+            throw CommandFailure(.usage, "--summary excludes --json, --sync, --service and --name: it counts all reports")
         }
         let command = self
         let keys = try store.read(for: device)
@@ -61,13 +63,16 @@ struct ScanCommand: ParsableCommand {
             }
         }
         // The document is written when a scan is stopped, too.
-        if json, account.isOpen { Console.write(try ResultsJSON.encode(["reports": account.reports], keys: .convertToSnakeCase)) }
+        if json, account.isOpen {
+            let document = ScanDocument(reports: account.reports, trains: sync ? account.trains : nil)
+            Console.write(try ResultsJSON.encode(document, keys: .convertToSnakeCase))
+        }
         try outcome.get()
     }
 
     private func inquire() throws {
-        guard !duplicates, !summary, !json, service == nil, name == nil, phy == "1m" else {
-            let options = "--duplicates, --summary, --json, --service, --name and --phy"
+        guard !duplicates, !summary, !json, !sync, service == nil, name == nil, phy == "1m" else {
+            let options = "--duplicates, --summary, --json, --sync, --service, --name and --phy"
             throw CommandFailure(.usage, "\(options) cannot be used with --bredr: an inquiry has no advertising")
         }
         guard seconds <= 61, count.map({ $0 <= 255 }) ?? true else {
@@ -85,6 +90,7 @@ struct ScanCommand: ParsableCommand {
         let isPrinted: Bool
         var isOpen = false
         var reports: [ScanReport] = []
+        var trains: [TrainReport] = []
         init(isPrinted: Bool) { self.isPrinted = isPrinted }
 
         func add(_ report: AdvertisingReport) {
@@ -92,11 +98,19 @@ struct ScanCommand: ParsableCommand {
             Console.line(ScanCommand.line(report))
             for field in AdvertisingWords.fields(report.data) { Console.line("    \(field.name): \(field.value)") }
         }
+
+        func add(_ report: PeriodicReport, of sync: PeriodicSync) {
+            let report = TrainReport(report, of: sync)
+            guard isPrinted else { return trains.append(report) }
+            Console.line(report.line)
+            for field in report.fields { Console.line("    \(field.name): \(field.value)") }
+        }
     }
 
     private func show(_ host: Host, _ settings: ScanSettings, _ most: Int, _ limit: Microseconds, _ account: Account) async throws {
         var filter = ScanFilter(service: service, name: name)
         let scan = try await host.scan(settings)
+        let trains = TrainSession(host, heard: { account.add($1, of: $0) }, failed: { Console.complain($0) })
         let end = host.loop.start {
             try await host.loop.sleep(for: limit)
             try await scan.stop()
@@ -110,6 +124,7 @@ struct ScanCommand: ParsableCommand {
         }
         reading: for try await report in scan.reports {
             received += 1
+            if sync { trains.consider(report) }
             for chosen in filter.take(report) {
                 account.add(chosen)
                 shown += 1
@@ -118,6 +133,7 @@ struct ScanCommand: ParsableCommand {
         }
         try await scan.stop()
         if shown < most { try await end.value() }
+        await trains.end()
     }
 
     private static func count(_ host: Host, _ settings: ScanSettings, _ most: Int, _ limit: Microseconds) async throws {
@@ -155,6 +171,7 @@ struct ScanCommand: ParsableCommand {
         if report.isDirected { words.append("directed") }
         if report.isScanResponse { words.append("response") }
         if report.isTruncated { words.append("truncated") }
+        if report.periodicInterval > 0 { words.append("train every \(TrainReport.milliseconds(report.periodicInterval)) ms") }
         words.append("on " + ([report.primaryPHY] + [report.secondaryPHY].compactMap { $0 }).map(\.shortName).joined(separator: "/"))
         if let name = report.data.localName { words.append("'\(PlainText.escaped(name))'") }
         return words.joined(separator: "  ")

@@ -1,5 +1,6 @@
 import BBHost
 import BBPackets
+import BBTiming
 import Foundation
 
 /// A report in `bluebench scan --json`, with names in snake case.
@@ -19,6 +20,10 @@ struct ScanReport: Encodable {
     var directed: Bool
     var scanResponse: Bool
     var truncated: Bool
+    /// Advertising SID; nil if there is none.
+    var sid: Int?
+    /// Interval of the set's periodic advertising train; nil without one.
+    var trainIntervalMs: Double?
     var phys: [String]
     var name: String?
     var services: [Service]
@@ -32,6 +37,8 @@ struct ScanReport: Encodable {
         (rssi, legacy, connectable) = (Int(report.rssi), report.isLegacy, report.isConnectable)
         (scannable, directed, scanResponse) = (report.isScannable, report.isDirected, report.isScanResponse)
         truncated = report.isTruncated
+        sid = report.sid <= 15 ? Int(report.sid) : nil
+        trainIntervalMs = report.periodicInterval > 0 ? TrainReport.milliseconds(report.periodicInterval) : nil
         phys = ([report.primaryPHY] + [report.secondaryPHY].compactMap(\.self)).map(\.shortName)
         name = report.data.localName.map(PlainText.escaped)
         services = report.data.serviceUUIDs.map { uuid in
@@ -40,6 +47,43 @@ struct ScanReport: Encodable {
         fields = AdvertisingWords.fields(report.data)
         data = Hex.octets(report.octets)
     }
+}
+
+/// An event of a train in `bluebench scan --sync --json`, with names in snake case.
+struct TrainReport: Encodable {
+    var address: String
+    var sid: Int
+    var phy: String
+    var intervalMs: Double
+    var rssi: Int?
+    var txPower: Int?
+    var truncated: Bool
+    var fields: [AdvertisingWords.Field]
+    /// The octets in hexadecimal.
+    var data: String
+
+    init(_ report: PeriodicReport, of sync: PeriodicSync) {
+        (address, sid, phy) = (sync.advertiser.argument, Int(sync.sid), sync.phy.shortName)
+        intervalMs = Self.milliseconds(sync.interval)
+        (rssi, txPower, truncated) = (report.rssi.map(Int.init), report.txPower.map(Int.init), report.isTruncated)
+        fields = AdvertisingWords.fields(report.data)
+        data = Hex.octets(report.octets)
+    }
+
+    var line: String {
+        var words = [address, "SID \(sid)", "train every \(intervalMs) ms", rssi.map { "\($0) dBm" } ?? "no RSSI", "on \(phy)"]
+        if truncated { words.append("truncated") }
+        return words.joined(separator: "  ")
+    }
+
+    static func milliseconds(_ interval: Microseconds) -> Double { Double(interval.rawValue) / 1_000 }
+}
+
+/// What `bluebench scan --json` prints.
+struct ScanDocument: Encodable {
+    var reports: [ScanReport]
+    /// Events of trains, with --sync.
+    var trains: [TrainReport]?
 }
 
 /// Selects the devices of a scan by what they have advertised, in any report.
