@@ -11,7 +11,8 @@ import Testing
         var settings = AdvertisingSettings()
         (settings.properties, settings.sid) = ([], 9)
         let set = try await host.advertise(settings)
-        var periodic = PeriodicSettings(data: AdvertisingData(octets: octets))
+        var periodic = PeriodicSettings()
+        periodic.data = octets
         (periodic.intervalMin, periodic.intervalMax) = (interval, interval)
         try await set.startPeriodic(periodic)
         return set

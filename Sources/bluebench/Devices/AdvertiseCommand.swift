@@ -79,7 +79,8 @@ struct AdvertiseCommand: ParsableCommand {
         var settings = AdvertisingSettings()
         (settings.handle, settings.sid, settings.properties) = (1, 1, [])
         let set = try await host.advertise(settings)
-        var periodic = PeriodicSettings(data: AdvertisingData(octets: octets))
+        var periodic = PeriodicSettings()
+        periodic.data = octets
         (periodic.intervalMin, periodic.intervalMax) = (trainInterval, trainInterval)
         try await set.startPeriodic(periodic)
         Console.line("train of \(octets.count) octets every \(Double(trainInterval) * 1.25) ms, SID 1")

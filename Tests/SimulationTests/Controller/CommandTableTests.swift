@@ -58,7 +58,9 @@ import Testing
         (35, 1, 0x202D), (35, 2, 0x202E), (35, 3, 0x202F),
         (35, 4, 0x2030), (35, 5, 0x2031), (35, 6, 0x2032),
         (35, 7, 0x2033), (36, 0, 0x2034), (36, 1, 0x2035), (36, 2, 0x2036), (36, 3, 0x2037), (36, 4, 0x2038), (36, 5, 0x2039),
-        (36, 6, 0x203A), (36, 7, 0x203B), (37, 0, 0x203C), (37, 1, 0x203D), (37, 5, 0x2041), (37, 6, 0x2042), (37, 7, 0x2043),
+        (36, 6, 0x203A), (36, 7, 0x203B), (37, 0, 0x203C), (37, 1, 0x203D), (37, 2, 0x203E), (37, 3, 0x203F), (37, 4, 0x2040),
+        (37, 5, 0x2041), (37, 6, 0x2042), (37, 7, 0x2043),
+        (38, 0, 0x2044), (38, 1, 0x2045), (38, 2, 0x2046), (38, 3, 0x2047), (38, 4, 0x2048), (38, 5, 0x2049), (38, 6, 0x204A),
         (38, 7, 0x204B), (39, 0, 0x204C), (39, 1, 0x204D), (39, 2, 0x204E), (41, 2, 0x205E), (41, 3, 0x100C), (41, 5, 0x2060),
         (44, 1, 0x2074), (46, 2, 0x207F), (47, 4, 0x2097),
         (1, 2, 0x040B), (1, 3, 0x040C), (1, 4, 0x040D), (1, 5, 0x040E), (1, 7, 0x0411), (2, 0, 0x0413), (2, 3, 0x0419), (2, 4, 0x041A),
@@ -123,7 +125,10 @@ import Testing
     @Test(arguments: rows.map(\.opcode)) func anUnknownHandleIsNamed(_ opcode: UInt16) throws {
         guard let type = Self.type(opcode), let first = PDUCatalog.command(opcode: opcode)?.fields.first else { return }
         let isConnection = first.name == "Connection_Handle" || first.name == "Handle"
-        let isSet = first.name == "Advertising_Handle" && !type.name.hasPrefix("LE_Set_Extended_Advertising_Parameters")
+        // Parameters of zeros are out of range, or make a set.
+        let isSet =
+            first.name == "Advertising_Handle" && !type.name.hasPrefix("LE_Set_Extended_Advertising_Parameters")
+            && !type.name.hasPrefix("LE_Set_Periodic_Advertising_Parameters")
         // Reading the local clock needs no connection.
         guard isConnection || isSet, opcode != HCICommands.ReadClock.opcode,
             let count = (1...255).first(where: { Self.parses(type, [UInt8](repeating: 0, count: $0)) })

@@ -34,7 +34,8 @@ import Testing
             quirk.apply(&configuration, QuirkCoverage.values(of: quirk.declaration.kind)[0])
         }
         #expect(configuration.quirks.encryption.rawValue == 0x1FF && configuration.quirks.bredr.rawValue == 0x7FF)
-        #expect(configuration.quirks.resetKeeps.rawValue == 0x3_FFFF && configuration.quirks.procedures.rawValue == 0x1FF)
+        #expect(configuration.quirks.resetKeeps.rawValue == 0xF_FFFF && configuration.quirks.procedures.rawValue == 0x1FF)
+        #expect(configuration.quirks.periodic.rawValue == 0x1F)
     }
 
     @Test func aFlagThatIsOffHasNoEffect() {
