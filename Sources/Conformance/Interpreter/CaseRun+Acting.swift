@@ -99,6 +99,7 @@ extension CaseRun {
             if isMissing(command.name, at: step.side), answer["Status"]?.asNumber == Int(ErrorCode.unknownHCICommand.rawValue) {
                 throw StepFailure(.limitation, "the \(step.side.rawValue) has no \(command.name) (packet \(reply.number))", evidence: proof)
             }
+            if case .success = command.answer { noteRefusal(of: command.name, answer, reply, at: step.side) }
             let worded = PDUCodec.worded(mismatch, in: DecodedLayer(hci: reply.event))
             throw StepFailure(blame, step.stating(text + afterReset(answer, step, scope)), evidence: proof)
                 .comparing(ExpectationDiff(worded, of: command.name, packet: reply.number))

@@ -14,6 +14,8 @@ final class CaseRun {
     private(set) var features: Set<String> = []
     var evidence: [Evidence] = []
     var notes: [String] = []
+    /// The claimed commands that the subject has refused at a step that needs them.
+    var refusedCommands: [CommandConduct.Refusal] = []
     /// The positions of named steps in the log.
     var marks: [String: Int] = ["start": 0]
     /// The last command sent on each side.
@@ -109,6 +111,7 @@ final class CaseRun {
         result.notes = notes
         result.steps = ledger.steps
         result.trace = log.trail?.trace
+        result.conduct = commandConduct()
         await bench.finish()
         result.worstSchedulingDelayMilliseconds = loop.mode == .wall ? bench.schedulingDelay.worst.milliseconds : nil
         result.evidence += Side.allCases.flatMap(account)

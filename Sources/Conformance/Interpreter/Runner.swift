@@ -143,7 +143,8 @@ public final class Runner {
         result.ending = result.cases.contains(where: \.isNotRun) || stopping.isRaised ? reasonNotToRun : nil
         result.product = namedProduct
         if let claimed, !plan.isTrial {
-            result.scorecard = CommandScorecard(plan.catalogue, plan.cases, result.cases, claimed: claimed)
+            result.scorecard = CommandScorecard(
+                plan.catalogue, plan.cases, result.cases, claimed: claimed, isWhole: plan.known.isEmpty)
         }
         return result
     }

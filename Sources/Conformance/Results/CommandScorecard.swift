@@ -11,6 +11,8 @@ public struct CommandScorecard: Sendable, Codable {
         public var passed: [String]
         public var failed: [String]
         public var other: [String]
+        /// The refusals of a claimed command that was refused at each step that needs it; nil for any other command.
+        public var refused: [String]?
 
         /// The grade: FAIL takes precedence over PASS, and other verdicts do not judge the command.
         public var grade: String { !failed.isEmpty ? "FAIL" : !passed.isEmpty ? "PASS" : other.isEmpty ? "no case" : "not judged" }
@@ -21,7 +23,9 @@ public struct CommandScorecard: Sendable, Codable {
     /// - Parameters:
     ///   - planned: the cases of the run.
     ///   - claimed: the commands whose bits the subject has set.
-    init(_ catalogue: Catalogue, _ planned: [TestCase], _ results: [CaseResult], claimed: Set<String>) {
+    ///   - isWhole: false if results of another run are among them, about whose commands nothing is known.
+    init(_ catalogue: Catalogue, _ planned: [TestCase], _ results: [CaseResult], claimed: Set<String>, isWhole: Bool = true) {
+        let refused = isWhole ? CommandConduct.refusedEachTime(in: results) : [:]
         var senders: [String: [CaseResult]] = [:]
         let cases = Dictionary(planned.map { ($0.id, $0) }) { first, _ in first }
         for result in results {
@@ -34,7 +38,16 @@ public struct CommandScorecard: Sendable, Codable {
             return Row(
                 command: name, claimed: Features.commands.contains(name) ? claimed.contains(name) : nil, passed: ids([.pass]),
                 failed: ids([.fail]),
-                other: ids([.inconclusive, .notApplicable, .error]))
+                other: ids([.inconclusive, .notApplicable, .error]), refused: refused[name])
+        }
+    }
+
+    /// A sentence for each command that the controller claims and has refused each time.
+    public var contradictions: [String] {
+        rows.compactMap { row in
+            guard let refused = row.refused, let first = refused.first else { return nil }
+            let times = refused.count == 1 ? "the only time" : "each of \(refused.count) times"
+            return "\(row.command) is claimed in Supported_Commands, and refused \(times): \(first)"
         }
     }
 
@@ -53,8 +66,9 @@ public struct CommandScorecard: Sendable, Codable {
         var lines = [
             "# \(subject), command by command", "",
             "Of \(claimedCount) commands that it claims: \(words.joined(separator: ", ")).", "",
-            "| command | claimed | verdict | cases |", "|---|---|---|---|",
         ]
+        if !contradictions.isEmpty { lines += contradictions.map { "- \($0)." } + [""] }
+        lines += ["| command | claimed | verdict | cases |", "|---|---|---|---|"]
         for row in rows {
             let cases = row.failed.map { "**\($0)**" } + row.passed + row.other
             lines.append(

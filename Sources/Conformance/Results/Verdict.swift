@@ -118,6 +118,8 @@ public struct CaseResult: Sendable, Hashable {
     public var commands: [CommandReport] = []
     /// The product's log during the case; nil without one.
     public var log: LogExcerpt?
+    /// The subject's commands in the case.
+    var conduct = CommandConduct()
     /// True if the run ended before the case.
     public var isNotRun = false
     /// True if the case could not begin because the device over the air was not found.

@@ -4,10 +4,11 @@ import BBConformance
 struct CommandSheet {
     let scorecard: CommandScorecard
 
-    /// Counts of the supported commands by grade.
+    /// Counts of the supported commands by grade, and a sentence for each that was refused each time.
     var line: String {
-        "Of \(scorecard.claimedCount) commands that it claims: " + scorecard.claimedByGrade.map { "\($1) \($0)" }.joined(separator: ", ")
-            + "."
+        let counts = scorecard.claimedByGrade.map { "\($1) \($0)" }.joined(separator: ", ")
+        return (["Of \(scorecard.claimedCount) commands that it claims: \(counts)"] + scorecard.contradictions).map { $0 + "." }
+            .joined(separator: " ")
     }
 
     func html() -> String {

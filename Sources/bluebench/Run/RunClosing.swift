@@ -27,6 +27,7 @@ struct RunClosing {
         }
         for testCase in result.cases { if let swap = testCase.swap { Console.line("swap  \(testCase.id): \(swap.line)") } }
         for testCase in result.cases where testCase.isFlaky { Console.line("flaky  \(testCase.id): \(Self.history(testCase))") }
+        for text in result.scorecard?.contradictions ?? [] { Console.line("refused  \(text)") }
         Self.tellPasses(of: result)
         for device in result.devices { for learned in device.learned { Console.line("\(device.side) \(device.device): \(learned.line)") } }
         for device in result.devices { if let race = device.race { Console.line("\(device.side) \(device.device): \(race)") } }
