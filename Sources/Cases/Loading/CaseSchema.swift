@@ -28,7 +28,10 @@ public struct CaseSchema {
                 ] as [Schema]
             ],
             "limits": object(["step": text, "case": text]),
-            "world": object(["packetErrorRate": ["type": "number", "minimum": 0, "maximum": 1], "tester": settings, "subject": settings]),
+            "world": object([
+                "packetErrorRate": ["type": "number", "minimum": 0, "maximum": 1], "tester": settings, "subject": settings,
+                "accessory": settings,
+            ]),
             "setup": steps, "steps": steps, "teardown": steps,
         ]
         return document("A Bluebench case", properties, required: ["title", "purpose", "reference", "steps"])

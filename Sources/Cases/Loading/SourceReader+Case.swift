@@ -107,7 +107,10 @@ extension SourceReader {
     }
 
     /// Protocol and profile specifications that are not divided into parts.
-    private static let profiles: Set<String> = ["RFCOMM 1.2", "TS 07.10", "AVDTP 1.3", "AVCTP 1.4", "AVRCP 1.6", "A2DP 1.3", "HFP 1.8"]
+    private static let profiles: Set<String> = [
+        "RFCOMM 1.2", "TS 07.10", "AVDTP 1.3", "AVCTP 1.4", "AVRCP 1.6", "A2DP 1.3", "HFP 1.8",
+        "CGMS 1.0", "CPS 1.1", "CSCS 1.0", "FTMS 1.0", "GLS 1.0", "HRS 1.0", "LNS 1.0", "UDS 1.0",
+    ]
 
     private static func isSection(_ text: Substring) -> Bool {
         var parts = text.split(separator: ",").map { $0.split(separator: " ").joined(separator: " ") }
@@ -293,7 +296,8 @@ extension SourceReader {
         world.packetErrorRate = packetErrorRate(keys.take("packetErrorRate")) ?? 0
         world.tester = controllerQuirks(keys.take("tester"))
         world.subject = controllerQuirks(keys.take("subject"))
-        finish(keys, of: "world", allowed: ["packetErrorRate", "tester", "subject"])
+        world.accessory = quirks(keys.take("accessory"), of: "accessories", vocabulary.worlds.accessories)
+        finish(keys, of: "world", allowed: ["packetErrorRate", "tester", "subject", "accessory"])
         return world
     }
 

@@ -136,6 +136,13 @@ public struct World: Sendable, Hashable {
 
     public var isDefault: Bool { self == World() }
 
+    /// True if nothing is changed but the bench's own accessory, in whose place a product may be tested.
+    var concernsAccessoryAlone: Bool {
+        var others = self
+        others.accessory = []
+        return others.isDefault
+    }
+
     /// The number of background devices of each kind.
     public struct Neighbours: Sendable, Hashable {
         public var advertisers = 0

@@ -28,6 +28,10 @@ extension AccessoryConduct {
             "protects-parameters", .accessory, \.protectsParameters,
             allowedBy: "Core Vol 3, Part C, 12.3: a server chooses the permissions to read them",
             "has the optional characteristics of the Generic Access service; its preferred parameters need encryption"),
+        .flag(
+            "control-points", .accessory, \.hasControlPoints,
+            allowedBy: "Core Vol 3, Part G, 2.6: a server has the services of its profiles",
+            "has a Heart Rate Control Point and an SC Control Point"),
         lacks("lacks-read-multiple", [ATT.ReadMultipleReq.opcode, ATT.ReadMultipleVariableReq.opcode], "reading of several values"),
         lacks("lacks-read-blob", [ATT.ReadBlobReq.opcode], "reading of long values"),
         lacks("lacks-writes", [ATT.WriteReq.opcode, ATT.PrepareWriteReq.opcode, ATT.ExecuteWriteReq.opcode], "acknowledged writing"),

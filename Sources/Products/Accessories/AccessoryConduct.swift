@@ -39,6 +39,8 @@ package struct AccessoryConduct: Sendable {
     var hasAllOfGenericAccess = false
     /// Shows its Peripheral Preferred Connection Parameters on an encrypted link only.
     var protectsParameters = false
+    /// Has a Heart Rate Control Point and an SC Control Point.
+    var hasControlPoints = false
     /// The advertising interval in ms.
     var advertisingInterval: UInt32?
     /// The most connections at a time.

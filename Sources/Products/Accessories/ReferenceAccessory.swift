@@ -19,6 +19,7 @@ final class ReferenceAccessory: Accessory {
         var short: UInt16 = 0
         var notifier: UInt16 = 0
         var indicator: UInt16 = 0
+        var controlPoint: UInt16 = 0
     }
 
     private static let longValue = (0..<300).map { UInt8($0 % 256) }
@@ -93,6 +94,7 @@ final class ReferenceAccessory: Accessory {
             ServiceDefinition(
                 BluetoothUUID(0x180F),
                 characteristics: [CharacteristicDefinition(BluetoothUUID(0x2A19), properties: [.read, .notify], value: [0x64])]))
+        if conduct.hasControlPoints { publishControlPoints() }
         if conduct.hasSpareDeclarations { database.add(spareService) }
         if conduct.hasAllOfGenericAccess || conduct.protectsParameters { publishGenericAccess() }
         let service = database.add(testService)
@@ -123,6 +125,39 @@ final class ReferenceAccessory: Accessory {
         var secrets = SecretSource(seed: 3, label: "advertising keys", on: loop)
         let keys = CharacteristicDefinition.encryptedDataKeyMaterial(AdvertisingKeyMaterial(drawnFrom: &secrets))
         database.add(ServiceDefinition(.genericAccess, characteristics: characteristics + [keys]))
+    }
+
+    /// Adds control points that support no command but Reset Energy Expended. Heart Rate Service 1.0, 3.3; Cycling Speed and Cadence
+    /// Service 1.0, 3.4.
+    private func publishControlPoints() {
+        let database = host.database
+        database.add(
+            ServiceDefinition(
+                0x180D,
+                characteristics: [
+                    CharacteristicDefinition(0x2A37, properties: .notify, permissions: []),
+                    CharacteristicDefinition(
+                        0x2A39, properties: .write,
+                        onWrite: { _, value in Self.octets(value) == [1] ? nil : ATTErrorCode(0x80) }),
+                ]))
+        let cadence = database.add(
+            ServiceDefinition(
+                0x1816,
+                characteristics: [
+                    CharacteristicDefinition(
+                        0x2A55, properties: [.write, .indicate],
+                        onWrite: { [unowned self] access, value in
+                            refuse(Self.octets(value).first ?? 0, on: access.connection)
+                            return nil
+                        })
+                ]))
+        handles.controlPoint = cadence[0x2A55]?.value ?? 0
+    }
+
+    /// Indicates Op Code Not Supported.
+    private func refuse(_ opcode: UInt8, on link: Connection?) {
+        guard let link else { return }
+        tasks.append(loop.start { [self] in try? await link.indicate(handles.controlPoint, [0x10, opcode, 0x02]) })
     }
 
     private var spareService: ServiceDefinition {
@@ -193,7 +228,9 @@ final class ReferenceAccessory: Accessory {
         func number(_ index: Int) -> UInt16 { UInt16(parameters[2 * index]) | UInt16(parameters[2 * index + 1]) << 8 }
         switch opcode {
         case 1:
-            for turn in 0..<parameters[0] { try? await link.notify(handles.notifier, Self.numbered(turn, parameters[1])) }
+            for turn in 0..<parameters[0] {
+                try? await link.notify(handles.notifier, Array(Self.numbered(turn, parameters[1]).prefix(link.values.longest)))
+            }
         case 2:
             for turn in 0..<parameters[0] { try? await link.indicate(handles.indicator, Self.numbered(turn, parameters[1])) }
         case 3:

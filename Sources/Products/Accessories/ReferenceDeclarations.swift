@@ -15,8 +15,8 @@ extension DeviceDescription.Declares {
                 access: [.read, .write])
         } + [.init(characteristic: ReferenceAccessory.uuid(0x19), needs: .encryption, value: nil, access: [.subscribe])]
 
-    /// One notification, and three indications, of 4 octets.
-    private static let referenceSenders: [DeviceDescription.Sender] = [(UInt16(4), [1, 1, 4]), (5, [2, 3, 4])].map { digits, command in
+    /// One notification of 60 octets, cut at the ATT_MTU of the client, and three indications of 4 octets.
+    private static let referenceSenders: [DeviceDescription.Sender] = [(UInt16(4), [1, 1, 60]), (5, [2, 3, 4])].map { digits, command in
         .init(
             characteristic: ReferenceAccessory.uuid(digits), within: .seconds(1),
             stimulus: .init(characteristic: ReferenceAccessory.uuid(6), value: command))

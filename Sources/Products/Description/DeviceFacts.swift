@@ -44,7 +44,7 @@ package struct DeviceFacts: Sendable {
         "extensions", "subscription", "value", "length", "past", "psm",
     ]
     private static let otherLists: [String: [String]] = [
-        "services": ["uuid", "start", "end", "leastEnd", "octets", "extended", "declares"],
+        "services": ["uuid", "start", "end", "after", "leastEnd", "octets", "extended", "declares"],
         "descriptors": ["uuid", "handle", "characteristic"],
         "descriptions": ["uuid", "handle", "characteristic"], "echoingChannels": ["psm", "needs"], "guardedChannels": ["psm", "needs"],
     ]
@@ -151,7 +151,8 @@ package struct DeviceFacts: Sendable {
         .record(
             CaseRecord([
                 ("uuid", .text(service.uuid.digits)), ("start", .number(Int(service.start))), ("end", .number(Int(service.end))),
-                ("leastEnd", .number(Int(service.leastEnd))), ("octets", .octets(service.uuid.octets)),
+                ("after", .number(min(Int(service.end) + 1, 0xFFFF))), ("leastEnd", .number(Int(service.leastEnd))),
+                ("octets", .octets(service.uuid.octets)),
                 ("extended", .octets(Self.extended(service.uuid.octets))), ("declares", .number(service.characteristics.count)),
             ]))
     }
