@@ -77,7 +77,8 @@ struct SurveyTests {
         let values = found.services.flatMap(\.characteristics).filter { $0.protection == 0x05 }
         #expect(!values.isEmpty && values.allSatisfy { $0.value != nil && $0.error == nil })
         #expect(found.pairing?.isDeclined == false && found.pairing?.keySize == 16)
-        let bad = SuiteTests.unexpected(try runner.run())
+        // A keyboard lacks the control points and the display that some cases are about.
+        let bad = try runner.run().cases.filter { $0.verdict != .pass && $0.verdict != .notApplicable }
         #expect(bad.isEmpty, "\(bad.map { "\($0.id): \($0.message)" })")
     }
 
