@@ -28,12 +28,15 @@ struct CommandConductTests {
             sentence: "LE_Set_Host_Feature is claimed in Supported_Commands, and refused each of 8 times: "),
     ]
 
+    private static let mutants = Result {
+        try Mutant.load(SuiteTests.folder + "/mutants", catalogue: SuiteTests.catalogue(), vocabulary: .declared(covers: []))
+    }
+
     @Test(arguments: rows) func theRunNamesWhatIsClaimedAndRefused(_ row: Row) throws {
         let catalogue = try SuiteTests.catalogue()
         let plan = try RunPlan(
             catalogue: catalogue, setup: BenchSetup(tester: .virtual, subject: .virtual, seed: 1), filters: row.ids)
-        let mutants = try Mutant.load(SuiteTests.folder + "/mutants", catalogue: catalogue, vocabulary: .declared(covers: []))
-        let fault = try row.mutant.map { id in try #require(mutants.first { $0.id == id }).fault } ?? Fault()
+        let fault = try row.mutant.map { id in try #require(try Self.mutants.get().first { $0.id == id }).fault } ?? Fault()
         let result = try Runner(plan, recorder: try Recorder(path: nil), fault: fault).run()
         let sentences = try #require(result.scorecard).contradictions
         #expect(result.cases.contains { $0.verdict == .notApplicable } || row.mutant == nil)
