@@ -64,7 +64,8 @@ enum NamedActions {
         AwaitCompletions.self,
         FillAdvertisingData.self, CompareWithStatement.self, NoteTime.self,
         CheckUSBDescriptors.self, HoldUSBInput.self, SelectUSBMode.self, SelectVoiceSetting.self, AddressUSBCommands.self,
-        SendOnControlEndpoint.self, RemarkOpenTransfer.self, CountUSBTransfers.self,
+        SendOnControlEndpoint.self, RemarkOpenTransfer.self, RemarkIgnoredRequest.self,
+        CountUSBTransfers.self,
     ]
 
     static func named(_ name: String) -> (any NamedAction.Type)? { all.first { $0.name == name } }

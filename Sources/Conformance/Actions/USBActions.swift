@@ -133,6 +133,19 @@ enum RemarkOpenTransfer: NamedAction {
     }
 }
 
+/// A remark about a class request that is not taken as a command. Core Vol 4, Part B, 2.2.
+enum RemarkIgnoredRequest: NamedAction {
+    static let name = "remark ignored request"
+    static let about = "remarks that a class request to the control endpoint was not taken as a command"
+    static let arguments: [ActionArgument] = []
+
+    static func run(_ context: ActionContext) async throws -> CaseRecord {
+        context.bench.remark(
+            "a class request whose bRequest or wValue is not 0 is not taken as a command (Core Vol 4, Part B, 2.2)")
+        return CaseRecord()
+    }
+}
+
 /// Counts the transfers of Bulk Serialization mode that are not one packet each. Core Vol 4, Part B, 2.1.1 and 7.
 enum CountUSBTransfers: NamedAction {
     static let name = "count USB transfers"

@@ -31,6 +31,8 @@ public struct DongleDescriptors: Sendable {
     public var isHighSpeed = false
     /// Offers Bulk Serialization mode: alternate setting 1 of the HCI interface, with the bulk endpoints only. Core Vol 4, Part B, 7.
     public var offersSerialisedMode = false
+    /// Number of the alternate setting that has the bulk endpoints only.
+    public var serialisedSetting: UInt8 = 1
     /// Groups the interfaces of a composite device by an interface association descriptor. Core Vol 4, Part B, 6.2.
     public var hasAssociation = true
     /// Enumerates as keyboard and mouse until a vendor request switches it.
@@ -120,7 +122,7 @@ public struct DongleDescriptors: Sendable {
             + endpoint(0x80 | endpoints.data, attributes: 0x02, size: bulkPacketSize, interval: 0)
         return interface(firstInterface, interfaceClass, endpoints: 3)
             + endpoint(0x80 | endpoints.events, attributes: 0x03, size: interruptPacketSize, interval: interval(interruptInterval)) + bulk
-            + (offersSerialisedMode ? interface(firstInterface, interfaceClass, alternate: 1, endpoints: 2) + bulk : [])
+            + (offersSerialisedMode ? interface(firstInterface, interfaceClass, alternate: serialisedSetting, endpoints: 2) + bulk : [])
     }
 
     private var voiceInterfaces: [UInt8] {

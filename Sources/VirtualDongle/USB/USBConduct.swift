@@ -124,6 +124,8 @@ public struct USBConduct: Sendable, Equatable {
         public var isDead = false
         /// Setting 1 stalls.
         public var isRefused = false
+        /// Setting 1 stalls after a reset of the port.
+        public var isRefusedAfterReset = false
     }
 
     public var serialised = Serialised()
@@ -154,6 +156,8 @@ public struct USBConduct: Sendable, Equatable {
     /// Commands that stall.
     public var stalledCommands = Occurrences(count: 0)
     public var takesVendorRequests = false
+    /// Class requests whose bRequest or wValue is not 0 stall.
+    public var takesOnlyRequestZero = false
     public var refusesVoice = false
     public var silentVoiceAlternate: UInt8?
     /// Isochronous packets to the host that are lost on the bus.
@@ -166,7 +170,10 @@ public struct USBConduct: Sendable, Equatable {
     /// Counts a request to an endpoint that is not halted; true if the endpoint halts instead of accepting it.
     mutating func halts(_ address: UInt8) -> Bool { halt?.endpoint == address && halt?.occurrences.isDue() == true }
 
-    mutating func portWasReset() { if halt?.survivesPortReset == false { halt = nil } }
+    mutating func portWasReset() {
+        if halt?.survivesPortReset == false { halt = nil }
+        if serialised.isRefusedAfterReset { serialised.isRefused = true }
+    }
 
     /// The time that a packet waits for another to share its transfer.
     static let joiningTime = Microseconds.milliseconds(2)

@@ -247,6 +247,7 @@ public final class USBDongle {
     private func takeCommand(_ setup: USBSetup, _ octets: [UInt8]) -> Bool {
         guard !setup.isIn, !conduct.takesVendorRequests, !descriptors.isHIDProxy, !conduct.stalledCommands.isDue() else { return false }
         guard !isSerialised || conduct.serialised.missingRefusal == .command else { return false }
+        guard !conduct.takesOnlyRequestZero || (setup.request, setup.value) == (0, 0) else { return false }
         let isForAnother = setup.recipient == .interface && UInt8(truncatingIfNeeded: setup.index) != descriptors.firstInterface
         guard !descriptors.isComposite || !isForAnother else { return false }
         if conduct.ignoredRecipient == nil || setup.recipient != conduct.ignoredRecipient { pass(HCIPacket(.command, octets)) }

@@ -49,6 +49,10 @@ extension DongleQuirk {
             "offers Bulk Serialization mode in alternate setting 1 of the HCI interface",
             .descriptors { descriptors, _ in descriptors.offersSerialisedMode = true }),
         DongleQuirk(
+            "serialised-setting", .number(2...9), standard: "2", knownOf: "no particular dongle",
+            "offers Bulk Serialization mode in another alternate setting than 1",
+            .descriptors { ($0.offersSerialisedMode, $0.serialisedSetting) = (true, UInt8($1.number)) }),
+        DongleQuirk(
             "no-association", knownOf: "early composite devices",
             "has no interface association descriptor, though it is a composite device",
             .descriptors { descriptors, _ in

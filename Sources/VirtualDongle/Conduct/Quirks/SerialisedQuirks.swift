@@ -30,6 +30,14 @@ extension DongleQuirk {
             "serialised-refused", knownOf: "no particular dongle", "refuses the Bulk Serialization mode that its descriptors offer",
             .endpoints { conduct, _ in conduct.serialised.isRefused = true }),
         DongleQuirk(
+            "serialised-until-reset", knownOf: "no particular dongle", "refuses its Bulk Serialization mode after a reset of its port",
+            .endpoints { conduct, _ in conduct.serialised.isRefusedAfterReset = true }),
+        DongleQuirk(
+            "only-request-zero", knownOf: "no particular dongle",
+            allowedBy: "Core Vol 4, Part B, 2.2: a class request is a command whatever its bRequest and wValue are, which is recommended",
+            "stalls class requests whose bRequest or wValue is not 0",
+            .endpoints { conduct, _ in conduct.takesOnlyRequestZero = true }),
+        DongleQuirk(
             "drops-commands-to", .choice(["device", "interface"]), standard: "interface", knownOf: "no particular dongle",
             "accepts commands to this recipient, but does not execute them",
             .endpoints { $0.ignoredRecipient = USBRecipient(rawValue: $1.word) }),
