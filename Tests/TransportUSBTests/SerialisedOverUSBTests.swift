@@ -39,6 +39,12 @@
             Start(quirks: ["serialised-mode", "cuts-data=64"], mode: started, learned: ["split-packets"]),
             Start(quirks: ["serialised-mode", "reenumerates-on-reset"], mode: started, learned: ["re-enumerated"]),
             Start(quirks: ["serialised-mode", "serialised-refused"], impediment: "it refuses the Bulk Serialization mode", switches: 0),
+            // The mode ends with the reset of the port, and is selected again.
+            Start(quirks: ["serialised-mode", "port-reset-needed"], mode: started, learned: ["deaf-at-start"], switches: 4),
+            Start(
+                quirks: ["serialised-mode", "port-reset-needed", "serialised-until-reset"],
+                impediment: "it refuses the Bulk Serialization mode that its descriptors offer: setting 1 of its HCI interface", switches: 2
+            ),
             Start(quirks: ["serialised-mode", "serialised-dead"], impediment: mute, switches: 4),
             Start(quirks: ["serialised-mode", "interrupt-events"], impediment: mute, switches: 4),
             Start(quirks: ["serialised-mode", "indicator=missing"], impediment: mute, switches: 4),

@@ -31,6 +31,7 @@
         private static let second = "answered to the second HCI_Reset"
         private static let port = "answered after a reset of the USB port"
         private static let withData = ["gap-conn/data-both-ways"]
+        private static let serialised = ["--usb-mode", "serialised"]
 
         private static func halt(_ endpoint: UInt8, after: Int, times: Int = 1, survives: Bool = false) -> USBConduct.Halt {
             USBConduct.Halt(endpoint: endpoint, Occurrences(skip: after, count: times), survivesPortReset: survives)
@@ -66,11 +67,27 @@
                 expected: Expected(startup: atOnce, clearedHalts: 3...24, losses: 1, text: "is back after"),
                 cases: UnplugTrial.quick,
                 options: ["--wait-for-replug", "20"]),
+            Trial(
+                description: "the serialised pipe in halts twice", quirks: ["serialised-mode"], halt: halt(0x82, after: 24, times: 2),
+                expected: Expected(startup: atOnce, clearedHalts: 2...2), cases: withData, options: serialised),
+            Trial(
+                description: "the serialised pipe out halts once", quirks: ["serialised-mode"], halt: halt(0x02, after: 12),
+                expected: Expected(startup: atOnce, clearedHalts: 1...1), cases: withData, options: serialised),
+            Trial(
+                description: "the serialised pipe halts until the port is reset", quirks: ["serialised-mode"],
+                halt: halt(0x82, after: 0, times: 99), expected: Expected(startup: port, clearedHalts: 3...3), options: serialised),
+            Trial(
+                description: "the serialised pipe halts for good", quirks: ["serialised-mode"],
+                halt: halt(0x82, after: 0, times: 99, survives: true),
+                expected: Expected(text: "endpoint 0x82 halts again whenever it is cleared; not even a reset of its port helps", code: 3),
+                options: serialised),
         ]
 
         @Test(arguments: trials)
         func theReportSaysWhatBroughtTheDongleToAnswer(trial: Trial) throws {
-            let bus = try FakeUsbfsBus(conduct: DongleConduct(trial.quirks), subject: DongleConduct(), halt: trial.halt)
+            let bus = try FakeUsbfsBus(
+                conduct: DongleConduct(trial.quirks), subject: DongleConduct(trial.quirks.filter { $0 == "serialised-mode" }),
+                halt: trial.halt)
             let folder = bus.folder + ".report"
             defer { try? FileManager.default.removeItem(atPath: folder) }
             let arguments =
@@ -92,7 +109,7 @@
                 #expect(result.output.contains(startup), "\(result.output)")
             }
             #expect(report.leaks == 0)
-            #expect(bus.server.leftBehind.pending + bus.server.leftBehind.claims == 0)
+            #expect(bus.server.leftBehind.pending + bus.server.leftBehind.claims == 0 && !bus.server.isSerialised(0))
         }
     }
 #endif

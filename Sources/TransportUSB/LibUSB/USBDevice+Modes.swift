@@ -168,10 +168,19 @@ extension USBDevice {
         // The rest of a packet may still come: reassembly goes on.
         if libusb_error(status) == LIBUSB_ERROR_NO_DEVICE { return locked { lose(status) } }
         let result = reason(of: status, setting: setting)
+        enableEndpoints(setting: locked { mode.isSerialised } ? 1 : 0)
         locked {
             mode.settle(wanted, isSelected: false)
             news.append(.mode(.failure(USBModeRefusal(setting: setting, result: result, isSerialised: mode.isSerialised))))
         }
+    }
+
+    /// Linux disables the endpoints of an interface before it requests a setting, and leaves them so where the device refuses it. Selects the
+    /// present setting again; where the device refuses that, too, claims the interface again.
+    private func enableEndpoints(setting: UInt8) {
+        let interface = layout.controlInterface
+        guard USBHandle.setAlternateSetting(setting, of: interface, on: handle) != 0, setting == 0 else { return }
+        USBHandle.claimAgain(interface, on: handle)
     }
 
     func restartReassembly() {
@@ -187,6 +196,7 @@ extension USBDevice {
         guard locked({ mode.isSerialised }) else { return }
         let status = USBHandle.setAlternateSetting(1, of: layout.controlInterface, on: handle)
         guard status != 0 else { return }
+        enableEndpoints(setting: 0)
         locked {
             mode.settle(false, isSelected: true)
             outputs.changeMode(toSerialised: false)

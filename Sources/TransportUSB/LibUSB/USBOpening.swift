@@ -58,6 +58,7 @@ struct USBOpening {
             USBHandle.close(handle)
             throw failure(status, description)
         }
+        if status != 0 { USBHandle.claimAgain(layout.controlInterface, on: handle) }
         return (handle, layout)
     }
 

@@ -51,6 +51,15 @@ enum USBHandle {
         return status
     }
 
+    /// Releases an interface and claims it again, with no driver in between. Linux then has its setting 0, with enabled endpoints, without a
+    /// request to the device.
+    static func claimAgain(_ interface: UInt8, on handle: OpaquePointer) {
+        libusb_set_auto_detach_kernel_driver(handle, 0)
+        libusb_release_interface(handle, Int32(interface))
+        libusb_claim_interface(handle, Int32(interface))
+        libusb_set_auto_detach_kernel_driver(handle, 1)
+    }
+
     private static let damaged = Mutex<Set<UInt>>([])
     private static let releasesUntakenLock: Bool = {
         guard let version = libusb_get_version()?.pointee else { return true }

@@ -144,23 +144,33 @@
         /// Executes a control request that the kernel makes for the program.
         private func control(_ setup: [UInt8]) {
             let id = node.makeID(for: self)
-            controls.insert(id)
+            controls[id] = setup
             node.dongle.submit(USBRequest(id: id, endpoint: 0, isIn: false, setup: setup))
-            guard controls.contains(id) else { return }
+            guard controls[id] != nil else { return }
             node.loop.schedule(after: Self.kernelLimit) { [weak self] in
-                guard let self, controls.remove(id) != nil else { return }
+                guard let self, controls[id] != nil else { return }
                 _ = node.cancel(id)
-                done(error: ETIMEDOUT)
+                controlEnded(id, error: ETIMEDOUT)
             }
         }
 
-        private var controls: Set<UInt32> = []
+        private func controlEnded(_ id: UInt32, error: Int32) {
+            guard let setup = controls.removeValue(forKey: id) else { return }
+            guard setup.prefix(2) == [0x01, 11] else { return done(error: error) }
+            // A device may stall the request for an interface that has one setting. USB 2.0, 9.4.10.
+            let error = error == EPIPE && node.hasOneSetting(setup[4]) ? 0 : error
+            node.settingEnded(of: setup[4], isSelected: error == 0)
+            done(error: error)
+        }
+
+        /// SETUP stages of the requests that the kernel makes.
+        private var controls: [UInt32: [UInt8]] = [:]
         /// Time after which Linux gives up a control request of its own.
         private static let kernelLimit = Microseconds.seconds(5)
 
         private func reset() {
             for id in pending.keys.sorted() where node.cancel(id) { finish(id, USBCompletion(id: id, status: .cancelled), status: -ENOENT) }
-            node.dongle.reset()
+            node.wasReset()
             done(0)
         }
 
@@ -179,6 +189,7 @@
         private func start(_ urb: UsbfsURB, isIn: Bool, _ octets: [UInt8], packetLengths: [Int]) {
             let isControl = urb.kind == .control
             guard !isControl || octets.count >= 8 else { return done(error: EINVAL) }
+            guard isControl || node.isEnabled(urb.endpoint) else { return done(error: ENOENT) }
             let isAnswered = isControl && octets[0] & 0x80 != 0
             let id = node.makeID(for: self)
             pending[id] = Pending(urb: urb, isIn: isIn || isAnswered, packetLengths: packetLengths)
@@ -202,7 +213,7 @@
         // MARK: Completions
 
         func completed(_ completion: USBCompletion) {
-            if controls.remove(completion.id) != nil { return done(error: completion.status == .success ? 0 : EPIPE) }
+            if controls[completion.id] != nil { return controlEnded(completion.id, error: completion.status == .success ? 0 : EPIPE) }
             finish(completion.id, completion, status: -completion.status.rawValue)
         }
 

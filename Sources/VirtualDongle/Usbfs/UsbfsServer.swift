@@ -208,6 +208,8 @@
         private var owners: [UInt32: UsbfsConnection] = [:]
         /// Connections that have claimed the HCI interface.
         private var openers: Set<ObjectIdentifier> = []
+        /// Interfaces whose endpoints take no transfers: their last setting was not selected.
+        private var disabled: Set<UInt8> = []
         private var nextID: UInt32 = 1
 
         init(_ dongle: USBDongle, node: String, socket: String, on loop: RunLoop) throws {
@@ -255,7 +257,33 @@
         }
 
         private func becameFree(_ interface: UInt32) {
+            disabled.remove(UInt8(truncatingIfNeeded: interface))
             if !isGone { dongle.wasReleased(interface: UInt8(truncatingIfNeeded: interface)) }
+        }
+
+        /// Linux disables the endpoints of an interface before it requests a setting, and enables them once that is selected, or when the
+        /// interface is released.
+        func settingEnded(of interface: UInt8, isSelected: Bool) {
+            if isSelected { disabled.remove(interface) } else { disabled.insert(interface) }
+        }
+
+        func hasOneSetting(_ interface: UInt8) -> Bool {
+            switch interface {
+            case dongle.descriptors.firstInterface: !dongle.descriptors.offersSerialisedMode
+            case dongle.descriptors.voiceInterface: false
+            default: true
+            }
+        }
+
+        func isEnabled(_ endpoint: UInt8) -> Bool {
+            guard !disabled.isEmpty else { return true }
+            let isVoice = endpoint & 0x0F == dongle.descriptors.endpoints.voice
+            return !disabled.contains(isVoice ? dongle.descriptors.voiceInterface ?? 0 : dongle.descriptors.firstInterface)
+        }
+
+        func wasReset() {
+            disabled = []
+            dongle.reset()
         }
 
         func unplug() {
