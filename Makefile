@@ -130,11 +130,13 @@ soak: test-build ## a hundred orders of the cases, each with another seed; the l
 	SOAK=1 $(TESTED) --filter CasesOverUSBTests
 	SOAK=1 $(TESTED) --filter "MutatedCasesTests|QuirkStartTests|CheckUpOverUSBTests|PagingTests"
 	SOAK=1 $(TESTED) --filter CasesOnChipsTests
+	SOAK=1 $(TESTED) --filter "HostileDongleTests|SerialisedFramerTests|SerialisedOverUSBTests|USBSideTests"
 	SOAK=1 $(TESTED) --filter LongRunTests
 	BLUEBENCH_TESTING=1 .ci/late-pipes 0 1 20 100 1500 $$(seq -f '0-100,%g' 10)
 	SOAK=1 BLUEBENCH=$(BLUEBENCH) $(PYTEST) -q Tests/Peers/test_products.py Tests/Peers/test_att_server.py Tests/Peers/test_pairing_faults.py Tests/Peers/test_product_flow.py Tests/Peers/test_report.py Tests/Peers/test_killed.py Tests/Peers/test_stops.py Tests/Peers/test_virtual_time.py Tests/Peers/test_wireshark.py Tests/Peers/test_determinism.py Tests/Peers/test_joined_pipe.py Tests/Peers/test_variants.py
 	BLUEBENCH=$(BLUEBENCH) python3 Benchmarks/usb_loopback.py --soak --packets 1000000
 	BLUEBENCH=$(BLUEBENCH) python3 Benchmarks/usb_loopback.py --serialised --soak --packets 1000000
+	BLUEBENCH=$(BLUEBENCH) python3 Benchmarks/usb_loopback.py --serialised --soak --packets 1000000 --switch-every 50
 	.ci/anywhere
 
 vm: release ## a Debian kernel under QEMU uses our virtual dongles: btmgmt, hci-tester, BlueZ's GATT server, bluebench and an app in the guest

@@ -39,6 +39,7 @@ class Dongle:
         self.folder = folder
         self.chip = ["--chip", "serialised"] if is_serialised else []
         self.mode = ["serialised"] if is_serialised else []
+        self.mode_option = ["--usb-mode", "serialised"] if is_serialised else []
 
     def __enter__(self):
         command = [PROGRAM, "dongle", "--usbfs", self.folder, *self.chip]
@@ -57,10 +58,10 @@ class Dongle:
         run = subprocess.run([program, "1-1", str(packets), str(OCTETS), *self.mode], check=True, capture_output=True, text=True, env=self.environment)
         return float(run.stdout.split()[0])
 
-    def ours(self, packets):
+    def ours(self, packets, *options):
         file = pathlib.Path(self.folder + ".json")
         command = [PROGRAM, "loopback", "usb:1-1", "--packets", str(packets), "--octets", str(OCTETS), "--json", file]
-        command += ["--usb-mode", "serialised"] if self.mode else []
+        command += [*self.mode_option, *options]
         run = subprocess.run(command, capture_output=True, text=True, env=self.environment)
         if run.returncode != 0:
             raise SystemExit(f"loopback ended with {run.returncode}\n{run.stdout}{run.stderr}")
@@ -83,9 +84,13 @@ def compare(folder, packets, rounds, is_serialised):
     return ratio >= AT_LEAST
 
 
-def soak(folder, packets, is_serialised):
+def soak(folder, packets, is_serialised, switch_every):
+    """With `switch_every`, the mode changes at this interval in milliseconds, from the legacy one."""
     with Dongle(str(pathlib.Path(folder) / "u"), is_serialised) as dongle:
-        figures = dongle.ours(packets)
+        if switch_every:
+            dongle.mode_option = ["--switch-every", str(switch_every)]
+        # A busy machine may not run the dongle for seconds.
+        figures = dongle.ours(packets, "--timeout", "120")
     print(
         f"{figures['returned']} of {figures['sent']} packets came back in {figures['time_us'] / 1e6:.0f} s, {figures['packets_per_second']:.0f} a "
         f"second, worst round trip {figures['worst_round_trip_us'] / 1000:.1f} ms; the dongle: {dongle.account}")
@@ -99,11 +104,12 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--soak", action="store_true")
     parser.add_argument("--serialised", action="store_true")
+    parser.add_argument("--switch-every", type=int, default=0, metavar="MS", help="with --soak and --serialised")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.mkdir(pathlib.Path(folder) / "u")
         mode = options.serialised
-        good = soak(folder, options.packets, mode) if options.soak else compare(folder, options.packets, options.rounds, mode)
+        good = soak(folder, options.packets, mode, options.switch_every) if options.soak else compare(folder, options.packets, options.rounds, mode)
     return 0 if good else 1
 
 

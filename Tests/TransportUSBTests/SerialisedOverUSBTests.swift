@@ -97,7 +97,7 @@
         /// The mode changes every two milliseconds, with commands, events and data under way.
         @Test func noPacketIsLostAtASwitch() throws {
             let bus = try FakeUsbfsBus(conduct: DongleConduct(["serialised-mode"]))
-            _ = try loop(bus, packets: TaggedRun.soaks ? 1_000_000 : 3_000, ["--switch-every", "2"])
+            _ = try loop(bus, packets: TaggedRun.soaks ? 1_000_000 : 3_000, ["--switch-every", "2", "--timeout", "120"])
             #expect(bus.server.modeSwitches(0) >= (TaggedRun.soaks ? 1_000 : 20), "\(bus.server.modeSwitches(0))")
         }
 

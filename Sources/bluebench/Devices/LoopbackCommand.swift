@@ -30,6 +30,9 @@ struct LoopbackCommand: ParsableCommand {
             "Change the mode of a USB dongle at this interval while packets are under way.", valueName: "ms", visibility: .hidden),
         transform: Arguments.whole(1...60_000))
     var switchEvery: Int?
+    @Option(
+        help: ArgumentHelp("Seconds to wait for an answer or the next packet.", visibility: .hidden), transform: Arguments.whole(1...3_600))
+    var timeout = 2
     @Option(help: ArgumentHelp("Write the figures as JSON.", valueName: "file"), completion: .file()) var json: String?
     @OptionGroup var firmware: FirmwareOptions
 
@@ -38,6 +41,7 @@ struct LoopbackCommand: ParsableCommand {
         let output = try json.map { try OutputFile($0) }
         var plan = LoopbackPlan()
         (plan.packets, plan.octets, plan.channel) = (packets, octets, voice ? .voice : .data)
+        plan.timeout = .seconds(timeout)
         let loop = BBTiming.RunLoop(mode: .wall)
         let (result, leaked): (LoopbackResult, Int)
         do {
