@@ -3,7 +3,8 @@
 
 The guest's root is this machine's root, read-only under a memory overlay; results come back through a second share.
 A script of the guest may say which dongles it needs, as arguments of `bluebench dongle`, in a line "# dongles: ARGUMENTS"; scripts that say the
-same share the dongles. USBIP_PORT is the port on 10.0.2.2 where they are exported. A script that judges the guest's Bluetooth host has a line
+same share the dongles. USBIP_PORT is the port on 10.0.2.2 where they are exported. A line "# read by: PROGRAM FILE" names a program of this folder
+that checks on this machine what the script has left in /share. A script that judges the guest's Bluetooth host has a line
 "# judged by: ARGUMENTS" instead, the arguments of a `bluebench run` on this machine: /share/SCRIPT.controller and /share/SCRIPT.btp hold the ports on
 10.0.2.2 of its virtual controller and of its end of BTP, /share/SCRIPT.json the results after /share/SCRIPT.ended has appeared. The variable
 HOST_CASES has other arguments: HOST_CASES="host-gap host-l2cap host-sm" judges by every case, which takes ten minutes.
@@ -23,14 +24,14 @@ import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PACKAGES = ["qemu-system-x86", "busybox-static", "cpio", "kmod", "usbip", "bluez", "bluez-test-tools", "dbus-daemon", "python3-dbus", "python3-gi"]
+PACKAGES = ["qemu-system-x86", "busybox-static", "cpio", "kmod", "usbip", "bluez", "bluez-test-tools", "dbus-daemon", "python3-dbus", "python3-gi", "tshark"]
 DONGLES = "--count 2 --profile dual"
 UNAVAILABLE = 77
 """The exit code if packages or the kernel are not available: nothing was tested."""
 MODULES = """
 virtio_pci virtio_net 9pnet_virtio 9p overlay
 sha256_generic sha512_generic hmac ctr jitterentropy_rng ansi_cprng drbg aes_generic cmac ecb ccm algif_hash algif_skcipher ecdh_generic
-bluetooth rfcomm btusb hci_vhci vhci-hcd
+bluetooth rfcomm btusb hci_vhci vhci-hcd usbmon
 """.split()
 
 
@@ -140,6 +141,20 @@ def with_attachment(scripts):
         return scripts
     say(f"{os.path.basename(needs[0])} needs {os.path.basename(attach)}, which runs first")
     return [attach, *scripts]
+
+
+def read_results(share, scripts):
+    """Runs the programs that check what the scripts have left; one that finds a fault fails its script."""
+    for script in scripts:
+        words = argument(script, "read by")
+        if not words or not has_passed(share, script):
+            continue
+        program, file = words.split()
+        path = os.path.join(share, os.path.basename(script))
+        result = subprocess.run([sys.executable, os.path.join(HERE, program), os.path.join(share, file)], capture_output=True, text=True)
+        with open(path + ".txt", "a") as output:
+            output.write(result.stdout + result.stderr)
+        write(path + ".status", str(result.returncode))
 
 
 def start_dongles(bluebench, arguments, log):
@@ -378,6 +393,7 @@ def main():
             finished = guests.run(lambda limit: boot(image, initramfs, share, limit))
         finally:
             guests.stop()
+    read_results(share, scripts)
     failed = summarise(share, scripts)
     if failed and all(has_passed(share, script) or guests.is_unjudged(script) for script in scripts):
         say("not run: in the last guest, too, the kernel broke or had no time; what failed says nothing of a dongle")
