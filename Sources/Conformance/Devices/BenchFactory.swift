@@ -38,6 +38,7 @@ public struct BenchSetup: Sendable {
     public static let usualSlack = Microseconds.milliseconds(100)
     /// Opens real devices.
     public var opener = DeviceOpener()
+    var usb = VirtualUSB()
 
     public init(tester: DeviceSelector, subject: DeviceSelector?, seed: UInt64, slack: Microseconds = usualSlack) {
         self.tester = tester
@@ -148,8 +149,9 @@ struct BenchFactory {
             let settings = (side == .tester ? conditions.tester : conditions.subject) + (side == faulty ? fault.settings : [])
             let rewrites = side == faulty ? fault.rewrites : []
             let transport =
-                try testCase.isAbout("USB", of: side)
-                ? world.addDongle(side, isComposite: testCase.isAbout("USB_Composite", of: side), settings: settings, rewrites: rewrites)
+                try setup.usb.isEverywhere || testCase.isAbout("USB", of: side)
+                ? world.addDongle(
+                    side, setup.usb, isComposite: testCase.isAbout("USB_Composite", of: side), settings: settings, rewrites: rewrites)
                 : world.addController(side, settings: settings, rewrites: rewrites)
             ends.append(Endpoint(side, on: transport, log: log, recorder: recorder, loop: loop))
         }

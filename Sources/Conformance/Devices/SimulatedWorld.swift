@@ -39,7 +39,9 @@ final class SimulatedWorld {
     /// mode, unless its settings turn that off.
     ///
     /// - Parameter isComposite: it is one function of several.
-    func addDongle(_ side: Side, isComposite: Bool, settings: [QuirkSetting], rewrites: [Fault.Rewrite]) throws -> any HCITransport {
+    func addDongle(
+        _ side: Side, _ placement: VirtualUSB = VirtualUSB(), isComposite: Bool, settings: [QuirkSetting], rewrites: [Fault.Rewrite]
+    ) throws -> any HCITransport {
         let pipe = try addController(side, settings: settings, rewrites: rewrites)
         let conduct = try QuirkCatalogue.conduct(settings)
         var descriptors = DongleDescriptors(serialNumber: "1")
@@ -47,7 +49,7 @@ final class SimulatedWorld {
         if isComposite { descriptors.deviceClass = DongleDescriptors.composite }
         conduct.apply(to: &descriptors)
         let dongle = try USBDongle(descriptors: descriptors, pipe: pipe, loop: loop, conduct: conduct.usb)
-        let host = VirtualUSBHost(dongle, name: "virtual", on: loop)
+        let host = VirtualUSBHost(dongle, placement, name: "virtual", on: loop)
         usb[side] = host
         return host
     }

@@ -21,7 +21,9 @@ final class VirtualUSBHost: HCITransport, USBPort {
 
     private static let reads = 4
     private static let dataSize = 1_024
-    private let dongle: USBDongle
+    private let link: any USBLink
+    private let descriptors: DongleDescriptors
+    private let startsSerialised: Bool
     private let loop: RunLoop
     private let endpoints: DongleDescriptors.Endpoints
     private var sink: (any HCITransportSink)?
@@ -32,20 +34,24 @@ final class VirtualUSBHost: HCITransport, USBPort {
     private var data = StreamedPackets(.acl)
     private var framer: SerialisedFramer
 
-    init(_ dongle: USBDongle, name: String, on loop: RunLoop) {
-        (self.dongle, self.name, self.loop) = (dongle, name, loop)
-        let descriptors = dongle.descriptors
+    init(_ dongle: USBDongle, _ usb: VirtualUSB = VirtualUSB(), name: String, on loop: RunLoop) {
+        (link, descriptors, self.name, self.loop) = (usb.link(dongle), dongle.descriptors, name, loop)
         endpoints = descriptors.endpoints
         shape = USBDescriptors.shape(
             device: descriptors.device, configuration: descriptors.configuration, isHighSpeed: descriptors.isHighSpeed)
         framer = SerialisedFramer(from: .controller, packetSize: descriptors.bulkPacketSize)
-        dongle.complete = { [weak self] in self?.completed($0) }
+        startsSerialised = usb.startsSerialised && descriptors.offersSerialisedMode
+        link.complete = { [weak self] in self?.completed($0) }
     }
 
     // MARK: Packets
 
     func open(_ sink: any HCITransportSink) {
         self.sink = sink
+        if startsSerialised {
+            submit(.control(Promise(on: loop)), 0, setup: setup(alternate: 1, of: descriptors.firstInterface))
+            isSerialised = true
+        }
         read()
     }
 
@@ -56,7 +62,7 @@ final class VirtualUSBHost: HCITransport, USBPort {
         }
         switch packet.kind {
         case .command:
-            let setup = addressing.setup(length: packet.bytes.count, interface: dongle.descriptors.firstInterface)
+            let setup = addressing.setup(length: packet.bytes.count, interface: descriptors.firstInterface)
             submit(.control(Promise(on: loop)), 0, setup: setup, data: packet.bytes)
         case .acl, .iso: submit(.output, endpoints.data, data: packet.bytes)
         case .sco, .event: break
@@ -65,7 +71,7 @@ final class VirtualUSBHost: HCITransport, USBPort {
 
     func close() {
         sink = nil
-        dongle.unplug()
+        link.unplug()
     }
 
     // MARK: USB
@@ -74,7 +80,7 @@ final class VirtualUSBHost: HCITransport, USBPort {
         isHeld = true
         for (id, role) in pending {
             switch role {
-            case .events, .data: if dongle.cancel(id) { pending[id] = nil }
+            case .events, .data: if link.cancel(id) { pending[id] = nil }
             case .control, .output: break
             }
         }
@@ -85,7 +91,7 @@ final class VirtualUSBHost: HCITransport, USBPort {
     func selectMode(serialised: Bool) async throws -> USBRequestResult? {
         guard !serialised || shape?.offersSerialisedMode == true else { return nil }
         holdInput()
-        let result = try await select(serialised ? 1 : 0, of: dongle.descriptors.firstInterface)
+        let result = try await select(serialised ? 1 : 0, of: descriptors.firstInterface)
         if result.isDone {
             isSerialised = serialised
             events.restart()
@@ -98,17 +104,19 @@ final class VirtualUSBHost: HCITransport, USBPort {
     }
 
     func selectVoice(_ alternate: UInt8) async throws -> USBRequestResult? {
-        guard let interface = dongle.descriptors.voiceInterface else { return nil }
+        guard let interface = descriptors.voiceInterface else { return nil }
         return try await select(alternate, of: interface)
     }
 
     func command(_ octets: [UInt8]) async throws -> USBRequestResult {
-        try await control(addressing.setup(length: octets.count, interface: dongle.descriptors.firstInterface), octets)
+        try await control(addressing.setup(length: octets.count, interface: descriptors.firstInterface), octets)
     }
 
     private func select(_ alternate: UInt8, of interface: UInt8) async throws -> USBRequestResult {
-        try await control([0x01, 11, alternate, 0, interface, 0, 0, 0])
+        try await control(setup(alternate: alternate, of: interface))
     }
+
+    private func setup(alternate: UInt8, of interface: UInt8) -> [UInt8] { [0x01, 11, alternate, 0, interface, 0, 0, 0] }
 
     private func control(_ setup: [UInt8], _ octets: [UInt8] = []) async throws -> USBRequestResult {
         let answer = Promise<USBRequestResult>(on: loop)
@@ -116,7 +124,7 @@ final class VirtualUSBHost: HCITransport, USBPort {
         let id = submit(.control(answer), 0, setup: setup, data: octets)
         let timer = loop.schedule(after: limit) { [weak self] in
             guard let self, pending.removeValue(forKey: id) != nil else { return }
-            dongle.cancel(id)
+            link.cancel(id)
             answer.fulfil(.unanswered(after: limit))
         }
         defer { loop.cancel(timer) }
@@ -132,7 +140,7 @@ final class VirtualUSBHost: HCITransport, USBPort {
         let id = nextID
         nextID &+= 1
         pending[id] = role
-        dongle.submit(USBRequest(id: id, endpoint: endpoint, isIn: isIn, setup: setup, data: data, length: length))
+        link.submit(USBRequest(id: id, endpoint: endpoint, isIn: isIn, setup: setup, data: data, length: length))
         return id
     }
 
@@ -149,7 +157,7 @@ final class VirtualUSBHost: HCITransport, USBPort {
         for _ in waiting.data..<Self.reads { submit(.data, endpoints.data, isIn: true, length: Self.dataSize) }
         guard !isSerialised else { return }
         for _ in waiting.events..<Self.reads {
-            submit(.events, endpoints.events, isIn: true, length: dongle.descriptors.interruptPacketSize)
+            submit(.events, endpoints.events, isIn: true, length: descriptors.interruptPacketSize)
         }
     }
 
