@@ -1,6 +1,7 @@
 """Bulk Serialization mode of the virtual dongle, driven by a C program over libusb that was written from the specification's text alone, and by our own
-host on the same dongle."""
+host on the same dongle. And the captures of runs in both modes, as tshark reads them."""
 
+import collections
 import json
 import os
 import re
@@ -57,3 +58,32 @@ def test_a_foreign_host_sees_each_defect(program, quirk, complaint):
     with fake_usb(1, "--chip", "serialised", "--quirk", quirk) as bus:
         result = run(bus, program, "1-1", 40, 3)
         assert result.returncode == 1 and re.search(complaint, result.stderr), result.stdout + result.stderr
+
+
+FIELDS = ["frame.interface_name", "hci_h4.direction", "hci_h4.type", "frame.comment", "bthci_cmd.opcode", "bthci_evt.code", "bthci_evt.le_meta_subevent", "frame.len"]
+CREDITS = "0x13"
+
+
+def captured(mode, folder):
+    """Packets of a run by side, direction and kind, in order, and the comments that name the mode. The system decides when a controller reports credits."""
+    with fake_usb(2, "--chip", "serialised") as bus:
+        result = run(
+            bus, bluebench(), "run", "gap-conn/data-both-ways", "hci/encrypt", "hci/unsupported-command", "--tester", "usb:1-1", "--subject", "usb:1-2",
+            "--usb-mode", mode, "--slack", 3000, "--report", folder)
+    assert result.returncode == 0 and "3 PASS" in result.stdout, result.stdout + result.stderr
+    fields = [word for field in FIELDS for word in ("-e", field)]
+    lines = subprocess.run(["tshark", "-r", folder / "capture.pcapng", "-T", "fields", *fields], check=True, capture_output=True, text=True).stdout
+    packets, modes = collections.defaultdict(list), set()
+    for line in lines.splitlines():
+        side, direction, kind, comment, *packet = line.split("\t")
+        modes.update(re.findall(r"usb:1-.: (.*) mode \(--usb-mode\)", comment))
+        if packet[1] != CREDITS:
+            packets[side, direction, kind].append(packet)
+    return packets, modes
+
+
+def test_the_captures_differ_in_the_mode_only(tmp_path):
+    legacy, serialised = captured("legacy", tmp_path / "legacy"), captured("serialised", tmp_path / "serialised")
+    assert (legacy[1], serialised[1]) == ({"legacy"}, {"Bulk Serialization"})
+    assert len(legacy[0]) == 8 and sum(map(len, legacy[0].values())) > 100
+    assert legacy[0] == serialised[0]
