@@ -101,10 +101,6 @@ let package = Package(
                 "BBHTTP", "BBHCI", "BBTransport", "BBTiming", "BBPackets",
             ], settings: asWritten),
         room(
-            "BBDiagnosis", ["BBCases", "BBBluetoothCrypto", "BBCapture", "BBTraffic", "BBL2CAP", "BBHCI", "BBPackets", yams],
-            settings: asWritten,
-            embedding: ["Rules/Rules.yaml", "Codes/Codes.yaml"]),
-        room(
             "BBReport",
             ["BBConformance", "BBProducts", "BBCases", "BBThroughput", "BBDongles", "BBTraffic", "BBTransport", "BBPackets", mustache],
             settings: asWritten,
@@ -130,18 +126,24 @@ let package = Package(
         room(
             "CoreBluetooth",
             [
-                "BBBench", "BBHost", "BBSimulation", "BBDongles", "BBTransportUSB", "BBTransport", "BBTiming", "BBPackets",
-                "BBCProgramTime", yams,
+                "BBRecording", "BBBench", "BBHost", "BBSimulation", "BBDongles", "BBTransportUSB", "BBTransport", "BBTiming",
+                "BBPackets", "BBCProgramTime", yams,
             ], settings: asWritten, embedding: ["Personas/Files"]),
         // In a folder of another name, which differs from Sources/bluebench in more than case.
         .target(
             name: "Bluebench",
             dependencies: [
-                "BBVirtualDongle", "BBBench", "BBHost", "BBSimulation", "BBCapture", "BBTransport", "BBTiming", "BBPackets",
+                "BBRecording", "BBVirtualDongle", "BBBench", "BBHost", "BBSimulation", "BBCapture", "BBTransport", "BBTiming", "BBPackets",
             ],
             path: "Sources/HostLibrary",
             swiftSettings: house + opened + asWritten + [.enableUpcomingFeature("InternalImportsByDefault")]),
         .target(name: "BBCProgramTime", path: "Sources/CProgramTime"),
+        room(
+            "BBRecording", ["BBDiagnosis", "BBSimulation", "BBCapture", "BBTransport", "BBTiming", "BBPackets"], settings: asWritten),
+        room(
+            "BBDiagnosis", ["BBCases", "BBBluetoothCrypto", "BBCapture", "BBTraffic", "BBL2CAP", "BBHCI", "BBPackets", yams],
+            settings: asWritten,
+            embedding: ["Rules/Rules.yaml", "Codes/Codes.yaml"]),
         room("BBCases", ["BBTiming", "BBMisbehaviour", "BBPackets", yams], settings: quick),
         room(
             "BBThroughput",
@@ -185,8 +187,8 @@ let package = Package(
         .plugin(name: "GeneratePDUs", capability: .buildTool(), dependencies: ["PDUGenerator"]),
         .executableTarget(name: "PDUGenerator", swiftSettings: plain + opened + asWritten),
         .executableTarget(
-            name: "PDUTool", dependencies: ["BBBluetoothCrypto", "BBHost", "BBSimulation", "BBPackets"], path: "Tests/Support/PDUTool",
-            swiftSettings: house + asWritten),
+            name: "PDUTool", dependencies: ["BBBluetoothCrypto", "BBHost", "BBSimulation", "BBPackets"],
+            path: "Tests/Support/PDUTool", swiftSettings: house + asWritten),
         .target(
             name: "BBBenchTesting", dependencies: ["BBSimulation", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets"],
             path: "Tests/BenchTesting",

@@ -178,9 +178,10 @@ struct Pair {
 
     init(
         seed: UInt64 = 1, strict: Bool = false, accessory traits: CBPhoneTraits = CBPhoneTraits(),
-        phone phoneTraits: CBPhoneTraits = CBPhoneTraits()
+        phone phoneTraits: CBPhoneTraits = CBPhoneTraits(), prepare: (CBBench) -> Void = { _ in }
     ) {
         bench = CBBench(seed: seed, strict: strict)
+        prepare(bench)
         accessoryPhone = bench.phone("accessory", traits)
         phone = bench.phone("phone", phoneTraits)
         accessory = Accessory(on: accessoryPhone)

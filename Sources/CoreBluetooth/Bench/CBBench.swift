@@ -1,5 +1,6 @@
 import BBHost
 import BBPackets
+import BBRecording
 import BBSimulation
 import BBTiming
 import BBTransport
@@ -14,7 +15,8 @@ import Synchronization
 /// of this thread, and of what it starts, follow virtual time to a millisecond; `Date()` does not.
 public final class CBBench {
     let loop: PhoneLoop
-    private let simulation: Simulation
+    let simulation: Simulation
+    var recording: BenchRecording?
     private let seed: UInt64
     private var phones: [CBPhone] = []
     private var controllers: UInt64 = 0
@@ -80,7 +82,8 @@ public final class CBBench {
         do { identifiers[name] = try simulation.addController(configuration, on: pipe.controller) } catch {
             FileHandle.standardError.write(Data("the simulated controller cannot be added: \(error)\n".utf8))
         }
-        return LateReading.asAsked(pipe.host, on: loop)
+        let recorded = (try? recording?.recorded(pipe.host, as: name)) ?? pipe.host
+        return LateReading.asAsked(recorded, on: loop)
     }
 
     /// A host on a controller of its own, for accessories that are not written with Core Bluetooth.

@@ -1,5 +1,5 @@
 import BBCapture
-import BBSimulation
+import BBRecording
 import BBTransport
 
 extension Bench {
@@ -9,11 +9,7 @@ extension Bench {
     /// - Throws: `BluetoothError` if the file cannot be written, or if a recording is running.
     public func record(to path: String) throws {
         guard recording == nil else { throw BluetoothError(.caller, .other, "a recording is already running") }
-        do {
-            let log = try CaptureLog(path: path, format: .pcapng, epoch: .epoch(of: loop), isSecret: true)
-            try simulation.logAir(into: log)
-            recording = Recording(log)
-        } catch {
+        do { recording = try BenchRecording(to: path, of: simulation, on: loop) } catch {
             throw BluetoothError(.environment, .other, "\(path): \(error)")
         }
     }
@@ -22,26 +18,27 @@ extension Bench {
     ///
     /// - Throws: `BluetoothError` if packets are missing in the file.
     public func stopRecording() throws {
-        guard let log = recording?.log else { return }
-        recording?.log = nil
-        recording = nil
-        simulation.logAir(to: nil)
-        do { try log.finish() } catch { throw BluetoothError(.environment, .other, "\(log.path): \(error)") }
+        guard let recording else { return }
+        self.recording = nil
+        do { try recording.finish() } catch { throw BluetoothError(.environment, .other, "\(recording.path): \(error)") }
+    }
+
+    /// The last packets of the recording and what `bluebench explain` says about it, for the message of a failed test:
+    ///
+    ///     #expect(level == [87], "\(bench.account())")
+    ///
+    /// In real time, addresses, names and keys are left out. Without a recording it is a sentence that says so.
+    ///
+    /// - Parameter count: the number of lines for the last packets.
+    public func account(last count: Int = 12) -> String {
+        recording?.account(last: count) ?? "no recording is running: call record(to:) before the first device"
     }
 
     /// The pipe with its packets in the recording, if there is one.
     func recorded(_ pipe: any HCITransport, as name: String) throws -> any HCITransport {
-        do {
-            return try pipe.captured(into: recording?.log, as: name, on: loop)
-        } catch {
-            throw BluetoothError(.environment, .other, "\(recording?.log?.path ?? ""): \(error)")
+        guard let recording else { return pipe }
+        do { return try recording.recorded(pipe, as: name) } catch {
+            throw BluetoothError(.environment, .other, "\(recording.path): \(error)")
         }
     }
-}
-
-/// The capture of a bench, until it is stopped.
-final class Recording {
-    fileprivate var log: CaptureLog?
-
-    init(_ log: CaptureLog) { self.log = log }
 }

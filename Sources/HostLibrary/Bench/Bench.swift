@@ -1,5 +1,6 @@
 import BBBench
 import BBPackets
+import BBRecording
 import BBSimulation
 import BBTiming
 import BBTransport
@@ -38,7 +39,7 @@ public final class Bench {
     var controllers: UInt64 = 0
     var hosts: [BluetoothHost] = []
     var offers: Offers?
-    var recording: Recording?
+    var recording: BenchRecording?
 
     /// - Parameters:
     ///   - time: virtual for simulated devices, real for devices outside the process.
@@ -88,12 +89,14 @@ public final class Bench {
 
     /// Lets time pass until a condition holds, which is evaluated every millisecond.
     ///
-    /// - Throws: `BluetoothError` with the reason `timedOut` if it does not hold within the limit.
+    /// - Throws: `BluetoothError` with the reason `timedOut` if it does not hold within the limit; its text has the last packets and what
+    ///   `bluebench explain` says if there is a recording.
     public func wait(within limit: Duration = .seconds(30), until condition: () -> Bool) async throws {
         let deadline = loop.now + Microseconds(limit)
         while !condition() {
             guard loop.now < deadline else {
-                throw BluetoothError(.environment, .timedOut, "the condition does not hold within \(limit)")
+                let account = recording.map { "\n" + $0.account(last: 12) } ?? ""
+                throw BluetoothError(.environment, .timedOut, "the condition does not hold within \(limit)" + account)
             }
             try await loop.sleep(until: min(deadline, loop.now + .milliseconds(1)))
         }

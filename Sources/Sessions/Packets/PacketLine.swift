@@ -5,22 +5,15 @@ import BBPackets
 enum PacketLine {
     /// Writes number, time, interface and direction.
     static func write(_ packet: PacketOutput.Packet, to text: inout TextBuffer) {
-        text.write(decimal: packet.number)
-        text.writeSpace()
-        writeTime(packet.elapsed, to: &text)
-        text.writeSpace()
-        if packet.interfaces.count > 1, packet.interfaces.indices.contains(packet.record.interface) {
-            text.write(packet.interfaces[packet.record.interface].plainName)
-            text.writeSpace()
-        }
-        text.write(direction(packet.record))
-        text.writeSpace()
+        let isNamed = packet.interfaces.count > 1 && packet.interfaces.indices.contains(packet.record.interface)
+        let interface = isNamed ? packet.interfaces[packet.record.interface].plainName : nil
+        LineHead.write(packet.number, packet.elapsed, packet.record, interface: interface, to: &text)
     }
 
     /// The interface, the direction and the name of the innermost PDU.
     static func name(of packet: PacketOutput.Packet, _ decoded: DecodedPacket) -> String {
         let interface = packet.interfaces.count > 1 ? packet.interfaceName.map { PlainText.escaped($0) + " " } ?? "" : ""
-        return interface + direction(packet.record) + " " + (decoded.pdu?.name ?? decoded.description)
+        return interface + LineHead.direction(packet.record) + " " + (decoded.pdu?.name ?? decoded.description)
     }
 
     /// Writes an object with the packet's place, its text and its layers.
@@ -28,7 +21,7 @@ enum PacketLine {
         text.write("{\"number\":")
         text.write(decimal: packet.number)
         text.write(",\"seconds\":")
-        writeTime(packet.elapsed, to: &text)
+        LineHead.writeTime(packet.elapsed, to: &text)
         text.write(",\"time\":")
         text.write(decimal: Int(packet.record.time.microseconds))
         if let name = packet.interfaceName {
@@ -62,7 +55,7 @@ enum PacketLine {
     static func writeCSV(_ packet: PacketOutput.Packet, _ decoded: DecodedPacket, to text: inout TextBuffer) {
         text.write(decimal: packet.number)
         text.write(",")
-        writeTime(packet.elapsed, to: &text)
+        LineHead.writeTime(packet.elapsed, to: &text)
         let connections = packet.record.connections.map { Hex.number(UInt64($0), bits: $0 > 0xFFFF ? 32 : 16) }
         let columns = [
             PlainText.escaped(packet.interfaceName ?? ""), words(packet.record) ?? "", connections.joined(separator: " "),
@@ -74,24 +67,6 @@ enum PacketLine {
             text.write(csv: column)
         }
         text.write("\r")
-    }
-
-    private static func writeTime(_ nanoseconds: Int64, to text: inout TextBuffer) {
-        let elapsed = nanoseconds / 1_000
-        if elapsed < 0 { text.write("-") }
-        text.write(decimal: elapsed.magnitude / 1_000_000)
-        text.write(".")
-        text.write(decimal: elapsed.magnitude % 1_000_000, digits: 6)
-    }
-
-    private static func direction(_ record: CaptureRecord) -> String {
-        switch record.content {
-        case .hci(_, .hostToController?): ">"
-        case .hci(_, .controllerToHost?): "<"
-        case .hci(_, nil): "?"
-        case .air, .baseband: "~"
-        case .note, .other: " "
-        }
     }
 
     private static func words(_ record: CaptureRecord) -> String? {

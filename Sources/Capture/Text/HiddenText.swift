@@ -1,12 +1,11 @@
-import BBCapture
 import BBPackets
 
 /// Text of a packet without addresses, names, keys and long values.
-enum HiddenText {
+public enum HiddenText {
     static let mark = "(hidden)"
 
     /// Writes a packet like its `description`, with hidden values.
-    static func write(_ packet: DecodedPacket, to text: inout TextBuffer) {
+    public static func write(_ packet: DecodedPacket, to text: inout TextBuffer) {
         var separator = ""
         for layer in packet.layers where layer.summary != "" {
             text.write(separator)
