@@ -127,7 +127,7 @@ let package = Package(
             "CoreBluetooth",
             [
                 "BBRecording", "BBBench", "BBHost", "BBSimulation", "BBDongles", "BBTransportUSB", "BBTransport", "BBTiming",
-                "BBPackets", "BBCProgramTime", yams,
+                "BBPackets", "BBCProgramTime", .target(name: "BBCoreBluetoothParts", condition: .when(platforms: [.linux])), yams,
             ], settings: asWritten, embedding: ["Personas/Files"]),
         // In a folder of another name, which differs from Sources/bluebench in more than case.
         .target(
@@ -179,6 +179,7 @@ let package = Package(
         room("BBTiming", ["BBCSystemCalls", "BBPackets", deque], settings: quick),
         room("BBMisbehaviour", ["BBPackets"], settings: quick + asWritten),
         room("BBPackets", settings: [.enableExperimentalFeature("Lifetimes")], plugins: ["GeneratePDUs"]),
+        library("BBCoreBluetoothParts"),
         library("BBCSystemCalls"),
         library("BBCLibCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
         library("BBCSQLite", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),

@@ -1,4 +1,5 @@
-import CoreBluetooth
+// By the name of a header, as apps do.
+import CoreBluetooth.CBUUID
 import Foundation
 import Testing
 
