@@ -76,6 +76,31 @@ import Testing
         if !isGranted { #expect(phone.parameters.interval == 24) }
     }
 
+    /// iOS 26 changes the interval of an accessory with the HID service for ever, once it has granted its parameters; earlier ones do not.
+    @Test(arguments: [("ios-26", 0x1812, true), ("ios-26", 0x180F, false), ("ios-18", 0x1812, false)] as [(String, UInt16, Bool)])
+    func theIntervalOfAKeyboardIsChanged(name: String, service: UInt16, isChanged: Bool) throws {
+        let bench = CBBench()
+        let database = GATTDatabase()
+        database.add(ServiceDefinition(BluetoothUUID(service), characteristics: []))
+        let keyboard = bench.host("keyboard", database: database)
+        bench.start {
+            try await keyboard.start()
+            _ = try await keyboard.advertise(AdvertisingSettings(data: AdvertisingData([.flags(.generalDiscoverable)])))
+        }
+        let central = CentralProgram(on: try bench.phone("phone", persona: name))
+        #expect(bench.run { central.manager.state == .poweredOn })
+        central.manager.scanForPeripherals(withServices: nil)
+        #expect(bench.run { central.log.contains("connected") })
+        bench.run(for: 3)
+        let link = try #require(keyboard.connections.first)
+        var intervals: [UInt16] = []
+        link.events.add { event in if case .parametersUpdated(let parameters) = event { intervals.append(parameters.interval) } }
+        bench.start { _ = try? await link.requestParameters(ConnectionParameterRequest(interval: 12, supervisionTimeout: 600)) }
+        bench.run(for: 5)
+        #expect(intervals.first == 12 && (intervals.count > 10) == isChanged, "\(intervals)")
+        #expect(Set(intervals) == (isChanged ? [6, 12] : [12]) && link.isConnected)
+    }
+
     private static let head = "persona: mine\nabout: my phone\nvalues:\n"
     private static let proof = "seen: here, certainty: B, source: a capture"
 
@@ -93,6 +118,7 @@ import Testing
         (head + "  latency: {value: many, \(proof)}", "4:20: latency is a number from 0 to 499, not 'many'"),
         (head + "  keys: {value: \"10\", \(proof)}", "4:17: keys is a number in hexadecimal from 0 to F, not '10'"),
         (head + "  start: {value: [lenght, mtu], \(proof)}", "4:19: start has no 'lenght'; did you mean length?"),
+        (head + "  hid_intervals: {value: [6, 5], \(proof)}", "4:30: hid_intervals are numbers from 6 to 3200, not '5'"),
         (head + "  parameters: {value: adg-r17, \(proof)}", "4:23: parameters has no 'adg-r17'; did you mean adg-r31?"),
         (head + "  overflow_area: {value: perhaps, \(proof)}", "4:26: overflow_area is true or false, not 'perhaps'"),
         (

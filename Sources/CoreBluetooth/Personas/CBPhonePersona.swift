@@ -41,6 +41,8 @@ public struct CBPhonePersona: Sendable {
     var parameters = ParameterRule.legal
     /// Connection intervals that are asked for are raised to this one, N x 1.25 ms.
     var leastInterval: UInt16 = 6
+    /// Intervals, N x 1.25 ms, that an accessory with the HID service gets in turn once its parameters are granted.
+    var hidIntervals: [UInt16] = []
     /// The most packets of each side in a connection event.
     var packetsPerEvent: Int?
     /// The most octets of extended advertising that the phone receives.

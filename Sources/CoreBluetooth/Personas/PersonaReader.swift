@@ -72,6 +72,15 @@ struct PersonaReader: TableReading {
             if let rule: CBPhonePersona.ParameterRule = reader.choice((text, node), "parameters") { reader.persona.parameters = rule }
         },
         "least_interval": { $0.number($1, "least_interval", 6...3_200) { $0.leastInterval = UInt16($1) } },
+        "hid_intervals": { reader, node in
+            reader.persona.hidIntervals = reader.words(node, "hid_intervals").compactMap { word in
+                guard let number = UInt16(word.text), (6...3_200).contains(number) else {
+                    reader.report(word.node, "hid_intervals are numbers from 6 to 3200, not '\(word.text)'")
+                    return nil
+                }
+                return number
+            }
+        },
         "packets_per_event": { $0.number($1, "packets_per_event", 1...100) { $0.packetsPerEvent = $1 } },
         "extended_octets": { $0.number($1, "extended_octets", 0...1_650) { $0.extendedOctets = $1 } },
         "overflow_area": { reader, node in

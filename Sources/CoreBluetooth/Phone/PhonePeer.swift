@@ -61,6 +61,7 @@ final class PhonePeer {
         link.observe({ [weak self] event in self?.happened(event) }, room: { [weak self] in self?.sendCommands() })
         // A bonded device reports a change as soon as the link is encrypted.
         listenForChanges(link)
+        watchParameters(link)
         add { [self] in
             let steps = phone.persona.start
             for step in steps.prefix(while: { $0 != .mtu }) { await take(step, link) }
