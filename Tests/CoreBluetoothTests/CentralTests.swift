@@ -102,6 +102,12 @@ import Testing
         let same = try #require(other.manager.retrievePeripherals(withIdentifiers: [identifier]).first)
         #expect(same !== pair.central.peripheral)
         #expect(same.identifier == identifier && same.state == .disconnected)
+        // The other manager's connection is not a connection of this one.
+        let lines = Lines(pair.phone)
+        same.discoverServices(nil)
+        pair.bench.run(for: 2)
+        #expect(same.services == nil && other.log == ["state poweredOn"])
+        #expect(lines.all.count == 1 && lines.all[0].contains("can only accept commands while in the connected state"))
         other.manager.connect(same)
         #expect(pair.run { other.log.contains("connected") })
         // The link stays while another manager uses it.

@@ -44,6 +44,18 @@ final class MainThreadTests: XCTestCase {
         XCTAssertNoThrow(try bench.check())
     }
 
+    /// Without a queue the delegate is called on the main thread, if the bench is there.
+    func testWithoutAQueueCallsComeOnTheMainThread() {
+        final class Listener: NSObject, CBCentralManagerDelegate {
+            var isMain: [Bool] = []
+            func centralManagerDidUpdateState(_ central: CBCentralManager) { isMain.append(Thread.isMainThread) }
+        }
+        let (bench, listener) = (CBBench(), Listener())
+        let manager = bench.phone("phone").use { CBCentralManager(delegate: listener, queue: nil) }
+        XCTAssertTrue(bench.run { manager.state == .poweredOn })
+        XCTAssertEqual(listener.isMain, [true])
+    }
+
     /// A misuse ends the run of a strict bench, and a test of this framework can fail for it.
     func testAMisuseIsCaught() {
         let bench = CBBench(strict: true)

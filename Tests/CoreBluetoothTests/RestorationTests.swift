@@ -139,6 +139,13 @@ import Testing
         #expect(world.bench.run { world.accessory.manager.state == .poweredOn && world.phone.host.connections.isEmpty })
         let again = world.monitor(nil)
         #expect(again.log == ["state poweredOn"])
+        // The same holds for a peripheral manager.
+        let server = Accessory(on: world.phone)
+        #expect(world.bench.run { server.log.contains("advertising") })
+        world.phone.endProgram()
+        let serverAgain = world.phone.use { CBPeripheralManager(delegate: nil, queue: nil) }
+        #expect(world.bench.run { serverAgain.state == .poweredOn })
+        #expect(server.manager.state == .unknown && !serverAgain.isAdvertising)
     }
 
     /// Restoration, then the power state, then the event for which the program was launched; the connection stays meanwhile.
