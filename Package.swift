@@ -188,7 +188,7 @@ let package = Package(
         .plugin(name: "GeneratePDUs", capability: .buildTool(), dependencies: ["PDUGenerator"]),
         .executableTarget(name: "PDUGenerator", swiftSettings: plain + opened + asWritten),
         .executableTarget(
-            name: "PDUTool", dependencies: ["BBBluetoothCrypto", "BBHost", "BBSimulation", "BBPackets"],
+            name: "PDUTool", dependencies: ["CoreBluetooth", "BBBluetoothCrypto", "BBHost", "BBSimulation", "BBPackets"],
             path: "Tests/Support/PDUTool", swiftSettings: house + asWritten),
         .target(
             name: "BBBenchTesting", dependencies: ["BBSimulation", "BBTransport", "BBTiming", "BBMisbehaviour", "BBPackets"],

@@ -1,7 +1,7 @@
 import BBPackets
 import Foundation
 
-// `PDUTool page` prints the reference page. Without arguments, answers each line of input with one line of JSON, so that other programs can compare
+// `PDUTool page` prints the reference page, `PDUTool app` is an app of Core Bluetooth. Without arguments, answers each line of input with one line of JSON, so that other programs can compare
 // their codecs with these.
 //   list                          every PDU: layer, name, code
 //   random LAYER SEED NAME        a PDU with random legal values
@@ -13,6 +13,8 @@ import Foundation
 //   profile NAME WORD...          a BR/EDR profile whose peer is the other program
 if CommandLine.arguments.dropFirst() == ["page"] {
     print(ReferencePage.html(), terminator: "")
+} else if CommandLine.arguments.dropFirst() == ["app"] {
+    App.run()
 } else {
     let profiles = ProfileSessions()
     while let line = readLine() {
