@@ -155,11 +155,20 @@ public final class CBBench {
         do {
             return try loop.run {
                 program.serveAll()
-                while !condition(), loop.now < deadline {
-                    try await loop.sleep(until: min(deadline, loop.now + Self.step))
+                if condition() { return true }
+                guard loop.now < deadline else { return false }
+                let result = Promise<Bool>(on: loop)
+                var timer: BBTiming.Timer?
+                func set() { if let timer { loop.set(timer, at: min(deadline, loop.now + Self.step)) } }
+                // A timer for all steps: a day has 86 million.
+                timer = loop.keep {
                     program.serve()
+                    if condition() { return result.fulfil(true) }
+                    if loop.now < deadline { set() } else { result.fulfil(false) }
                 }
-                return condition()
+                defer { if let timer { loop.discard(timer) } }
+                set()
+                return try await result.value()
             }
         } catch {
             FileHandle.standardError.write(Data("[CoreBluetooth] CBBench.run: \(error)\n".utf8))
