@@ -1,5 +1,5 @@
 import Bluebench
-import CoreBluetooth
+import CoreBluetooth.CBUUID
 import XCTest
 
 final class LegacyTests: XCTestCase {
