@@ -98,14 +98,15 @@ public struct Examiner {
         case .event:
             table.watch(event: packet, interface: interface)
             let followed = controllers[interface, default: HCIFollower()].received(packet, at: table.now)
-            if let pdu = decoded.pdu { table.receive(pdu, followed) }
+            if let pdu = decoded.pdu { table.receive(pdu, followed, endOf: packet) }
         case .acl:
             let followed = controllers[interface, default: HCIFollower()].data(
                 packet, isOut: direction.map { $0 == .hostToController }, decoded.layers, on: decoded.channel, at: table.now)
             if let direction { table.watch(fragment: packet, isOut: direction == .hostToController, followed) }
+            if direction == .controllerToHost { table.watch(dataIn: packet) }
             table.receive(decoded, followed)
         case .iso: table.watch(iso: packet)
-        case .sco: break
+        case .sco: if let direction { table.watch(voice: packet, isOut: direction == .hostToController) }
         }
     }
 

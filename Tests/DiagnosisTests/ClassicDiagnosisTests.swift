@@ -11,9 +11,11 @@ private struct ClassicCourse: Sendable, CustomTestStringConvertible {
     var psm: UInt8
     var pdus: [(isOut: Bool, octets: [UInt8])]
     var expected: [String]
+    /// The seconds until the end of the link.
+    var wait: Int64
 
-    init(_ description: String, _ psm: UInt8, _ pdus: [(isOut: Bool, octets: [UInt8])], _ expected: String...) {
-        (testDescription, self.psm, self.pdus, self.expected) = (description, psm, pdus, expected)
+    init(_ description: String, _ psm: UInt8, _ pdus: [(isOut: Bool, octets: [UInt8])], _ expected: String..., wait: Int64 = 9) {
+        (testDescription, self.psm, self.pdus, self.expected, self.wait) = (description, psm, pdus, expected, wait)
     }
 }
 
@@ -46,6 +48,37 @@ private func volume(_ kind: UInt8, _ response: UInt8) -> [(isOut: Bool, octets: 
         (false, [0x02, 0x11, 0x0E, response, 0x48, 0, 0, 0x19, 0x58, 0x50, 0, 0, 1, 0x40]),
     ]
 }
+
+private let open = [(true, serial(0x0B, 0x3F)), (false, serial(0x0B, 0x73))]
+
+/// Channels on which something never comes until the link ends, and their healthy neighbours.
+private let waiting = [
+    ClassicCourse("a serial port that is not opened", 0x03, [(true, serial(0x0B, 0x3F))], "request-unanswered", wait: 30),
+    ClassicCourse("a serial port that is open", 0x03, open, wait: 30),
+    ClassicCourse(
+        "an AT command without a result", 0x03, open + [(true, serial(0x0B, 0xEF, text("AT+BRSF=1\r")))], "request-unanswered", wait: 30),
+    ClassicCourse(
+        "an AT command with its result in two parts", 0x03,
+        open + [
+            (true, serial(0x0B, 0xEF, text("AT+BRSF=1\r"))), (false, serial(0x09, 0xEF, text("\r\nO"))),
+            (false, serial(0x09, 0xEF, text("K\r"))),
+        ],
+        wait: 30),
+    ClassicCourse("a port without credits", 0x03, negotiation + open + [data, data], "channel-exhausted", wait: 30),
+    ClassicCourse("a port with one credit left", 0x03, negotiation + open + [data], wait: 30),
+    ClassicCourse(
+        "a port whose credits come back", 0x03, negotiation + open + [data, data, (false, serial(0x09, 0xFF, credits: 2))], wait: 30),
+    ClassicCourse("a port without credits for a short time", 0x03, negotiation + open + [data, data], wait: 12),
+    ClassicCourse("a command of AV/C without a response", 0x17, [volume(0, 9)[0]], "request-unanswered", wait: 30),
+    ClassicCourse("a command of AV/C with an interim response", 0x17, volume(3, 0xF), wait: 30),
+    ClassicCourse("a report that a device refuses", 0x11, [(true, [0x43, 5]), (false, [0x02])], "service-refused"),
+    ClassicCourse("a report", 0x11, [(true, [0x43, 5]), (false, [0xA3, 5, 1])], wait: 30),
+    ClassicCourse("a protocol that a device accepts", 0x11, [(true, [0x71]), (false, [0x00])], wait: 30),
+    ClassicCourse("a protocol that a device does not know", 0x11, [(true, [0x71]), (false, [0x03])], wait: 30),
+    ClassicCourse("a report that does not come", 0x11, [(true, [0x43, 5])], "request-unanswered", wait: 30),
+    ClassicCourse("the same octets on another channel", 0x13, [(true, [0x43, 5]), (false, [0x02])], wait: 30),
+    ClassicCourse("a virtual cable that is unplugged", 0x11, [(true, [0x15])]),
+]
 
 private let courses = [
     ClassicCourse("a configuration of one value each", 0x19, configured(0x21, 0x15)),
@@ -145,7 +178,7 @@ private let offered = [
         #expect(found == course.expected)
     }
 
-    @Test(arguments: courses) fileprivate func refusalsOnChannelsAreFound(_ course: ClassicCourse) throws {
+    @Test(arguments: courses + waiting) fileprivate func refusalsOnChannelsAreFound(_ course: ClassicCourse) throws {
         var examiner = Examiner(rules: try DiagnosisRule.builtIn())
         var seconds: Int64 = 0
         func examine(_ packet: HCIPacket, isOut: Bool, after wait: Int64 = 1) {
@@ -161,7 +194,7 @@ private let offered = [
         examine(frame(1, [0x02, 1, 4, 0, course.psm, 0, 0x40, 0]), isOut: true)
         examine(frame(1, [0x03, 1, 8, 0, 0x41, 0, 0x40, 0, 0, 0, 0, 0]), isOut: false)
         for (isOut, octets) in course.pdus { examine(frame(isOut ? 0x41 : 0x40, octets), isOut: isOut) }
-        examine(HCIPacket(.event, [0x05, 4, 0, 0x40, 0, 0x16]), isOut: false, after: 9)
+        examine(HCIPacket(.event, [0x05, 4, 0, 0x40, 0, 0x16]), isOut: false, after: course.wait)
         #expect(examiner.finish().findings.filter { $0.rule.severity != .note }.map(\.rule.id) == course.expected)
     }
 }

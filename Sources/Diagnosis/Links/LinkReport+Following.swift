@@ -190,5 +190,5 @@ extension PHY {
 
 extension OpenEnum where RawValue == UInt8 {
     /// The name of the value in the declarations.
-    fileprivate var words: String { PDUCatalog.type(named: "\(Self.self)")?.name(of: Int(rawValue)) ?? Hex.number(rawValue, bits: 8) }
+    var words: String { PDUCatalog.type(named: "\(Self.self)")?.name(of: Int(rawValue)) ?? Hex.number(rawValue, bits: 8) }
 }

@@ -16,7 +16,7 @@ extension LinkTable {
         if let problem = layer.problem, Self.judged.contains(layer.layer), layer.declaration != nil {
             conclude(.pduMalformed, [("PDU", .text(layer.name)), ("Problem", .text(problem.description))], link: link)
         }
-        if layer.layer == .avdtp { observe([entry.streams.note(layer, from: sender)].compactMap(\.self), link: link) }
+        if layer.layer == .avdtp { observe(entry.streams.note(layer, from: sender), link: link) }
         guard layer.layer == .sdp else { return }
         for name in ["Attribute_Lists", "Attribute_List"] {
             guard let field = layer.fields.named(name), field.range.upperBound <= layer.bytes.count else { continue }
@@ -35,7 +35,16 @@ extension LinkTable {
     mutating func watch(fragment packet: HCIPacket, isOut: Bool, _ followed: Followed) {
         guard let link = followed.link, let entry = open[link.number], link.isComplete, !link.isMerged else { return }
         if isCut { return entry.fragments.forget(isOut: isOut) }
-        observe([entry.fragments.note(packet, isOut: isOut, isLE: link.kind == .le, at: now)].compactMap(\.self), link: link.number)
+        observe(entry.fragments.note(packet, isOut: isOut, isLE: link.kind == .le, at: now), link: link.number)
+    }
+
+    /// Watches the control channel of a human interface device.
+    mutating func watch(device header: DecodedLayer, on channel: UInt16, from sender: PacketSender, _ entry: Entry) {
+        guard entry.link.kind == .classic, entry.channels.port(of: channel, to: sender.other) == HumanInterfaceWatch.control,
+            header.range.upperBound < header.bytes.count,
+            let refusal = entry.human.note(header.bytes[header.range.upperBound], from: sender, at: now)
+        else { return }
+        conclude(refusal, from: sender, link: entry.report.number, device: nil)
     }
 
     // MARK: Refusals
@@ -97,4 +106,9 @@ extension LinkTable {
 extension LinkTable.Entry {
     /// The owner of the keys of the link's peer.
     var keyOwner: Int { report.device ?? -report.number }
+
+    /// Requests and senders that wait on the link's channels at its end, or at the end of the capture.
+    func waiting(at now: Moment) -> [Observation] {
+        channels.ended(at: now) + serial.ended(at: now) + control.ended(at: now) + human.ended(at: now)
+    }
 }

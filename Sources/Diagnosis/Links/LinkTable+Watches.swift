@@ -13,6 +13,10 @@ extension LinkTable {
         }
     }
 
+    mutating func observe(_ observation: Observation?, link: Int? = nil) {
+        if let observation { observe([observation], link: link) }
+    }
+
     // MARK: Host and controller
 
     /// Watches a command of a host.
@@ -21,10 +25,12 @@ extension LinkTable {
         controllerRules[interface, default: ControllerRules(isOfBench: isOfBench)].sent(command)
         identities.note(command)
         scans[interface, default: ScanWatch()].sent(command, at: now)
-        observe([commands[interface, default: CommandWatch()].sent(command, at: now)].compactMap(\.self))
+        observe(commands[interface, default: CommandWatch()].sent(command, at: now))
+        controllers[interface, default: ControllerWatch()].sent(command, at: now)
         let dialled = dials[interface, default: Dials()].sent(command, identities, at: now)
         let owner = link.flatMap { open[$0]?.keyOwner }
-        observe([dialled, keys[interface, default: KeyBook()].sent(command, owner: owner)].compactMap(\.self), link: link)
+        observe(dialled, link: link)
+        observe(keys[interface, default: KeyBook()].sent(command, owner: owner), link: link)
     }
 
     /// Watches an event before the links follow it.
@@ -35,16 +41,38 @@ extension LinkTable {
         }
         duties[interface, default: HostDuties()].received(event, at: now)
         if var scan = scans[interface] {
-            observe([scan.received(event, at: now) { isBusy(interface) }].compactMap(\.self))
+            observe(scan.received(event, at: now) { isBusy(interface) })
             scans[interface] = scan
         }
-        dials[interface, default: Dials()].received(event, at: now)
-        observe([controllerRules[interface]?.received(event, at: now)].compactMap(\.self))
-        observe([commands[interface]?.received(event) ?? nil].compactMap(\.self))
+        watch(controllerOf: event, interface: interface)
+        observe(dials[interface, default: Dials()].received(event, at: now))
+        observe(controllerRules[interface]?.received(event, at: now))
+        observe(commands[interface]?.received(event) ?? nil)
         if event.id == HCIEvents.LELongTermKeyRequest.id {
             let entry = open.values.first { $0.link.handle == event.connectionHandle && $0.interface == interface }
             keys[interface, default: KeyBook()].received(event, owner: entry?.keyOwner)
         }
+    }
+
+    /// Watches what a controller holds, allows and ends.
+    private mutating func watch(controllerOf event: HCIPacket, interface: Int) {
+        let dial = dials[interface]?.openDial
+        let found = controllers[interface, default: ControllerWatch()].received(event, dial: dial, at: now)
+        observe(found.observations)
+        guard let (stream, owner) = found.stream else { return }
+        let entry = open.values.first { $0.link.handle?.rawValue == owner && $0.interface == interface }
+        observe(stream, link: entry?.report.number)
+    }
+
+    /// Watches a packet of voice.
+    mutating func watch(voice packet: HCIPacket, isOut: Bool) {
+        observe(controllers[interface]?.streams.count(packet, isOut: isOut) ?? nil)
+    }
+
+    /// Counts data from a controller to its host.
+    mutating func watch(dataIn packet: HCIPacket) {
+        guard let handle = packet.aclHeader?.handle else { return }
+        controllers[interface]?.buffers.received(handle.rawValue, at: now)
     }
 
     /// Nil if a controller has no connection of LE; true if it makes one.
@@ -70,6 +98,7 @@ extension LinkTable {
 
     mutating func checkDuties() {
         for interface in duties.keys.sorted() { observe(duties[interface]?.overdue(at: now) ?? []) }
+        for interface in controllers.keys.sorted() { observe(controllers[interface]?.overdue(at: now) ?? []) }
     }
 
     // MARK: Links
@@ -82,31 +111,33 @@ extension LinkTable {
             identities.note(layer, link: link)
             keys[entry.interface, default: KeyBook()].note(layer, link: link, owner: entry.keyOwner)
             guard let sender, !entry.link.isMerged, entry.link.isComplete else { return }
-            observe([entry.pairing.note(layer, from: sender, at: now)].compactMap(\.self), link: link)
+            observe(entry.pairing.note(layer, from: sender, at: now), link: link)
         case .att:
             guard channel == CID.att else { return }
             if sender != nil { watch(value: layer, entry) }
             guard !entry.link.isMerged else { return }
-            observe([entry.values.note(layer, from: sender), entry.declared.note(layer)].compactMap(\.self), link: link)
+            observe(entry.values.note(layer, from: sender), link: link)
+            observe(entry.declared.note(layer), link: link)
             guard let sender, !entry.link.isOnAir, !isCut else { return }
-            observe([entry.answers.note(layer, from: sender, isAlone: open.count == 1, at: now)].compactMap(\.self), link: link)
+            observe(entry.answers.note(layer, from: sender, isAlone: open.count == 1, at: now), link: link)
+            observe(entry.mtus.note(layer, from: sender), link: link)
         case .l2capSignaling:
             guard let sender else { return }
             observe(entry.channels.note(layer, from: sender, to: sender.other, at: now), link: entry.link.isComplete ? link : nil)
             let refused = offers.note(layer, link: link, from: sender, owner: owner(sender, entry))
-            observe([refused].compactMap(\.self), link: link)
+            observe(refused, link: link)
         case .l2cap:
             guard let sender, let channel, CID.dynamic.contains(channel), layer.summary == "", !entry.link.isMerged else { return }
-            let found = entry.channels.data(layer, on: channel, to: sender.other, at: now)
-            observe([found].compactMap(\.self), link: link)
+            observe(entry.channels.data(layer, on: channel, to: sender.other, at: now), link: link)
+            watch(device: layer, on: channel, from: sender, entry)
         case .rfcommFrames:
             guard let sender, !entry.link.isMerged else { return }
             if entry.link.isComplete {
-                observe([entry.serial.count(layer, from: sender, to: sender.other)].compactMap(\.self), link: link)
+                observe(entry.serial.count(layer, from: sender, to: sender.other, at: now), link: link)
             }
-            guard let refusal = entry.serial.note(layer, from: sender, to: sender.other) else { return }
+            guard let refusal = entry.serial.note(layer, from: sender, to: sender.other, at: now) else { return }
             if refusal.layer == "RFCOMM", let frame = RFCOMMFrameView(layer.bytes[layer.range]) {
-                observe([offers.refused(dlci: frame.dlci, by: owner(sender, entry))].compactMap(\.self), link: link)
+                observe(offers.refused(dlci: frame.dlci, by: owner(sender, entry)), link: link)
             }
             conclude(refusal, from: sender, link: link, device: nil)
         case .rfcomm: if let sender { entry.serial.note(negotiation: layer, from: sender) }
@@ -115,8 +146,7 @@ extension LinkTable {
             // The frame of AVRCP stands behind the headers of AVCTP and AV/C.
             let start = layer.range.lowerBound - (layer.layer == .avctp ? 0 : Self.controlHeader)
             guard start >= 0 else { return }
-            let found = entry.control.note(layer.bytes[start..<layer.range.upperBound], layer.name, from: sender)
-            observe([found].compactMap(\.self), link: link)
+            observe(entry.control.note(layer.bytes[start..<layer.range.upperBound], layer.name, from: sender, at: now), link: link)
         default: break
         }
     }
@@ -125,7 +155,7 @@ extension LinkTable {
         guard let device = entry.report.device else { return }
         let found = subscriptions.ended(
             entry.link, device: device, entry.values, isEncrypted: entry.report.security.contains { $0.text == "encrypted" }, at: now)
-        observe([found].compactMap(\.self), link: entry.report.number)
+        observe(found, link: entry.report.number)
     }
 
     /// A PDU of ATT has at most ATT_MTU octets, 23 before an exchange. Core Vol 3, Part F, 3.2.8 and 3.2.9.

@@ -17,6 +17,8 @@ struct LinkTable {
         var pairing = PairingWatch()
         var streams = StreamWatch()
         var control = ControlWatch()
+        var human = HumanInterfaceWatch()
+        var mtus = MTUWatch()
         var fragments = FragmentWatch()
         /// The last refusal, until another PDU follows.
         var refusal: (refusal: Refusal, sender: PacketSender?, at: Moment)?
@@ -42,6 +44,9 @@ struct LinkTable {
     var scans: [Int: ScanWatch] = [:]
     var commands: [Int: CommandWatch] = [:]
     var controllerRules: [Int: ControllerRules] = [:]
+    var controllers: [Int: ControllerWatch] = [:]
+    /// The kind of the stream that the event ends which is examined.
+    var streamKind: String?
     var subscriptions = SubscriptionBook()
     private var closed: [LinkReport] = []
     private var numbers = 0
@@ -69,7 +74,14 @@ struct LinkTable {
     // MARK: Packets
 
     /// Passes a command, an event or an advertising PDU to the rules, between the changes before it and those that it makes.
-    mutating func receive(_ pdu: DecodedLayer, _ followed: Followed) {
+    ///
+    /// - Parameter event: the event of a controller, which may end a stream.
+    mutating func receive(_ pdu: DecodedLayer, _ followed: Followed, endOf event: HCIPacket? = nil) {
+        streamKind = event.flatMap { controllers[interface]?.streams.kind(of: $0)?.rawValue }
+        defer {
+            if streamKind != nil, let event { controllers[interface]?.streams.forget(event) }
+            streamKind = nil
+        }
         let device = pdu.layer == .hciEvents ? pdu.remoteDevice.map { redaction.number(of: $0) } : nil
         apply(followed.before)
         if let entry = followed.link.flatMap({ open[$0.number] }), entry.refusal != nil { noteProgress(pdu, entry) }
@@ -136,13 +148,10 @@ struct LinkTable {
     }
 
     private mutating func send(_ pdu: DecodedLayer, from sender: PacketSender?, link: Int?, device: Int?) -> Bool {
-        var record = pdu.caseRecord
-        for field in pdu.returns where record[field.name] == nil { record[field.name] = field.int.map { .number($0) } }
-        record[DiagnosisEvent.octets.name] = .number(pdu.fieldOctets)
-        return send(
+        send(
             DiagnosisEvent(
                 name: pdu.name, link: link, device: device ?? self.device(of: link), interface: interface, sender: sender,
-                packet: now.packet, time: now.time, record: record, pdu: pdu))
+                packet: now.packet, time: now.time, pdu: pdu))
     }
 
     // MARK: Conclusions
@@ -168,7 +177,9 @@ struct LinkTable {
         let (entry, redaction) = (event.link.flatMap { open[$0] }, redaction)
         var event = event
         if let entry { (event.owner, event.role) = (entry.owner, entry.report.localRole) }
-        return engine.receive(event, link: { entry?.report.record ?? CaseRecord() }, text: { redaction.message($0, $1) })
+        let kind = streamKind ?? event.kind
+        return engine.receive(
+            event, link: { entry?.report.record ?? CaseRecord([("Kind", .text(kind))]) }, text: { redaction.message($0, $1) })
     }
 
     /// Concludes that a command had no answer.
@@ -186,7 +197,7 @@ struct LinkTable {
     mutating func checkOverdue() {
         for number in open.keys.sorted() {
             apply(open[number]?.link.overdue(at: now.time, isEnd: false) ?? [])
-            observe([open[number]?.pairing.missing(at: now, isEnd: false)].compactMap(\.self), link: number)
+            observe(open[number]?.pairing.missing(at: now, isEnd: false), link: number)
         }
     }
 
@@ -195,7 +206,11 @@ struct LinkTable {
         for number in open.keys.sorted() where open[number]?.link.isOnAir == false {
             apply(open[number]?.link.overdue(at: now.time, isEnd: true) ?? [])
         }
-        for interface in dials.keys.sorted() { observe([dials[interface]?.finish(identities, at: now) ?? nil].compactMap(\.self)) }
+        for number in open.keys.sorted() {
+            guard let entry = open[number], !entry.link.isOnAir, !entry.link.isMerged else { continue }
+            observe(entry.waiting(at: now), link: number)
+        }
+        for interface in dials.keys.sorted() { observe(dials[interface]?.finish(identities, at: now) ?? nil) }
         engine.finish()
     }
 
@@ -237,7 +252,10 @@ struct LinkTable {
             let buffers = event.link.buffers
             conclude(
                 .creditsStalled,
-                [("Outstanding", .number(buffers.outstanding)), ("Waited", .milliseconds(now.time - buffers.progress))], link: number)
+                [
+                    ("Outstanding", .number(buffers.outstanding)), ("Waited", .milliseconds(now.time - buffers.progress)),
+                    ("Full", .number(buffers.isFull ? 1 : 0)),
+                ], link: number)
         case .gap: conclude(.captureGap, link: number)
         case .ended(.early):
             conclude(.dataBeforeStart, [("Waited", .milliseconds(now.time - event.link.opened.time))], packet: event.link.opened.packet)
@@ -246,7 +264,8 @@ struct LinkTable {
         case .ended(let ending):
             entry.report.end = ending.text.map { .init(packet: now.packet, text: $0) } ?? entry.report.end
             concludeEnd(of: event.link, ending)
-            observe(entry.channels.ended(at: now) + [entry.pairing.missing(at: now, isEnd: true)].compactMap(\.self), link: number)
+            observe(entry.waiting(at: now), link: number)
+            observe(entry.pairing.missing(at: now, isEnd: true), link: number)
             concludeRefusal(at: ending, entry)
             observeSubscriptions(entry)
             close(number)

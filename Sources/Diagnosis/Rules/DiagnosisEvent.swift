@@ -15,13 +15,36 @@ struct DiagnosisEvent {
     var packet: Int
     /// Microseconds since the first packet.
     var time: Int64
-    var record: CaseRecord
-    /// The decoded PDU, for texts; nil for a conclusion.
+    /// The fields, after `fill`: most PDUs meet no rule that reads them.
+    private(set) var record = CaseRecord()
+    private var isFilled = false
+    /// The decoded PDU; nil for a conclusion.
     var pdu: DecodedLayer?
     /// The findings of several links are merged by it: a device, or 0 for all private addresses that no key resolves.
     var owner: Int?
     /// Role of the local device, if it is known.
     var role: PacketSender?
+    /// The kind of the connection, if it is none of those that are followed.
+    var kind = "unknown"
+
+    /// - Parameter record: the fields of a conclusion; nil for those of the PDU.
+    init(
+        name: String, link: Int? = nil, device: Int? = nil, interface: Int = 0, sender: PacketSender? = nil, packet: Int, time: Int64,
+        record: CaseRecord? = nil, pdu: DecodedLayer? = nil
+    ) {
+        (self.name, self.link, self.device, self.interface, self.sender) = (name, link, device, interface, sender)
+        (self.packet, self.time, self.pdu) = (packet, time, pdu)
+        if let record { (self.record, isFilled) = (record, true) }
+    }
+
+    /// Reads the fields of the PDU.
+    mutating func fill() {
+        guard !isFilled, let pdu else { return }
+        isFilled = true
+        record = pdu.caseRecord
+        for field in pdu.returns where record[field.name] == nil { record[field.name] = field.int.map { .number($0) } }
+        record[Self.octets.name] = .number(pdu.fieldOctets)
+    }
 
     /// The side that sent the PDU, for texts.
     var side: String {
@@ -137,6 +160,34 @@ enum Conclusion: String, CaseIterable {
     case checkWrong = "FCS_Wrong"
     /// One end of a channel never asked for a configuration.
     case channelUnconfigured = "Channel_Unconfigured"
+    /// A host asks to connect while its controller still tries to.
+    case dialRepeated = "Dial_Repeated"
+    /// A host returns none of its buffers to the controller.
+    case hostBuffersKept = "Host_Buffers_Kept"
+    /// The controller refuses a data path of an isochronous stream.
+    case pathRefused = "Stream_Path_Refused"
+    /// The end of an isochronous stream or of a voice connection.
+    case streamEnded = "Stream_Ended"
+    /// A command that the controller refuses in its present state.
+    case refusedInState = "Refused_In_State"
+    /// Two exchanges on one bearer, after which the ends have different MTUs.
+    case mtuDiffers = "MTU_Differs"
+    /// A client asks for the MTU again.
+    case mtuAskedTwice = "MTU_Asked_Twice"
+    /// A server refuses a configuration that it offers.
+    case subscriptionRefused = "Subscription_Refused"
+    /// A server calls a request unsupported that it has answered before.
+    case refusedThoughSupported = "Refused_Though_Supported"
+    /// More confirm values than a pairing has.
+    case roundsExceeded = "Pairing_Rounds_Exceeded"
+    /// Credits that no channel can have.
+    case creditsInvalid = "Credits_Invalid"
+    /// A controller allows no command.
+    case commandsWithheld = "Commands_Withheld"
+    /// The size of an encryption key that a host has read.
+    case keyShort = "Key_Short"
+    /// A voice connection on which only one end sends.
+    case voiceSilent = "Voice_Silent"
     /// A channel is refused that the service discovery of the same device offers.
     case offerRefused = "Offer_Refused"
     /// The same for a serial port.
@@ -214,10 +265,24 @@ enum Conclusion: String, CaseIterable {
         case .refusedWhileConnected: [.init("Command")]
         case .advertisingMalformed: [.init("Command"), .init("Rest")]
         case .parameterInvalid: [.init("Command"), .init("Field"), .init("Expected"), .init("Got")]
+        case .dialRepeated: [.init("Command"), number("Open")]
+        case .hostBuffersKept: [number("Buffers"), number("Waited")]
+        case .pathRefused: [.init("Direction"), .init("Stream"), .init("Problem")]
+        case .streamEnded: [.init("Kind"), .init("Stream"), .init("Reason")]
+        case .refusedInState: [.init("Command"), .init("State")]
+        case .mtuDiffers: [.init("From"), number("Client"), number("Server")]
+        case .mtuAskedTwice: [.init("From")]
+        case .subscriptionRefused: [.init("Handle"), .init("Result"), number("Accepted")]
+        case .refusedThoughSupported: [.init("Request"), .init("Handle")]
+        case .roundsExceeded: [.init("From"), number("Round")]
+        case .creditsInvalid: [.init("Channel"), .init("Problem")]
+        case .commandsWithheld: [number("Waited")]
+        case .keyShort: [number("Octets")]
+        case .voiceSilent: [number("Sent")]
         case .reservedLLID: []
         case .attUnrequested: [.init("Response")]
         case .pairingAbandoned: [.init("Last"), number("Waited")]
-        case .creditsStalled: [number("Outstanding"), number("Waited")]
+        case .creditsStalled: [number("Outstanding"), number("Waited"), number("Full")]
         case .commandUnanswered: [.init("Command"), number("Waited")]
         case .parameterRequest:
             ["Interval_Min", "Interval_Max", "Latency", "Timeout", "Effective", "Remainder", "Span", "Margin"].map(number)

@@ -22,9 +22,14 @@ struct RuleEngine {
         let rule: DiagnosisRule
         /// True if a match depends on no earlier event.
         let isStateless: Bool
+        /// True if an earlier event can exclude the rule, and no later one can withdraw a finding.
+        let canBeExcluded: Bool
+        let scope: DiagnosisRule.Scope
 
         init(_ rule: DiagnosisRule) {
             self.rule = rule
+            canBeExcluded = rule.unless != nil && rule.unlessThen == nil
+            scope = rule.scope
             isStateless = rule.after == nil && rule.unless == nil && rule.unlessThen == nil && rule.times < 2
         }
     }
@@ -46,6 +51,8 @@ struct RuleEngine {
         var without = false
         var unless = false
         var later = false
+        /// True if the rule looks at fields of the event.
+        var readsFields = false
     }
 
     private let rules: [Entry]
@@ -87,7 +94,9 @@ struct RuleEngine {
                     Concern(
                         rule: index, pattern: rule.pattern.names.contains(name), after: rule.after?.pattern.names.contains(name) ?? false,
                         without: rule.after?.without?.names.contains(name) ?? false, unless: rule.unless?.names.contains(name) ?? false,
-                        later: rule.unlessThen?.pattern.names.contains(name) ?? false))
+                        later: rule.unlessThen?.pattern.names.contains(name) ?? false,
+                        readsFields: !rule.same.isEmpty
+                            || patterns.contains { $0?.names.contains(name) == true && $0?.fields.isEmpty == false }))
             }
         }
         self.concerned = concerned
@@ -109,29 +118,41 @@ struct RuleEngine {
     mutating func receive(_ event: DiagnosisEvent, link: () -> CaseRecord, text: (DiagnosisRule, DiagnosisEvent) -> String) -> Bool {
         expire(before: event.time)
         guard let concerned = concerned[event.name] else { return false }
+        var event = event
         var isKnown = false
-        for concern in concerned where receive(event, concern, link, text) { isKnown = true }
+        for concern in concerned {
+            let entry = rules[concern.rule]
+            if isOver(entry, concern.rule, event) { continue }
+            if concern.readsFields { event.fill() }
+            if receive(&event, entry, concern, link, text) { isKnown = true }
+        }
         return isKnown
     }
 
+    /// True for a rule that an earlier event of the scope excludes, so that nothing more can happen. Most packets of a long link meet such ones.
+    private func isOver(_ entry: Entry, _ index: Int, _ event: DiagnosisEvent) -> Bool {
+        guard entry.canBeExcluded else { return false }
+        return progress[Key(rule: index, scope: Self.scope(of: event, entry.scope))]?.isExcluded == true
+    }
+
     private mutating func receive(
-        _ event: DiagnosisEvent, _ concern: Concern, _ link: () -> CaseRecord, _ text: (DiagnosisRule, DiagnosisEvent) -> String
+        _ event: inout DiagnosisEvent, _ entry: Entry, _ concern: Concern, _ link: () -> CaseRecord,
+        _ text: (DiagnosisRule, DiagnosisEvent) -> String
     ) -> Bool {
         let index = concern.rule
-        let entry = rules[index]
         if entry.isStateless {
             guard matches(event, entry.rule.pattern), satisfies(entry.rule.link, link) else { return false }
             guard entry.rule.severity != .harmless else { return true }
             var state = Progress()
-            hit(event, entry.rule, index, Self.scope(of: event, entry.rule.scope), &state, text)
+            hit(&event, entry.rule, index, Self.scope(of: event, entry.scope), &state, text)
             return true
         }
-        return receive(event, entry.rule, concern, link, text)
+        return receive(&event, entry.rule, concern, link, text)
     }
 
     /// Matches an event against a rule that depends on other events. Most events match none of its patterns, and change nothing.
     private mutating func receive(
-        _ event: DiagnosisEvent, _ rule: DiagnosisRule, _ concern: Concern, _ link: () -> CaseRecord,
+        _ event: inout DiagnosisEvent, _ rule: DiagnosisRule, _ concern: Concern, _ link: () -> CaseRecord,
         _ text: (DiagnosisRule, DiagnosisEvent) -> String
     ) -> Bool {
         let index = concern.rule
@@ -151,7 +172,7 @@ struct RuleEngine {
         var isKnown = false
         if isMatch, satisfies(rule.link, link), isArmed(state, rule, event) {
             isKnown = rule.times < 2
-            if rule.severity != .harmless { hit(event, rule, index, scope, &state, text) }
+            if rule.severity != .harmless { hit(&event, rule, index, scope, &state, text) }
         }
         if isUnless { state.isExcluded = true }
         if isWithout { state.armed = nil }
@@ -168,9 +189,10 @@ struct RuleEngine {
     }
 
     private mutating func hit(
-        _ event: DiagnosisEvent, _ rule: DiagnosisRule, _ index: Int, _ scope: Int, _ state: inout Progress,
+        _ event: inout DiagnosisEvent, _ rule: DiagnosisRule, _ index: Int, _ scope: Int, _ state: inout Progress,
         _ text: (DiagnosisRule, DiagnosisEvent) -> String
     ) {
+        event.fill()
         let values = rule.same.map { event.record[$0] }
         if values != state.values { state.hits = [] }
         state.values = values

@@ -23,6 +23,8 @@ struct AnswerWatch {
         /// The refusal for lack of room in the queue, after which the client has not sent ATT_EXECUTE_WRITE_REQ.
         var full: Moment?
         var isReported = false
+        /// Requests that were answered without an error.
+        var answered: Set<UInt8> = []
     }
 
     private var clients: [PacketSender: Client] = [:]
@@ -42,12 +44,18 @@ struct AnswerWatch {
         }
         guard var client = clients[sender.other] else { return nil }
         defer { clients[sender.other] = client }
+        if opcode != ATT.ErrorRsp.opcode, let request = client.request.first { client.answered.insert(request) }
         switch opcode {
         case ATT.ErrorRsp.opcode: return Self.error(octets, &client, isAlone, now)
         case ATT.ReadRsp.opcode, ATT.ReadBlobRsp.opcode: return Self.read(octets, &client)
         case ATT.FindInformationRsp.opcode, ATT.FindByTypeValueRsp.opcode, ATT.ReadByTypeRsp.opcode, ATT.ReadByGroupTypeRsp.opcode:
             return Self.problem(inList: octets, client.request).map { Self.invalid(pdu.name, $0) }
-        case ATT.PrepareWriteRsp.opcode: (client.isEmptied, client.full) = (false, nil)
+        case ATT.PrepareWriteRsp.opcode:
+            (client.isEmptied, client.full) = (false, nil)
+            guard client.request.first == ATT.PrepareWriteReq.opcode, !octets.dropFirst().elementsEqual(client.request.dropFirst()) else {
+                return nil
+            }
+            return Self.invalid(pdu.name, "does not repeat the handle, offset and value of the request")
         case ATT.ExecuteWriteRsp.opcode: client.isEmptied = true
         default: break
         }
@@ -66,6 +74,12 @@ struct AnswerWatch {
         let (request, code) = (octets[start + 1], octets[start + 4])
         if code == 0 { return invalid(ATT.ErrorRsp.name, "has the error code 0x00, which means no error") }
         if request == executeWrite { client.isEmptied = true }
+        if code == ATTErrorCode.requestNotSupported.rawValue, client.answered.contains(request),
+            let name = PDUCatalog.declaration(layer: .att, code: Int(request))?.name
+        {
+            return Observation(
+                .refusedThoughSupported, [("Request", .text(name)), ("Handle", .text(Hex.number(number(octets, at: 2))))])
+        }
         guard request == ATT.PrepareWriteReq.opcode, code == ATTErrorCode.prepareQueueFull.rawValue, !client.isReported else { return nil }
         let handle = [("Handle", CaseValue.text(Hex.number(number(octets, at: 2))))]
         if client.isEmptied, isAlone {
@@ -118,6 +132,7 @@ struct AnswerWatch {
                 return
                     "has the handle \(Hex.number(handle)), which is \(order), \(Hex.number(number(request, at: 1))) to \(Hex.number(last))"
             }
+            if let problem = layout.problem(list.dropFirst(index * layout.entry), handle, request) { return problem }
             least = handle == .max ? handle : handle + 1
         }
         return nil
@@ -130,8 +145,28 @@ struct AnswerWatch {
         var entry: Int
         var least: Int
 
+        private var opcode: UInt8
+
+        private static let characteristic: [UInt8] = [0x03, 0x28]
+
+        /// A group that ends before it begins, or a characteristic whose value stands before its declaration.
+        /// Core Vol 3, Part F, 3.4.4.10; Part G, 3.3.
+        func problem(_ rest: ArraySlice<UInt8>, _ handle: UInt16, _ request: ArraySlice<UInt8>) -> String? {
+            switch opcode {
+            case ATT.ReadByGroupTypeRsp.opcode, ATT.FindByTypeValueRsp.opcode:
+                let end = AnswerWatch.number(rest, at: 2)
+                return end < handle ? "has a group that begins at \(Hex.number(handle)) and ends at \(Hex.number(end))" : nil
+            case ATT.ReadByTypeRsp.opcode where entry >= 7 && request.dropFirst(5).elementsEqual(Self.characteristic):
+                let value = AnswerWatch.number(rest, at: 3)
+                guard value <= handle else { return nil }
+                return "declares a characteristic at \(Hex.number(handle)) whose value stands at \(Hex.number(value)), before it"
+            default: return nil
+            }
+        }
+
         init?(_ octets: ArraySlice<UInt8>) {
             guard octets.count >= 2, let opcode = octets.first else { return nil }
+            self.opcode = opcode
             let second = Int(octets[octets.startIndex + 1])
             switch opcode {
             case ATT.FindInformationRsp.opcode: (entry, least) = (second == 1 ? 4 : 18, 4)
@@ -142,7 +177,7 @@ struct AnswerWatch {
         }
     }
 
-    private static func number(_ octets: ArraySlice<UInt8>, at offset: Int) -> UInt16 {
+    fileprivate static func number(_ octets: ArraySlice<UInt8>, at offset: Int) -> UInt16 {
         let start = octets.startIndex + offset
         return UInt16(octets[start]) | UInt16(octets[start + 1]) << 8
     }

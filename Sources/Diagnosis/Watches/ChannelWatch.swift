@@ -28,6 +28,8 @@ struct ChannelWatch {
         var opened: Moment?
         /// True once its end has asked for a configuration.
         var hasAsked = false
+        /// The service of a channel of BR/EDR.
+        var port: UInt16?
         /// True once the other end has accepted it.
         var isConfigured = false
         /// True if its end asks for frames without a check sequence.
@@ -44,8 +46,11 @@ struct ChannelWatch {
     private var limits: [Receiver: Limits] = [:]
     private var asked: [Request: [Receiver]] = [:]
     private var configured: [Request: (Receiver, ConfigurationOptions)] = [:]
+    /// Requests whose result is pending, since the first such response.
+    private var pending: [Request: Moment] = [:]
 
     private static let most = 256
+    private static let mostCredits = 65_535
     /// The MTU of a BR/EDR channel that is not configured. Core Vol 3, Part A, 5.1.
     private static let standardMTU: UInt16 = 672
     private static let headerOctets = 4
@@ -61,10 +66,15 @@ struct ChannelWatch {
         let (request, answered) = (Request(end: sender, identifier: identifier), Request(end: receiver, identifier: identifier))
         if limits.count + asked.count + configured.count >= Self.most { self = ChannelWatch() }
         if let pdu = pdu.content(as: L2CAPSignaling.ConnectionReq.self) {
-            ask(request, [pdu.sourceCID], Limits(mtu: Self.standardMTU))
+            ask(request, [pdu.sourceCID], Limits(mtu: Self.standardMTU, port: pdu.psm))
         } else if let pdu = pdu.content(as: L2CAPSignaling.ConnectionRsp.self) {
-            guard pdu.result != .pending else { return [] }
-            answer(answered, sender, pdu.result == .successful ? [pdu.destinationCID] : [], Limits(mtu: Self.standardMTU), now)
+            guard pdu.result != .pending else {
+                pending[answered] = pending[answered] ?? now
+                return []
+            }
+            pending[answered] = nil
+            let port = asked[answered]?.first.flatMap { limits[$0]?.port }
+            answer(answered, sender, pdu.result == .successful ? [pdu.destinationCID] : [], Limits(mtu: Self.standardMTU, port: port), now)
         } else if let pdu = pdu.content(as: L2CAPSignaling.ConfigurationReq.self) {
             guard let own = limits[Receiver(end: receiver, channel: pdu.destinationCID)]?.other else { return [] }
             limits[own]?.hasAsked = true
@@ -76,10 +86,13 @@ struct ChannelWatch {
             let ends = [Receiver(end: receiver, channel: pdu.destinationCID), Receiver(end: sender, channel: pdu.sourceCID)]
             return ends.compactMap { unconfigured($0, now) }
         } else {
-            noteCreditBased(pdu, request, answered)
+            return noteCreditBased(pdu, request, answered)
         }
         return []
     }
+
+    /// The service of a channel of BR/EDR.
+    func port(of channel: UInt16, to end: PacketSender) -> UInt16? { limits[Receiver(end: end, channel: channel)]?.port }
 
     private mutating func configure(_ own: Receiver, _ options: ConfigurationOptions) {
         if let mtu = options.mtu { limits[own]?.mtu = mtu }
@@ -101,7 +114,7 @@ struct ChannelWatch {
             ], packet: opened.packet)
     }
 
-    private mutating func noteCreditBased(_ pdu: DecodedLayer, _ request: Request, _ answered: Request) {
+    private mutating func noteCreditBased(_ pdu: DecodedLayer, _ request: Request, _ answered: Request) -> [Observation] {
         if let pdu = pdu.content(as: L2CAPSignaling.LECreditBasedConnectionReq.self) {
             ask(request, [pdu.sourceCID], Limits(mtu: pdu.mtu, mps: pdu.mps, credits: Int(pdu.initialCredits)))
         } else if let pdu = pdu.content(as: L2CAPSignaling.CreditBasedConnectionReq.self) {
@@ -119,13 +132,23 @@ struct ChannelWatch {
                 limits[own]?.mps = pdu.mps
             }
         } else if let pdu = pdu.content(as: L2CAPSignaling.FlowControlCreditInd.self) {
-            let own = Receiver(end: request.end, channel: pdu.cid)
-            limits[own]?.credits += Int(pdu.credits)
-            limits[own]?.empty = nil
+            return give(Int(pdu.credits), Receiver(end: request.end, channel: pdu.cid))
         } else if let pdu = pdu.content(as: L2CAPSignaling.DisconnectionRsp.self) {
             limits[Receiver(end: request.end, channel: pdu.destinationCID)] = nil
             limits[Receiver(end: answered.end, channel: pdu.sourceCID)] = nil
         }
+        return []
+    }
+
+    /// Gives credits: at least one, and no more than 65,535 at once. Core Vol 3, Part A, 4.24 and 10.1.
+    private mutating func give(_ credits: Int, _ own: Receiver) -> [Observation] {
+        guard let known = limits[own], known.mps != nil else { return [] }
+        let sum = known.credits + credits
+        limits[own]?.credits = min(sum, Self.mostCredits)
+        if credits > 0 { limits[own]?.empty = nil }
+        guard credits == 0 || sum > Self.mostCredits else { return [] }
+        let problem = credits == 0 ? "no credit" : "\(credits) credits, after which the sender has \(sum), and 65535 are the most"
+        return [Observation(.creditsInvalid, [("Channel", .text(Hex.number(own.channel))), ("Problem", .text(problem))])]
     }
 
     private mutating func ask(_ request: Request, _ channels: [UInt16], _ own: Limits) {
@@ -213,6 +236,9 @@ struct ChannelWatch {
     /// The channels whose sender has no credit at the end of the link, with or without part of an SDU left.
     func ended(at now: Moment) -> [Observation] {
         limits.keys.compactMap { unconfigured($0, now) }
+            + pending.values.filter { now.time - $0.time >= Self.limit }.map {
+                .unanswered("\(L2CAPSignaling.ConnectionReq.name) (result: pending)", $0, now)
+            }
             + limits.compactMap { receiver, limits in
                 limits.empty.map {
                     Observation(

@@ -7,6 +7,9 @@ struct ControlWatch {
     private struct Command {
         var kind: UInt8
         var name: String
+        var sent: Moment
+        /// An interim response has come: the final one may take any time.
+        var hasInterim = false
     }
 
     private struct Label: Hashable {
@@ -29,9 +32,11 @@ struct ControlWatch {
     /// The header of a message, and of the frame in it; the PDU follows the company.
     private static let (header, frame) = (3, 3)
     private static let interim: UInt8 = 0xF
+    /// Ten times the longest time of a response. AVRCP 1.6, 6.1.
+    private static let limit: Int64 = 10_000_000
 
     /// - Parameter message: the octets of the message of AVCTP.
-    mutating func note(_ message: ArraySlice<UInt8>, _ name: String, from sender: PacketSender) -> Observation? {
+    mutating func note(_ message: ArraySlice<UInt8>, _ name: String, from sender: PacketSender, at now: Moment) -> Observation? {
         let start = message.startIndex
         // A single packet of AVRCP with a frame.
         guard message.count >= Self.header + Self.frame, message[start] & 0x0C == 0, message[start + 1] == 0x11, message[start + 2] == 0x0E
@@ -42,12 +47,12 @@ struct ControlWatch {
         guard message[start] & 2 != 0 else {
             commands[Label(end: sender, label: label)] = nil
             if isVendor, message.endIndex > position, Self.continuing.contains(message[position]) { return nil }
-            if Self.responses[code] != nil { commands[Label(end: sender, label: label)] = Command(kind: code, name: name) }
+            if Self.responses[code] != nil { commands[Label(end: sender, label: label)] = Command(kind: code, name: name, sent: now) }
             return nil
         }
         let asked = Label(end: sender.other, label: label)
         guard let command = commands[asked] else { return nil }
-        if code != Self.interim { commands[asked] = nil }
+        if code == Self.interim { commands[asked]?.hasInterim = true } else { commands[asked] = nil }
         guard let kind = Self.kinds[command.kind], Self.responses[command.kind]?.contains(code) == false else { return nil }
         return Observation(
             .answerMisfit,
@@ -55,5 +60,11 @@ struct ControlWatch {
                 ("Layer", .text("AVCTP")), ("Answer", .text(Self.names[code] ?? Hex.number(code, bits: 8))),
                 ("Request", .text("the \(kind) command \(command.name)")),
             ])
+    }
+
+    /// The first command without a response at the end of the link or of the capture.
+    func ended(at now: Moment) -> [Observation] {
+        let waiting = commands.values.filter { !$0.hasInterim && now.time - $0.sent.time >= Self.limit }
+        return waiting.min { $0.sent.packet < $1.sent.packet }.map { [.unanswered($0.name, $0.sent, now)] } ?? []
     }
 }

@@ -37,6 +37,12 @@ struct DeclaredValues {
     /// A descriptor further away may be one of a characteristic that the client has not asked for.
     private static let nearest: UInt16 = 3
     private static let (notify, indicate): (UInt8, UInt8) = (0x10, 0x20)
+    /// Write Without Response, and signed writes, which other stacks may send as plain commands.
+    private static let commands: UInt8 = 0x04 | 0x40
+    /// Refusals that security resolves.
+    private static let security: [ATTErrorCode] = [
+        .insufficientAuthentication, .insufficientAuthorization, .insufficientEncryption, .encryptionKeySizeTooShort,
+    ]
 
     mutating func note(_ pdu: DecodedLayer) -> Observation? {
         switch UInt8(truncatingIfNeeded: pdu.code) {
@@ -52,8 +58,9 @@ struct DeclaredValues {
             if let pending { configurations[pending.handle] = pending.value }
             pending = nil
         case ATT.ErrorRsp.opcode:
-            pending = nil
-            return refused(pdu)
+            defer { pending = nil }
+            return subscriptionRefused(pdu) ?? refused(pdu)
+        case ATT.WriteCmd.opcode: return properties.isEmpty ? nil : commanded(pdu)
         case ATT.HandleValueNtf.opcode: return sent(pdu.content(as: ATT.HandleValueNtf.self)?.attributeHandle, Self.notification, pdu)
         case ATT.HandleValueInd.opcode: return sent(pdu.content(as: ATT.HandleValueInd.self)?.attributeHandle, Self.indication, pdu)
         default: break
@@ -93,6 +100,32 @@ struct DeclaredValues {
                 ("Properties", .text(Hex.number(declared))),
             ])
     }
+
+    /// A refused configuration of a kind of value that the characteristic offers. Core Vol 3, Part G, 3.3.3.3.
+    private func subscriptionRefused(_ pdu: DecodedLayer) -> Observation? {
+        guard let pending, pending.value != 0, let error = pdu.content(as: ATT.ErrorRsp.self),
+            error.requestOpcodeInError.rawValue == ATT.WriteReq.opcode, !Self.security.contains(error.errorCode),
+            !told.contains(pending.handle)
+        else { return nil }
+        return Observation(
+            .subscriptionRefused,
+            [
+                ("Handle", .text(Hex.number(pending.handle))), ("Result", .text(error.errorCode.words)),
+                ("Accepted", .number(configurations.values.count { $0 != 0 })),
+            ])
+    }
+
+    /// A write without response of a value that does not offer it: the server ignores it.
+    private mutating func commanded(_ pdu: DecodedLayer) -> Observation? {
+        guard let handle = pdu.fields.named("Attribute_Handle")?.int.flatMap({ UInt16(exactly: $0) }), let declared = properties[handle],
+            declared & Self.commands == 0, told.insert(handle).inserted
+        else { return nil }
+        return Observation(
+            .useNotDeclared,
+            [("Use", .text(Self.command)), ("Handle", .text(Hex.number(handle))), ("Properties", .text(Hex.number(declared)))])
+    }
+
+    private static let command = "writes without response"
 
     /// A refusal that the declaration had announced.
     private func refused(_ pdu: DecodedLayer) -> Observation? {

@@ -1,4 +1,5 @@
 import BBCases
+import BBHCI
 import BBPackets
 import BBTraffic
 
@@ -34,6 +35,8 @@ struct Dials {
     }
 
     private var dial: Dial?
+    /// The last command to connect, until its status.
+    private var asked: Dial?
     /// The start of a scan that has not reported anything.
     private var scan: Moment?
     private var accepted: [DeviceAddress] = []
@@ -86,7 +89,7 @@ struct Dials {
             guard let pdu = try? command.command(as: HCICommands.LERemoveDeviceFromFilterAcceptList.self) else { return nil }
             accepted.removeAll { $0 == DeviceAddress(pdu.address, kind: pdu.addressType.kind) }
         case HCICommands.LEClearFilterAcceptList.id: accepted = []
-        case HCICommands.Reset.id: (scan, dial, accepted, resolving, resolves) = (nil, nil, [], [], false)
+        case HCICommands.Reset.id: (scan, dial, asked, accepted, resolving, resolves) = (nil, nil, nil, [], [], false)
         default: break
         }
         return nil
@@ -100,13 +103,38 @@ struct Dials {
 
     private mutating func note(_ policy: UInt8, _ address: BDADDR, _ type: AddressType, _ now: Moment) {
         let usesList = policy != Self.oneAddress
-        dial = Dial(targets: usesList ? accepted : [DeviceAddress(address, kind: type.kind)], usesList: usesList, sent: now)
+        asked = Dial(targets: usesList ? accepted : [DeviceAddress(address, kind: type.kind)], usesList: usesList, sent: now)
+        // Without a status, as in a capture of commands alone, it is taken as accepted.
+        if dial == nil { dial = asked }
+    }
+
+    /// The command by which the controller tries to connect.
+    var openDial: Moment? { dial?.sent }
+
+    private static let dialling = [HCICommands.LECreateConnection.opcode, HCICommands.LEExtendedCreateConnection.opcode]
+
+    /// - Returns: an attempt that was refused because another one is open. Core Vol 4, Part E, 7.8.12 and 7.8.66.
+    private mutating func answered(_ event: HCIPacket) -> Observation? {
+        guard let answer = (try? CommandAnswer(event: event)) ?? nil, Self.dialling.contains(answer.opcode), let asked else { return nil }
+        self.asked = nil
+        guard let open = dial, open.sent != asked.sent else {
+            if answer.status != .success { dial = nil }
+            return nil
+        }
+        guard answer.status != .success else {
+            dial = asked
+            return nil
+        }
+        guard let command = PDUCatalog.command(opcode: answer.opcode) else { return nil }
+        return Observation(
+            .dialRepeated, [("Command", .text(command.name)), ("Open", .number(open.sent.packet))], packet: asked.sent.packet,
+            device: asked.targets.first)
     }
 
     // MARK: Events
 
-    mutating func received(_ event: HCIPacket, at now: Moment) {
-        guard event.leSubevent != nil else { return }
+    mutating func received(_ event: HCIPacket, at now: Moment) -> Observation? {
+        guard event.leSubevent != nil else { return event.eventCode == HCIEvents.CommandStatus.code ? answered(event) : nil }
         switch event.id {
         case HCIEvents.LEAdvertisingReport.id:
             scan = nil
@@ -126,6 +154,7 @@ struct Dials {
             dial = nil
         default: break
         }
+        return nil
     }
 
     private mutating func hear(_ address: BDADDR, _ type: AddressType, isConnectable: Bool, _ now: Moment) {

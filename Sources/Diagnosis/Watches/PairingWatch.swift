@@ -12,6 +12,8 @@ struct PairingWatch {
     /// The ends whose public key is not on the curve.
     private var invalid: [PacketSender: Moment] = [:]
     private var isReported = false
+    /// Confirm values of each end.
+    private var rounds: [PacketSender: Int] = [:]
     /// The keys that are still to come, since the link is encrypted.
     private var promised: [PacketSender: KeyDistribution] = [:]
     private var encrypted: Moment?
@@ -27,6 +29,8 @@ struct PairingWatch {
     /// The end whose feature exchange lacked Secure Connections may be refused for these reasons.
     private static let unspecific: [PairingFailedReason] = [.unspecifiedReason, .authenticationRequirements]
     private static let soon: Int64 = 2_000_000
+    /// Rounds of passkey entry: one for each bit. Core Vol 3, Part H, 2.3.5.6.3.
+    private static let rounds = 20
     /// A pairing has 30 s for each PDU. Core Vol 3, Part H, 3.4.
     private static let limit: Int64 = 30_000_000
 
@@ -45,17 +49,33 @@ struct PairingWatch {
                 keys: (pdu.initiatorKeyDistribution, pdu.responderKeyDistribution))
         case SMP.PairingConfirm.opcode:
             values[sender] = Array(pdu.bytes[pdu.range].dropFirst())
+            rounds[sender, default: 0] += 1
+            // The end that begins such a round; the other one answers it.
+            if rounds[sender] == Self.rounds + 1, rounds[sender.other] ?? 0 <= Self.rounds {
+                return Observation(.roundsExceeded, [("From", .text("\(sender)")), ("Round", .number(Self.rounds + 1))])
+            }
             return reflected(pdu, from: sender, values)
         case SMP.PairingPublicKey.opcode: return noteKey(pdu, from: sender, now)
         case SMP.PairingFailed.opcode:
             guard let failed = pdu.content(as: SMP.PairingFailed.self) else { return nil }
             return refused(failed.reason, by: sender, now)
         case SMP.EncryptionInformation.opcode: promised[sender]?.remove(.encKey)
-        case SMP.IdentityAddressInformation.opcode: promised[sender]?.remove(.idKey)
+        case SMP.IdentityAddressInformation.opcode:
+            promised[sender]?.remove(.idKey)
+            return strangeIdentity(pdu)
         case SMP.SigningInformation.opcode: promised[sender]?.remove(.signKey)
         default: break
         }
         return nil
+    }
+
+    /// An identity address is public or static random; a tool that hides addresses writes zeros. Core Vol 3, Part H, 3.6.5.
+    private func strangeIdentity(_ pdu: DecodedLayer) -> Observation? {
+        guard let identity = pdu.content(as: SMP.IdentityAddressInformation.self), identity.addrType == 1, identity.bdADDR.rawValue != 0,
+            identity.bdADDR.rawValue >> 46 != 0b11
+        else { return nil }
+        return Observation(
+            .pduMalformed, [("PDU", .text(pdu.name)), ("Problem", .text("the identity address is neither public nor static random"))])
     }
 
     // MARK: Values

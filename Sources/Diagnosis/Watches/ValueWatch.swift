@@ -71,11 +71,33 @@ struct ValueWatch {
             return Observation(
                 .streamOperationRefused,
                 [
-                    ("Operation", .text(Hex.number(octets[0]))), ("Result", .text(Hex.number(octets[start + 1]))),
-                    ("Reason", .text(Hex.number(octets[start + 2]))),
+                    ("Operation", .text(Self.name(octets[0], Self.operations))),
+                    ("Result", .text(Self.name(octets[start + 1], Self.results))),
+                    ("Reason", .text(Self.name(octets[start + 2], Self.reasons))),
                 ])
         }
         return nil
+    }
+
+    /// Names by their numbers, from 0. ASCS 1.0, tables 4.7, 5.1 and 5.2.
+    private static let operations = [
+        nil, "Config Codec", "Config QoS", "Enable", "Receiver Start Ready", "Disable", "Receiver Stop Ready", "Update Metadata", "Release",
+    ]
+    private static let results = [
+        nil, "Unsupported Opcode", "Invalid Length", "Invalid ASE_ID", "Invalid ASE State Machine Transition", "Invalid ASE Direction",
+        "Unsupported Audio Capabilities", "Unsupported Configuration Parameter Value", "Rejected Configuration Parameter Value",
+        "Invalid Configuration Parameter Value", "Unsupported Metadata", "Rejected Metadata", "Invalid Metadata", "Insufficient Resources",
+        "Unspecified Error",
+    ]
+    private static let reasons = [
+        nil, "Codec_ID", "Codec_Specific_Configuration", "SDU_Interval", "Framing", "PHY", "Maximum_SDU_Size", "Retransmission_Number",
+        "Max_Transport_Latency", "Presentation_Delay", "Invalid ASE CIS Mapping",
+    ]
+
+    private static func name(_ number: UInt8, _ names: [String?]) -> String {
+        let code = Hex.number(number)
+        guard Int(number) < names.count, let name = names[Int(number)] else { return code }
+        return "\(name) (\(code))"
     }
 
     private mutating func noteIndication(_ pdu: DecodedLayer, from sender: PacketSender?) {

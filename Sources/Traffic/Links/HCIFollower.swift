@@ -19,8 +19,9 @@ public struct HCIFollower {
     private var ended: [ConnectionHandle: Moment] = [:]
     /// True if the packets contain answers to commands at all.
     private var hasAnswers = false
-    /// Buffers of the controller for ACL data.
-    private var buffers: Int?
+    /// Buffers of the controller for ACL data; those of BR/EDR serve LE, too, if there are no others.
+    private var buffers: (classic: Int?, le: Int?)
+    private var hasCompletions = false
     /// The open link whose handle the last answer calls unknown.
     private var missed: Link?
 
@@ -81,9 +82,11 @@ public struct HCIFollower {
 
     /// The links whose controller completes no packets. Each is returned once.
     public func stalled(at time: Int64) -> [LinkEvent] {
-        links.values.compactMap {
-            $0.buffers.stalls(at: time - max(0, $0.timeout - Self.shortTimeout)) ? LinkEvent(link: $0, kind: .stalled) : nil
-        }
+        links.values.compactMap { stalls($0, at: time) ? LinkEvent(link: $0, kind: .stalled) : nil }
+    }
+
+    private func stalls(_ link: Link, at time: Int64) -> Bool {
+        link.buffers.stalls(at: time - max(0, link.timeout - Self.shortTimeout), hasCompletions: hasCompletions)
     }
 
     // MARK: Events
@@ -109,6 +112,8 @@ public struct HCIFollower {
             links[handle] = nil
             if ended.count >= Self.mostLinks { ended.removeAll() }
             ended[handle] = moment
+            // What the peer does not acknowledge is not completed either.
+            if reason != .connectionTimeout, stalls(link, at: moment.time) { followed.after.append(LinkEvent(link: link, kind: .stalled)) }
             followed.after += link.end(.disconnected(reason), at: moment.time)
         } else {
             apply(change, to: link, &followed)
@@ -131,7 +136,7 @@ public struct HCIFollower {
         if answer.kind == .status, answer.status == .success, let request = command?.request, request.limit != nil {
             procedures[answer.opcode] = LinkRequest(kind: .procedure, layer: .hciCommands, code: request.code, sent: request.sent)
         }
-        if let total = answer.totalBuffers, total > 0 { buffers = total }
+        answer.note(totalBuffers: &buffers)
         return answer.kind == .complete ? command?.link : nil
     }
 
@@ -196,8 +201,10 @@ public struct HCIFollower {
         }
     }
 
-    private func completed(_ event: HCIPacket, at time: Int64) {
+    private mutating func completed(_ event: HCIPacket, at time: Int64) {
         guard event.eventCode == HCIEvents.NumberOfCompletedPackets.code else { return }
+        hasCompletions = true
+        let links = links
         _ = HCIEvents.NumberOfCompletedPackets.forEach(in: event) { handle, count in
             guard let link = links[handle] else { return }
             link.buffers.completed(count, at: time)
@@ -248,7 +255,11 @@ public struct HCIFollower {
             followed.before.append(LinkEvent(link: link, kind: .opened))
         }
         guard let link = links[handle] else { return followed }
-        if isOut == true { link.buffers.sent(at: moment.time, of: buffers) } else { link.signs.heard(at: moment) }
+        if isOut == true {
+            link.buffers.sent(at: moment.time, of: link.kind == .le ? buffers.le ?? buffers.classic : buffers.classic)
+        } else {
+            link.signs.heard(at: moment)
+        }
         followed.link = link
         let sender: PacketSender? = isOut.map { isOut in
             link.localRole.map { isOut == ($0 == .central) ? .central : .peripheral } ?? (isOut ? .local : .peer)
@@ -268,17 +279,18 @@ extension PDUID {
 }
 
 extension CommandAnswer {
-    /// The buffers for ACL data that the controller has, of an answer that contains their number.
-    fileprivate var totalBuffers: Int? {
-        guard kind == .complete, status == .success else { return nil }
+    /// Notes the buffers for ACL data that the controller has, of an answer that contains their number.
+    fileprivate func note(totalBuffers buffers: inout (classic: Int?, le: Int?)) {
+        guard kind == .complete, status == .success else { return }
+        func positive(_ number: Int?) -> Int? { number.flatMap { $0 > 0 ? $0 : nil } }
         switch opcode {
         case HCICommands.ReadBufferSize.opcode:
-            return (try? HCICommands.ReadBufferSize.Return(prefixOf: returns)).map { Int($0.totalNumACLDataPackets) }
+            buffers.classic = positive((try? HCICommands.ReadBufferSize.Return(prefixOf: returns)).map { Int($0.totalNumACLDataPackets) })
         case HCICommands.LEReadBufferSize.opcode:
-            return (try? HCICommands.LEReadBufferSize.Return(prefixOf: returns)).map { Int($0.totalNumLEACLDataPackets) }
+            buffers.le = positive((try? HCICommands.LEReadBufferSize.Return(prefixOf: returns)).map { Int($0.totalNumLEACLDataPackets) })
         case HCICommands.LEReadBufferSizeV2.opcode:
-            return (try? HCICommands.LEReadBufferSizeV2.Return(prefixOf: returns)).map { Int($0.totalNumLEACLDataPackets) }
-        default: return nil
+            buffers.le = positive((try? HCICommands.LEReadBufferSizeV2.Return(prefixOf: returns)).map { Int($0.totalNumLEACLDataPackets) })
+        default: break
         }
     }
 }

@@ -112,27 +112,42 @@ public struct BufferUse: Sendable {
     public internal(set) var progress: Int64 = 0
     /// True if all buffers were in use before the last packet.
     public internal(set) var isStarved = false
+    /// True if exactly all buffers are in use.
+    public private(set) var isFull = false
     /// True after Number_Of_Completed_Packets, which some captures leave out.
     var hasCompletions = false
     var isStallReported = false
+    private var lastSent: Int64 = 0
 
     private static let stall: Int64 = 5_000_000
+    /// Longer where the capture may lack the completions.
+    private static let longStall: Int64 = 10_000_000
 
     mutating func sent(at time: Int64, of buffers: Int?) {
         if outstanding == 0 { progress = time }
         isStarved = buffers.map { outstanding >= $0 } ?? false
         outstanding += 1
+        isFull = buffers == outstanding
+        lastSent = time
     }
 
     mutating func completed(_ count: Int, at time: Int64) {
         outstanding = max(0, outstanding - count)
         progress = time
         hasCompletions = true
+        if count > 0 { isFull = false }
     }
 
     /// True once if the controller has completed nothing for too long.
-    mutating func stalls(at time: Int64) -> Bool {
-        guard outstanding > 0, !isStallReported, time - progress > Self.stall, hasCompletions else { return false }
+    ///
+    /// A host stops when all buffers are in use. One that stops there, and was never told of a completion, shows that none came, even
+    /// where the capture has none at all.
+    ///
+    /// - Parameter hasCompletions: true if the capture has completions of any link of the controller.
+    mutating func stalls(at time: Int64, hasCompletions: Bool) -> Bool {
+        guard outstanding > 0, !isStallReported else { return false }
+        let isCounted = self.hasCompletions || hasCompletions && isFull
+        guard isCounted ? time - progress > Self.stall : isFull && time - lastSent > Self.longStall else { return false }
         isStallReported = true
         return true
     }
