@@ -12,7 +12,8 @@ enum MeetDevice: NamedAction {
         "interval", HCICommands.LEConnectionUpdate.connectionIntervalMinRange.integers, default: 12, "N x 1.25 ms")
     static let handlesSMP = TypedArgument.flag("handlesSMP", default: true, "0 to leave SMP to the steps of the case")
     static let pairs = TypedArgument.flag("pairs", default: true, "0 to stay unencrypted in a run with --pair")
-    static var arguments: [ActionArgument] { [interval.declaration, handlesSMP.declaration, pairs.declaration] }
+    static let mtu = TypedArgument.number("mtu", 23...517, default: 517, "what a device that asks for an ATT_MTU is answered")
+    static var arguments: [ActionArgument] { [interval.declaration, handlesSMP.declaration, pairs.declaration, mtu.declaration] }
     static let results = ["handle", "address", "type", "resolvable"]
     static let needsHost = true
 
@@ -20,6 +21,7 @@ enum MeetDevice: NamedAction {
     static let ofAnyDevice: Set<String> = [name, ListenToDevice.name, TimeAdvertising.name, WatchFastAdvertising.name]
 
     static func run(_ context: ActionContext) async throws -> CaseRecord {
+        try context.driver().host.setOfferedMTU(try context(mtu))
         if !(try context(pairs)) { try context.driver().host.pairingSettings = nil }
         let link = try await meet(
             context, interval: UInt16(clamping: try context(interval)), handlesSMP: try context(handlesSMP), pairs: try context(pairs))
