@@ -52,6 +52,13 @@ struct BlameTests {
         if row.tester == .inconclusive { #expect(result.message.contains("Not held against the subject"), "\(result.message)") }
     }
 
+    /// What a bench does late may come too late for the subject: it is not judged.
+    @Test(arguments: [(Microseconds.milliseconds(1), Verdict.fail), (.seconds(9), .inconclusive)])
+    func aLateBenchJudgesNobody(_ lateness: Microseconds, _ verdict: Verdict) throws {
+        let result = try Trial.run("hci/encrypt", try DongleConduct(["refuses=LE_Encrypt"]), at: .subject, lateness: lateness)
+        #expect(result.verdict == verdict && result.message.contains("9 s late after a wait") == (verdict == .inconclusive))
+    }
+
     /// The limit of a step holds for each answer: a pipe that keeps each of many for 600 ms is not a device that does not answer.
     @Test(arguments: Side.allCases) func manyAnswersInTimeAreNotLate(_ side: Side) throws {
         let result = try Trial.run("gatt/characteristics", try DongleConduct(["joins-packets=600"]), at: side)

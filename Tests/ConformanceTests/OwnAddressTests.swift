@@ -34,7 +34,9 @@ struct OwnAddressTests {
         let cases = try RunPlan.select(catalogue.cases, ["gap-*", "hci/reset-*", "gatt/whole-session", "gatt/read-long"])
         // BR/EDR has no other address than the public one. Rounds about it have no verdict on such a controller.
         let isAboutPublicAddress = { (id: String) in
-            ["=public", "address=device", "setting=advertising-parameters", "setting=scan-parameters"].contains { id.contains($0) }
+            ["=public", "address=device", "setting=advertising-parameters", "setting=scan-parameters", "no-private-addresses"].contains {
+                id.contains($0)
+            }
         }
         let isAboutBREDR = { (id: String) in ["reset-with-bredr-link", "reset-restores-bredr", "beside-bredr"].contains { id.contains($0) }
         }

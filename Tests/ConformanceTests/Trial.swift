@@ -33,12 +33,16 @@ enum Trial {
     }
 
     /// Runs a case with switches on one end's dongle.
-    static func run(_ id: String, _ conduct: DongleConduct, at changed: Side, catalogue: Catalogue? = nil) throws -> CaseResult {
+    ///
+    /// - Parameter lateness: how much too late a wait of the case was over.
+    static func run(
+        _ id: String, _ conduct: DongleConduct, at changed: Side, lateness: Microseconds = .zero, catalogue: Catalogue? = nil
+    ) throws -> CaseResult {
         let catalogue = try catalogue ?? SuiteTests.catalogue()
         guard let testCase = catalogue.cases.first(where: { $0.id == id }) else {
             return CaseResult(id: id, title: "there is no such case", verdict: .error)
         }
-        return try run(testCase, catalogue) { side, world, loop in
+        return try run(testCase, catalogue, lateness: lateness) { side, world, loop in
             let settings = side == .tester ? testCase.world.tester : testCase.world.subject
             guard side == changed else { return try world.addController(side, settings: settings) }
             let pipe = InProcessTransport.pair(on: loop)
@@ -49,7 +53,7 @@ enum Trial {
 
     private static func run(
         _ testCase: TestCase, _ catalogue: Catalogue, own: [Side: OwnAddress] = [:], bounds: RunBounds = RunBounds(),
-        declared: DeclaredItems? = nil, pipe: (Side, SimulatedWorld, RunLoop) throws -> any HCITransport
+        declared: DeclaredItems? = nil, lateness: Microseconds = .zero, pipe: (Side, SimulatedWorld, RunLoop) throws -> any HCITransport
     ) throws -> CaseResult {
         let loop = RunLoop()
         let (log, recorder) = (ObservationLog(loop: loop), try Recorder(path: nil))
@@ -64,6 +68,7 @@ enum Trial {
         plan.declared = declared
         let bench = CaseBench(loop: loop, log: log, ends: ends, world: world, plan: plan)
         let run = CaseRun(testCase, catalogue: catalogue, bench: bench, bounds: bounds) { _ in }
+        run.lateness = lateness
         var result = try loop.run { await run.run(parameters: [:]) }
         result.virtualMilliseconds = loop.now.milliseconds
         return result

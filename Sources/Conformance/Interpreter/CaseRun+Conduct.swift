@@ -22,12 +22,19 @@ extension CaseRun {
         return fault
     }
 
-    /// Returns a failure that is not attributed to the subject if the tester's dongle is unreliable.
+    /// Returns a failure that is not attributed to the subject if the bench went on late after a wait, since what it then did may have come
+    /// too late, or if the tester's dongle is unreliable.
     func excused(_ failure: StepFailure) -> StepFailure {
-        guard failure.blame == .subject, bench.violation == nil, let tester = bench.end(.tester),
-            let impediment = impediment(of: tester)
-        else { return failure }
+        guard failure.blame == .subject, bench.violation == nil else { return failure }
         var excused = failure
+        if lateness > bench.slack {
+            excused.blame = .environment
+            excused.message =
+                "\(failure.message) Not held against the subject: the bench went on \(lateness.text) late after a wait, more than the slack of "
+                + "\(bench.slack.text)."
+            return excused
+        }
+        guard let tester = bench.end(.tester), let impediment = impediment(of: tester) else { return failure }
         excused.blame = .environment
         excused.message =
             "\(failure.message) Not held against the subject: of the tester's dongle, \(impediment.text) (packet \(impediment.packet))"

@@ -24,6 +24,8 @@ final class CaseRun {
     var lastConnections: [Side: Int] = [:]
     /// The number of steps that have started.
     private var stepCount = 0
+    /// How much later than its end a wait was over, at most; 0 in virtual time.
+    var lateness = Microseconds.zero
     var ledger: StepLog
     private let bounds: RunBounds
     private let isStopped: () -> Bool
@@ -274,7 +276,9 @@ final class CaseRun {
             scope.reference.pass(to: loop.now)
         case .check(let operand, let predicate): try check(operand, predicate, step, scope)
         case .wait(let length):
-            try await log.rest(until: loop.now + duration(length, at: step.side, scope))
+            let end = try loop.now + duration(length, at: step.side, scope)
+            try await log.rest(until: end)
+            if loop.mode == .wall { lateness = max(lateness, loop.now - end) }
             scope.reference.pass(to: loop.now)
         case .repeated(let times, let counter, let steps): try await runRepeated(times, counter, steps, &scope)
         case .each(let list, let name, let steps): try await runEach(list, name, steps, &scope)
