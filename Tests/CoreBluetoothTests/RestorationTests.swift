@@ -163,6 +163,7 @@ import Testing
                     world.accessory.manager.updateValue(Data([0, value]), for: world.accessory.rate, onSubscribedCentrals: nil)
                 }
             })
+        #expect(world.phone.isInBackground)
         #expect(world.bench.run { after.values.count == 3 })
         #expect(after.log == ["restored", "state poweredOn", "value", "value", "value"])
         #expect(after.values == [Data([0, 1]), Data([0, 2]), Data([0, 3])])

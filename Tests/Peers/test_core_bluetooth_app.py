@@ -42,9 +42,9 @@ class App:
 
 
 @contextlib.asynccontextmanager
-async def app(port):
+async def app(port, **environment):
     process = await asyncio.create_subprocess_exec(
-        newest("PDUTool"), "app", env=OWN | {"BLUEBENCH_DEVICE": f"tcp:127.0.0.1:{port}"},
+        newest("PDUTool"), "app", env=OWN | {"BLUEBENCH_DEVICE": f"tcp:127.0.0.1:{port}"} | environment,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
     try:
         yield App(process)
@@ -60,14 +60,22 @@ def service_data():
         (AdvertisingData.COMPLETE_LOCAL_NAME, b"Advertised")]))
 
 
-async def as_central(mine, other):
+PERSONA = """persona: mine
+about: a phone with a small MTU
+values:
+  mtu: {value: 100, seen: here, certainty: B, source: this test}
+  interval: {value: 40, seen: here, certainty: B, source: this test}
+"""
+
+
+async def as_central(mine, other, persona):
     """An app that connects to a Bumble host; one step for each finding."""
     written, subscriptions = [], Inbox()
     rate = Characteristic(UUID.from_16_bits(0x2A37), PROPERTIES.NOTIFY, Characteristic.READABLE, b"")
     rate.on(rate.EVENT_SUBSCRIPTION, subscriptions.put)
     control = Characteristic(
         UUID.from_16_bits(0x2A39), PROPERTIES.WRITE, Characteristic.WRITEABLE, CharacteristicValue(write=lambda _, value: written.append(bytes(value))))
-    async with host(other, "Monitor", "F0:48:45:41:52:54", advertising_interval_min=20, advertising_interval_max=20) as device, app(mine) as program:
+    async with host(other, "Monitor", "F0:48:45:41:52:54", advertising_interval_min=20, advertising_interval_max=20) as device, app(mine, BLUEBENCH_PERSONA=persona) as program:
         device.add_service(Service(UUID.from_16_bits(0x180D), [rate, control]))
         echoes = device.create_l2cap_server(
             LeCreditBasedChannelSpec(psm=PSM), lambda channel: setattr(channel, "sink", channel.write))
@@ -83,6 +91,10 @@ async def as_central(mine, other):
         await program.line("connected")
         link = await asyncio.wait_for(links.next(), TIMEOUT)
         assert await program.line("name ") == "Monitor"
+        # The phone is that of the file.
+        program.call("limits")
+        assert await program.line("limits ") == "512 97" and link.att_mtu == 100
+        assert link.parameters.connection_interval == 50
         # A request for the connection in the turn of its cancellation is made.
         program.call("again")
         await program.line("disconnected")
@@ -121,9 +133,11 @@ async def as_central(mine, other):
         return await program.rest()
 
 
-def test_an_app_is_a_central():
+def test_an_app_is_a_central(tmp_path):
+    persona = tmp_path / "mine.yaml"
+    persona.write_text(PERSONA)
     with dongles(2) as (mine, other):
-        lines = asyncio.run(as_central(mine, other))
+        lines = asyncio.run(as_central(mine, other, str(persona)))
     [line] = [line for line in lines if "Write Without Response" in line]
     assert "ignoring response-less write" in line
 

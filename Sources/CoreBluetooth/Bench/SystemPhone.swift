@@ -7,8 +7,8 @@ import Synchronization
 
 /// The phone of a program that has no bench: the device that the environment names, in wall time.
 enum SystemPhone {
-    /// `BLUEBENCH_DEVICE`: a selector such as `usb:1-2` or `tcp:localhost:6402`, as the command line takes it. Without a device that works,
-    /// the state of the managers is unsupported.
+    /// `BLUEBENCH_DEVICE`: a selector such as `usb:1-2` or `tcp:localhost:6402`, as the command line takes it. `BLUEBENCH_PERSONA`: a phone
+    /// by its name, or a file. Without a device that works, the state of the managers is unsupported.
     static let shared: Carried<CBPhone> = {
         let text = ProcessInfo.processInfo.environment["BLUEBENCH_DEVICE"]
         let opened = Mutex<Carried<CBPhone>?>(nil)
@@ -31,8 +31,10 @@ enum SystemPhone {
         if let text {
             let firmware = FirmwareFolders(ProcessInfo.processInfo.environment[FirmwareFolders.variable])
             do {
+                var traits = CBPhoneTraits()
+                traits.persona = try ProcessInfo.processInfo.environment["BLUEBENCH_PERSONA"].map(persona)
                 let device = try DeviceOpener(firmware: firmware).open(try DeviceSelector(text), on: loop)
-                let phone = CBPhone(name: "bluebench", seed: 0) { device.host(on: loop, database: $0) }
+                let phone = CBPhone(name: "bluebench", seed: 0, traits: traits) { device.host(on: loop, database: $0) }
                 phone.start()
                 atexit { SystemPhone.leave() }
                 return Carried(phone)
@@ -45,6 +47,11 @@ enum SystemPhone {
         }
         phone.failed(reason)
         return Carried(phone)
+    }
+
+    /// A persona by its name, or of a file.
+    private static func persona(_ text: String) throws -> CBPhonePersona {
+        text.hasSuffix(".yaml") ? try CBPhonePersona(contentsOf: text) : try CBPhonePersona(named: text)
     }
 
     /// Time for `leave()`; the host itself takes at most one second.
