@@ -148,6 +148,21 @@ import Testing
         #expect(server.manager.state == .unknown && !serverAgain.isAdvertising)
     }
 
+    /// A manager that the program has given up is not preserved when the program ends.
+    @Test func aReleasedManagerIsNotPreserved() {
+        let world = World()
+        let lines = Lines(world.phone)
+        var monitor: Monitor? = world.subscribed()
+        var launches = 0
+        world.phone.onLaunch = { _ in launches += 1 }
+        withExtendedLifetime(monitor) {}
+        monitor = nil
+        world.phone.endProgram()
+        world.bench.run(for: 10)
+        #expect(launches == 0 && world.phone.host.connections.isEmpty)
+        #expect(lines.all.count { $0.contains("was released before the program ended") } == 1)
+    }
+
     /// Restoration, then the power state, then the event for which the program was launched; the connection stays meanwhile.
     @Test func aValueLaunchesTheProgram() throws {
         let world = World()

@@ -62,7 +62,7 @@ extension CBPhone {
             let manager = port.manager
             let left = manager?.programEnded() ?? []
             port.manager = nil
-            guard port.restoreIdentifier != nil else {
+            guard isPreserved(port, manager) else {
                 detach(port)
                 continue
             }
@@ -71,9 +71,10 @@ extension CBPhone {
             programs.keep(port)
         }
         for port in programs.servers where !port.isEnded {
-            let left = port.manager?.programEnded()
+            let manager = port.manager
+            let left = manager?.programEnded()
             port.manager = nil
-            guard port.restoreIdentifier != nil else {
+            guard isPreserved(port, manager) else {
                 detach(port)
                 continue
             }
@@ -81,6 +82,15 @@ extension CBPhone {
             preserve(port)
             programs.keep(port)
         }
+    }
+
+    /// True if a manager has a restore identifier and is still there when its program ends.
+    private func isPreserved<Manager>(_ port: ManagerPort<Manager>, _ manager: Manager?) -> Bool {
+        guard let identifier = port.restoreIdentifier else { return false }
+        if manager == nil {
+            warn("the manager with the restore identifier \(identifier) was released before the program ended: it is not preserved")
+        }
+        return manager != nil
     }
 
     private func preserve<Manager>(_ port: ManagerPort<Manager>) {
