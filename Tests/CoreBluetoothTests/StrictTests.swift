@@ -42,6 +42,13 @@ import Testing
             }
         ),
         (
+            "too long for a packet", "WARNING: a write without response of 600 octets is cut to 512, maximumWriteValueLength(for:)",
+            { pair in
+                let peripheral = try connected(pair)
+                peripheral.writeValue(Data(count: 600), for: try #require(pair.central.characteristic("2A39")), type: .withoutResponse)
+            }
+        ),
+        (
             "nobody holds it", "Did you forget to keep a reference to it?",
             { pair in
                 _ = try connected(pair)

@@ -210,6 +210,9 @@ open class CBPeripheral: CBPeer {
                         + "0x\(String(characteristic.properties.rawValue, radix: 16, uppercase: true))> does not specify the "
                         + "\"Write Without Response\" property - ignoring response-less write")
             }
+            if cut.count < octets.count {
+                phone.warn("a write without response of \(octets.count) octets is cut to \(cut.count), maximumWriteValueLength(for:)")
+            }
             commandsUnderWay += 1
         }
         let failed: (CBPeripheral, any Error) -> Void = { peripheral, _ in peripheral.commandLeft() }
