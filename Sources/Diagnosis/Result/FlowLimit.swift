@@ -35,9 +35,17 @@ extension LinkReport {
         if !isChannel, flow.longest * 2 < link.valueOctets {
             return (.product, "values of at most \(flow.longest) octets with an MTU of \(link.mtu), \(values)")
         }
-        if perEvent < 1.5 { return (.eventLength, "\(values); about \(Self.tenths(ceiling.packetsPerEvent)) would fit") }
+        if perEvent < Self.oneInEach.lowerBound {
+            return (.host, "the sender sends seldom, \(values); about \(Self.tenths(ceiling.packetsPerEvent)) would fit")
+        }
+        if perEvent < Self.oneInEach.upperBound {
+            return (.eventLength, "\(values); about \(Self.tenths(ceiling.packetsPerEvent)) would fit")
+        }
         return (.host, "\(values); about \(Self.tenths(ceiling.packetsPerEvent)) would fit")
     }
+
+    /// A controller that uses one exchange of each event, and a sender that always has data.
+    private static let oneInEach = 0.75..<1.5
 
     private static func tenths(_ number: Double) -> String {
         let tenths = Int(saturating: (number * 10).rounded())
@@ -56,14 +64,19 @@ extension FlowConditions {
     /// The parameters for a ceiling; nil without a valid interval.
     package func link(of flow: Flow) -> LinkParameters? {
         guard let interval, (6...3_200).contains(interval) else { return nil }
+        // A capture that begins later does not show the exchange of the MTU.
+        let seenMTU = flow.kind == .channel ? 0 : flow.longest + Self.valueHeader
         var link = LinkParameters(
             phy: Self.phy(phy), returnPHY: Self.phy(returnPHY), interval: ConnectionParameters(interval: UInt16(interval)).intervalTime,
-            octets: min(251, max(27, octets)), mtu: min(517, max(23, mtu)))
+            octets: min(251, max(27, octets)), mtu: min(517, max(23, mtu, seenMTU)))
         link.isEncrypted = isEncrypted
         link.returnOctets = min(251, max(27, returnOctets))
         if flow.kind == .channel { link.channels = ChannelLoad(sdu: max(1, flow.longest), mps: max(23, flow.longest + 2)) }
         return link
     }
+
+    /// Octets of a notification before its value.
+    private static let valueHeader = 3
 
     private static func phy(_ phy: PHY) -> LinkPHY {
         switch phy {
