@@ -7,7 +7,10 @@ extension Diagnosis {
         if let first = causes.first {
             lines += ["", "\(Self.heading(first.rule.severity)): \(first.message) (\(first.place))"]
         }
-        if !findings.contains(where: { $0.rule.severity == .fault }) { lines += ["", "No fault found.", coverage.text] }
+        if !findings.contains(where: { $0.rule.severity == .fault }) {
+            // A symptom has a cause, even if the capture does not show it.
+            lines += [""] + (causes.first?.rule.severity == .symptom ? [] : ["No fault found."]) + [coverage.text]
+        }
         if provoked > 0 {
             let words = provoked == 1 ? "finding that a tester provokes is" : "findings that a tester provokes are"
             lines.append("\(provoked) \(words) left out (--provoked)")
