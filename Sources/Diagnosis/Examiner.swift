@@ -104,6 +104,7 @@ public struct Examiner {
                 packet, isOut: direction.map { $0 == .hostToController }, decoded.layers, on: decoded.channel, at: table.now)
             if let direction { table.watch(fragment: packet, isOut: direction == .hostToController, followed) }
             if direction == .controllerToHost { table.watch(dataIn: packet) }
+            if direction == .hostToController { table.compare(sent: packet, followed.link) }
             table.receive(decoded, followed)
         case .iso: table.watch(iso: packet)
         case .sco: if let direction { table.watch(voice: packet, isOut: direction == .hostToController) }

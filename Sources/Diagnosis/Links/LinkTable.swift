@@ -20,6 +20,7 @@ struct LinkTable {
         var human = HumanInterfaceWatch()
         var mtus = MTUWatch()
         var fragments = FragmentWatch()
+        var comparisons = LinkComparisons()
         /// The last refusal, until another PDU follows.
         var refusal: (refusal: Refusal, sender: PacketSender?, at: Moment)?
         let interface: Int
@@ -48,6 +49,7 @@ struct LinkTable {
     /// The kind of the stream that the event ends which is examined.
     var streamKind: String?
     var subscriptions = SubscriptionBook()
+    var comparisons: [Int: AdapterComparisons] = [:]
     private var closed: [LinkReport] = []
     private var numbers = 0
     /// True for a capture of a run.
@@ -85,6 +87,7 @@ struct LinkTable {
         let device = pdu.layer == .hciEvents ? pdu.remoteDevice.map { redaction.number(of: $0) } : nil
         apply(followed.before)
         if let entry = followed.link.flatMap({ open[$0.number] }), entry.refusal != nil { noteProgress(pdu, entry) }
+        compare(pdu, link: followed.link?.number)
         pass(pdu, from: followed.sender, link: followed.link?.number, device: followed.opens || followed.link == nil ? device : nil)
         apply(followed.after)
     }
@@ -130,6 +133,7 @@ struct LinkTable {
             }
             entry.report.note(layer, on: decoded.channel, from: sender, at: now)
             watch(layer, on: decoded.channel, from: sender, entry)
+            if let sender { compare(layer, from: sender, entry) }
             if layer.problem != nil || layer.layer == .avdtp || layer.layer == .sdp { watchProfile(layer, from: sender, entry) }
             // Without directions nobody knows whose data they are.
             guard sender != nil || entry.report.isOnAir else { continue }
@@ -143,7 +147,7 @@ struct LinkTable {
         let entry = link.flatMap { open[$0] }
         guard !isKnown || entry != nil, let refusal = Refusal(pdu) else { return }
         if Self.endable.contains(refusal.layer) { entry?.refusal = (refusal, sender, now) }
-        guard !isKnown else { return }
+        guard !isKnown, entry?.comparisons.untrue != now.packet else { return }
         conclude(refusal, from: sender, link: link, device: device)
     }
 
@@ -211,6 +215,7 @@ struct LinkTable {
             observe(entry.waiting(at: now), link: number)
         }
         for interface in dials.keys.sorted() { observe(dials[interface]?.finish(identities, at: now) ?? nil) }
+        finishComparisons()
         engine.finish()
     }
 
@@ -234,13 +239,17 @@ struct LinkTable {
         case .phys, .length, .mtu: entry.report.note(event, at: now)
         case .encryption(let isOn, let status):
             entry.report.note(event, at: now)
-            if isOn, status == .success, !event.link.isOnAir { entry.pairing.noteEncryption(at: now) }
+            guard isOn, status == .success, !event.link.isOnAir else { return }
+            entry.pairing.noteEncryption(at: now)
+            entry.comparisons.repetitions.noteEncryption(at: now)
         case .unasked(let opcode):
             guard event.link.isComplete, let response = PDUCatalog.declaration(layer: .att, code: opcode) else { return }
             conclude(.attUnrequested, [("Response", .text(response.name))], link: number)
         case .repeated(let answer, let request): concludeAnswer(.answerRepeated, answer, to: request, event.link)
         case .misfit(let answer, let request): concludeAnswer(.answerMisfit, answer, to: request, event.link)
-        case .leftOpen(let request): concludeLeftOpen(request, event.link, ending)
+        case .leftOpen(let request):
+            compare(leftOpen: request, event.link)
+            concludeLeftOpen(request, event.link, ending)
         case .overlapping(let first, let second):
             guard event.link.isComplete, !event.link.isMerged else { return }
             conclude(
@@ -267,6 +276,7 @@ struct LinkTable {
             observe(entry.waiting(at: now), link: number)
             observe(entry.pairing.missing(at: now, isEnd: true), link: number)
             concludeRefusal(at: ending, entry)
+            compare(endOf: entry)
             observeSubscriptions(entry)
             close(number)
         }

@@ -11,6 +11,13 @@ struct Refusal {
     var result: String
     /// The value.
     var code: Int
+    /// Bits of the field.
+    private var width = 8
+    /// The PDU that has a value which this one does not define, as text; empty for others.
+    private var elsewhere = ""
+
+    /// The result of a value that the PDU does not define.
+    static let unnamed = "a reserved value"
 
     init(layer: String, request: String, result: String, code: Int) {
         (self.layer, self.request, self.result, self.code) = (layer, request, result, code)
@@ -29,7 +36,18 @@ struct Refusal {
         let command = pdu.command
         self.init(
             layer: (command == nil ? pdu.layer : .hciCommands).rawValue, request: command?.name ?? Self.refused(pdu, id) ?? pdu.name,
-            result: Self.name(of: value, field.declaration) ?? Hex.number(value, bits: 8), code: value)
+            result: Self.name(of: value, field.declaration) ?? Self.unnamed, code: value)
+        width = field.declaration.width
+        if result == Self.unnamed, pdu.layer == .l2capSignaling { elsewhere = Self.elsewhere(value, field.name, pdu.layer) }
+    }
+
+    /// The name that another PDU of the layer gives to a value, for those who have taken it from there.
+    private static func elsewhere(_ value: Int, _ field: String, _ layer: Layer) -> String {
+        for pdu in PDUCatalog.all where pdu.layer == layer && pdu.company == nil {
+            guard let other = pdu.fields.flat.first(where: { $0.name == field }), let name = name(of: value, other) else { continue }
+            return "; in \(pdu.name) it is \(name)"
+        }
+        return ""
     }
 
     /// True for a response that refuses some of the channels asked for, and opens the others. Core Vol 3, Part A, 4.26.
@@ -53,7 +71,7 @@ struct Refusal {
     var fields: [(String, CaseValue)] {
         [
             ("Layer", .text(layer)), ("Request", .text(request)), ("Result", .text(result)),
-            ("Code", .text(Hex.number(code, bits: code > 0xFF ? 16 : 8))),
+            ("Code", .text(Hex.number(code, bits: width > 8 || code > 0xFF ? 16 : 8))), ("Elsewhere", .text(elsewhere)),
         ]
     }
 }

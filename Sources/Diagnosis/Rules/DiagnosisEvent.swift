@@ -218,6 +218,34 @@ enum Conclusion: String, CaseIterable {
     case packetCut = "Packet_Cut"
     /// The file ended within a packet or was malformed.
     case captureDamaged = "Capture_Damaged"
+    /// A command is refused that what the controller does at that time excludes.
+    case commandAgainstState = "Command_Against_State"
+    /// A packet of the host is longer than the controller takes.
+    case aclTooLong = "ACL_Too_Long"
+    /// A controller completes packets of a connection that has ended.
+    case completedAfterEnd = "Completed_After_End"
+    /// A host without free buffers since it counts the packets of ended connections.
+    case buffersLost = "Buffers_Lost"
+    /// A synchronization was lost whose timeout is shorter than the interval.
+    case syncTimeoutTooShort = "Sync_Timeout_Too_Short"
+    /// Reports stop in the middle of chained data.
+    case reportIncomplete = "Report_Incomplete"
+    /// Reports stop until the host restarts the scan.
+    case reportsStopped = "Reports_Stopped"
+    /// A voice connection is refused while the host keeps one open.
+    case voiceNotClosed = "Voice_Not_Closed"
+    /// Directed advertising ends at a device that does not resolve the address in it.
+    case directedUnresolvable = "Directed_Unresolvable"
+    /// A peer does not know a procedure of a feature that it claims.
+    case featureUntrue = "Feature_Untrue"
+    /// Procedures of both ends collided.
+    case proceduresCollided = "Procedures_Collided"
+    /// A request was refused before encryption and not repeated after it.
+    case requestNotRepeated = "Request_Not_Repeated"
+    /// A stream is configured before the one before it has ended.
+    case streamStillOpen = "Stream_Still_Open"
+    /// A configuration of a channel was refused until the channel was closed.
+    case configurationRefused = "Configuration_Refused"
 
     var fields: [Vocabulary.Field] {
         func number(_ name: String) -> Vocabulary.Field { .init(name, .number(0...Int.max)) }
@@ -227,7 +255,7 @@ enum Conclusion: String, CaseIterable {
         case .linkNeverStarted: [number("Waited"), number("From_Central")]
         case .attUnanswered, .requestUnanswered: [.init("Request"), number("Waited"), .init("From"), .init("Ended")]
         case .llUnanswered, .procedureUnanswered: [.init("Request"), number("Waited")]
-        case .refused: [.init("Layer"), .init("Request"), .init("Result"), .init("Code"), .init("From")]
+        case .refused: ["Layer", "Request", "Result", "Code", "From", "Elsewhere"].map { .init($0) }
         case .requestsOverlap: [.init("Request"), .init("Open")]
         case .endMissed: []
         case .dataAfterEnd: [number("Waited"), .init("From")]
@@ -292,6 +320,21 @@ enum Conclusion: String, CaseIterable {
         case .captureGap, .micInvalid: []
         case .packetCut: [number("Octets"), number("Original")]
         case .captureDamaged: [.init("Reason")]
+        case .commandAgainstState: [.init("Command"), .init("Result"), .init("Activity"), number("Since"), number("Times")]
+        case .aclTooLong: [number("Octets"), number("Limit")]
+        case .completedAfterEnd: [.init("Handle"), number("Packets"), number("End")]
+        case .buffersLost: [number("Packets"), number("Buffers")]
+        case .syncTimeoutTooShort: [number("Timeout"), number("Interval")]
+        case .reportIncomplete, .reportsStopped: [number("Waited")]
+        case .voiceNotClosed: [.init("Handle"), number("Since")]
+        case .directedUnresolvable: [number("Ended")]
+        case .featureUntrue: [.init("Request"), .init("Feature"), number("Since")]
+        case .proceduresCollided:
+            ["First", "First_From", "Second", "Second_From", "Result", "Code"].map { .init($0) }
+                + ["First_Packet", "Second_Packet", "Ended"].map(number)
+        case .requestNotRepeated: [.init("Request"), .init("Handles"), .init("Result"), number("Encrypted"), number("Subscription")]
+        case .streamStillOpen: [number("End_Point"), .init("Reason")]
+        case .configurationRefused: [.init("Channel"), .init("From"), number("Times"), number("MPS"), number("MTU")]
         }
     }
 }

@@ -36,6 +36,9 @@ struct ControllerRules {
 
     init(isOfBench: Bool) { self.isOfBench = isOfBench }
 
+    /// The host has sent what the controller cannot take: what it does from then on is not judged.
+    mutating func excuse() { if !isOfBench { isUnreliable = true } }
+
     mutating func sent(_ command: HCIPacket) {
         guard !isReported, !isUnreliable, let opcode = command.commandOpcode else { return }
         rules.sent(command)
