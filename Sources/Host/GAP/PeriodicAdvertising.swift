@@ -31,7 +31,8 @@ extension AdvertisingSet {
         try await enablePeriodic(true)
     }
 
-    /// Replaces the data of the train. The train pauses meanwhile if the data needs several commands.
+    /// Replaces the data of the train. Data that needs several commands, of more than 251 octets, is taken only while the train is off: it
+    /// begins anew then, and syncs with it are lost. Core Vol 4, Part E, 7.8.62.
     public func setPeriodicData(_ data: [UInt8]) async throws {
         guard Advertising.fragments(data).count > 1 else { return try await sendPeriodic(data) }
         try await enablePeriodic(false)

@@ -110,6 +110,10 @@ enum USBStage {
             dongle.submit(USBRequest(id: 80, endpoint: 1, isIn: true, length: 64))
             request(dongle, 81, [0x20, 0, 0, 0, 0, 0, 3, 0], [0x09, 0x10, 0])
             try await loop.sleep(for: .milliseconds(5))
+            // After a reset of the port, setting 1 of the first interface.
+            dongle.reset()
+            request(dongle, 82, [0x01, 0x0B, 1, 0, 0, 0, 0, 0])
+            try await loop.sleep(for: .milliseconds(5))
             for id in 0..<200 { dongle.cancel(UInt32(id)) }
         }
         return log + controller.log
