@@ -194,11 +194,11 @@ private let courses = [
         [(1, event([0x3E, 0x0C, 0x1A, 0x40, 0, 1, 1]), .controllerToHost), (2, left, .controllerToHost)]),
     Course(
         "a command with wrong parameters, once",
-        [(1, event([0x0E, 1, 0x41, 0x20, 0x12]), .controllerToHost), (2, left, .controllerToHost)]),
+        [(1, event([0x0E, 1, 0x41, 0x20, 0x12]), .controllerToHost), (2, left, .controllerToHost)], "command-refused"),
     Course(
         "a command with wrong parameters, again",
         [1, 2].map { ($0, event([0x0E, 1, 0x41, 0x20, 0x12]), .controllerToHost) } + [(3, left, .controllerToHost)],
-        "command-refused-again"),
+        "command-refused"),
     Course(
         "a connection that the controller refuses",
         [(1, event([0x0F, 0x12, 1, 0x0D, 0x20]), .controllerToHost), (2, left, .controllerToHost)], "activity-refused"),

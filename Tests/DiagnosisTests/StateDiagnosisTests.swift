@@ -43,20 +43,21 @@ private let states = [
     TestCourse("parameters of another set", complete(0x2039, [1, 1, 5, 0, 0, 0], 0) + complete(0x2036, set(6), 0x0C)),
     TestCourse(
         "data that are too long", complete(0x203A, [], 0, 50, 0) + complete(0x2037, long, 0x07), "parameter-outside-range",
-        "advertising-data-refused"),
+        "command-refused"),
     TestCourse(
         "data that are refused for another reason", complete(0x203A, [], 0, 100, 0) + complete(0x2037, long, 0x07),
-        "advertising-data-refused"),
+        "command-refused"),
     TestCourse("data that are taken", complete(0x203A, [], 0, 100, 0) + complete(0x2037, long, 0)),
     TestCourse(
         "a set too many", complete(0x203B, [], 0, 1) + complete(0x2036, set(0), 0, 0) + complete(0x2036, set(1), 0x07),
-        "parameter-outside-range", "advertising-data-refused"),
+        "parameter-outside-range", "command-refused"),
     TestCourse(
         "a device too many", complete(0x200F, [], 0, 1) + complete(0x2011, address, 0) + complete(0x2011, other, 0x07),
-        "parameter-outside-range"),
+        "parameter-outside-range", "command-refused"),
     TestCourse(
         "a device again",
-        complete(0x200F, [], 0, 1) + complete(0x2011, address, 0) + complete(0x2012, address, 0) + complete(0x2011, other, 0x07)),
+        complete(0x200F, [], 0, 1) + complete(0x2011, address, 0) + complete(0x2012, address, 0) + complete(0x2011, other, 0x07),
+        "command-refused"),
 ]
 
 private let late: (Double?, HCIPacket, Bool) = (90, .told([0x3E, 0x14, 0x40, 0, 1]), back)
@@ -116,6 +117,27 @@ private let streams = [
     TestCourse("voice in both directions", voice + [speech(back)] + (0..<310).map { _ in speech(out) }),
 ]
 
+private let answers = [
+    TestCourse(
+        "an answer of the wrong kind",
+        complete(0x0C03, [], 0) + [(nil, .order(0x0C37, [0x40, 0, 0, 1]), out), (nil, .told([0x0F, 0, 1, 0x37, 0x0C]), back)],
+        "controller-rule-broken"),
+    TestCourse(
+        "an answer of the right kind", complete(0x0C03, [], 0) + complete(0x0C37, [0x40, 0, 0, 1], 0, 0x40, 0)),
+    TestCourse("a set that was not made", complete(0x2039, [1, 1, 5, 0, 0, 0], 0x42), "set-unknown"),
+    TestCourse("a connection too many", status(0x200D, connect, 0x09), "connection-limit"),
+    TestCourse("a connection that is made at last", status(0x200D, connect, 0x09) + [(5, .connected, back)]),
+    TestCourse(
+        "a packet that is too long",
+        complete(0x2002, [], 0, 4, 0, 3) + [(1, .connected, back), (nil, .att(0x52, 3, 0, 1), out), (nil, .left, back)],
+        "packet-too-long"),
+    TestCourse(
+        "a packet as long as the buffers",
+        complete(0x2002, [], 0, 8, 0, 3) + [(1, .connected, back), (nil, .att(0x52, 3, 0, 1), out), (nil, .left, back)]),
+    TestCourse("a refused command", complete(0x2084, [1, 0, 0, 0, 1, 0], 0x12), "command-refused"),
+    TestCourse("a feature that the controller lacks", complete(0x2074, [32, 1], 0x12)),
+]
+
 private let decisions = [
     TestCourse(
         "a host that refuses to pair",
@@ -127,7 +149,9 @@ private let decisions = [
 ]
 
 @Suite struct StateDiagnosisTests {
-    @Test(arguments: dials + states + buffers + streams + decisions) func whatAControllerHoldsIsExplained(_ course: TestCourse) throws {
+    @Test(arguments: dials + states + buffers + streams + answers + decisions) func whatAControllerHoldsIsExplained(_ course: TestCourse)
+        throws
+    {
         let found = try course.findings()
         #expect(found == course.expected)
     }

@@ -31,6 +31,27 @@ private let channels = [
     le("no credit", channel + [credits(0, 0), (9, .left, back)], "credits-invalid"),
     le("too many credits", channel + [credits(0xFC, 0xFF), (9, .left, back)], "credits-invalid"),
     le("as many credits as there are", channel + [credits(0xFB, 0xFF), (9, .left, back)]),
+    le(
+        "an MTU that is too small",
+        [
+            (1, .frame(5, [0x17, 1, 10, 0, 0x81, 0, 32, 0, 64, 0, 5, 0, 0x40, 0]), out),
+            (nil, .frame(5, [0x18, 1, 8, 0, 0, 0, 0, 0, 0, 0, 0x0C, 0]), back), (9, .left, back),
+        ], "pdu-malformed", "signalling-refused"),
+    TestCourse(
+        "a configuration that the peer does not accept",
+        [
+            (0, .paged, back), (1, .frame(1, [0x04, 1, 8, 0, 0x40, 0, 0, 0, 1, 2, 48, 0]), out),
+            (nil, .frame(1, [0x05, 1, 10, 0, 0x40, 0, 0, 0, 1, 0, 1, 2, 100, 0]), back), (9, .left, back),
+        ], "configuration-refused"),
+    TestCourse(
+        "a configuration that the peer accepts at last",
+        [
+            (0, .paged, back), (1, .frame(1, [0x04, 1, 8, 0, 0x40, 0, 0, 0, 1, 2, 48, 0]), out),
+            (nil, .frame(1, [0x05, 1, 10, 0, 0x40, 0, 0, 0, 1, 0, 1, 2, 100, 0]), back),
+            (nil, .frame(1, [0x04, 2, 8, 0, 0x40, 0, 0, 0, 1, 2, 100, 0]), out),
+            (nil, .frame(1, [0x05, 2, 6, 0, 0x40, 0, 0, 0, 0, 0]), back),
+            (9, .left, back),
+        ]),
     TestCourse(
         "a channel that remains pending",
         [

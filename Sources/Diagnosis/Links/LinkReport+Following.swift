@@ -99,17 +99,18 @@ struct ApplicationData {
             (kind, octets, isAcknowledged) = (.channel, layer.range.count, false)
             return
         }
-        guard layer.layer == .att, let (kind, header) = Self.kinds[UInt8(truncatingIfNeeded: layer.code)] else { return nil }
-        self.kind = kind
+        guard layer.layer == .att else { return nil }
+        let header: Int
+        switch UInt8(truncatingIfNeeded: layer.code) {
+        case ATT.HandleValueNtf.opcode, ATT.HandleValueInd.opcode: (kind, header) = (.notification, 3)
+        case ATT.WriteCmd.opcode: (kind, header) = (.command, 3)
+        case ATT.WriteReq.opcode: (kind, header) = (.request, 3)
+        case ATT.ReadRsp.opcode, ATT.ReadBlobRsp.opcode: (kind, header) = (.read, 1)
+        default: return nil
+        }
         octets = Swift.max(0, layer.range.count - header)
         isAcknowledged = [.read, .request].contains(kind) || layer.code == Int(ATT.HandleValueInd.opcode)
     }
-
-    /// PDUs with application data, and the octets before the value.
-    private static let kinds: [UInt8: (DataKind, Int)] = [
-        ATT.HandleValueNtf.opcode: (.notification, 3), ATT.HandleValueInd.opcode: (.notification, 3), ATT.WriteCmd.opcode: (.command, 3),
-        ATT.WriteReq.opcode: (.request, 3), ATT.ReadRsp.opcode: (.read, 1), ATT.ReadBlobRsp.opcode: (.read, 1),
-    ]
 }
 
 /// Connection parameters that a PDU asks for.

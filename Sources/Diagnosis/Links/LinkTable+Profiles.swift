@@ -35,6 +35,7 @@ extension LinkTable {
     mutating func watch(fragment packet: HCIPacket, isOut: Bool, _ followed: Followed) {
         guard let link = followed.link, let entry = open[link.number], link.isComplete, !link.isMerged else { return }
         if isCut { return entry.fragments.forget(isOut: isOut) }
+        if isOut { observe(controllers[entry.interface]?.lengths.sent(packet, isLE: link.kind == .le) ?? nil, link: link.number) }
         observe(entry.fragments.note(packet, isOut: isOut, isLE: link.kind == .le, at: now), link: link.number)
     }
 

@@ -27,6 +27,7 @@ extension LinkTable {
         scans[interface, default: ScanWatch()].sent(command, at: now)
         observe(commands[interface, default: CommandWatch()].sent(command, at: now))
         controllers[interface, default: ControllerWatch()].sent(command, at: now)
+        if command.commandOpcode == HCICommands.SetControllerToHostFlowControl.opcode { hasHostBuffers = true }
         let dialled = dials[interface, default: Dials()].sent(command, identities, at: now)
         let owner = link.flatMap { open[$0]?.keyOwner }
         observe(dialled, link: link)
@@ -71,7 +72,7 @@ extension LinkTable {
 
     /// Counts data from a controller to its host.
     mutating func watch(dataIn packet: HCIPacket) {
-        guard let handle = packet.aclHeader?.handle else { return }
+        guard hasHostBuffers, let handle = packet.aclHeader?.handle else { return }
         controllers[interface]?.buffers.received(handle.rawValue, at: now)
     }
 

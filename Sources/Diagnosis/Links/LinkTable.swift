@@ -46,6 +46,8 @@ struct LinkTable {
     var commands: [Int: CommandWatch] = [:]
     var controllerRules: [Int: ControllerRules] = [:]
     var controllers: [Int: ControllerWatch] = [:]
+    /// True if a host controls the flow of data to it.
+    var hasHostBuffers = false
     /// The kind of the stream that the event ends which is examined.
     var streamKind: String?
     var subscriptions = SubscriptionBook()
@@ -88,12 +90,13 @@ struct LinkTable {
         apply(followed.before)
         if let entry = followed.link.flatMap({ open[$0.number] }), entry.refusal != nil { noteProgress(pdu, entry) }
         compare(pdu, link: followed.link?.number)
-        pass(pdu, from: followed.sender, link: followed.link?.number, device: followed.opens || followed.link == nil ? device : nil)
+        let link = followed.link?.number
+        pass(pdu, from: followed.sender, link.flatMap { open[$0] }, link: link, device: followed.opens || link == nil ? device : nil)
         apply(followed.after)
     }
 
     /// Passes a link manager PDU of a baseband packet, whose link is not followed, to the rules.
-    mutating func receive(_ pdu: DecodedLayer) { pass(pdu, from: nil, link: nil) }
+    mutating func receive(_ pdu: DecodedLayer) { pass(pdu, from: nil, nil, link: nil) }
 
     /// Passes the PDUs in a packet of a link to the rules.
     mutating func receive(_ decoded: DecodedPacket, _ followed: Followed) {
@@ -122,12 +125,13 @@ struct LinkTable {
         let link = entry.report.number
         entry.report.lastPacket = now
         if let refusal = entry.refusal, let sender, goesOn(sender, after: refusal.sender, entry.link) { entry.refusal = nil }
-        for (index, layer) in decoded.layers.enumerated() {
+        for index in decoded.layers.indices {
+            let layer = decoded.layers[index]
             // Without directions the fragments of both ends are mixed.
             if layer.layer == .l2capFragment, sender != nil || entry.report.isOnAir {
                 conclude(.l2capFault, [("Reason", .text(layer.name))], link: link)
             }
-            if layer.declaration != nil { pass(layer, from: sender, link: link) }
+            if layer.declaration != nil { pass(layer, from: sender, entry, link: link) }
             if layer.declaration != nil, let request = ParameterRequest(layer), sender != .central {
                 conclude(.parameterRequest, request.fields, link: link)
             }
@@ -142,20 +146,19 @@ struct LinkTable {
         }
     }
 
-    private mutating func pass(_ pdu: DecodedLayer, from sender: PacketSender?, link: Int?, device: Int? = nil) {
-        let isKnown = engine.concerns(pdu.name) && send(pdu, from: sender, link: link, device: device)
-        let entry = link.flatMap { open[$0] }
+    private mutating func pass(_ pdu: DecodedLayer, from sender: PacketSender?, _ entry: Entry?, link: Int?, device: Int? = nil) {
+        let isKnown = engine.concerns(pdu.name) && send(pdu, from: sender, entry, link: link, device: device)
         guard !isKnown || entry != nil, let refusal = Refusal(pdu) else { return }
         if Self.endable.contains(refusal.layer) { entry?.refusal = (refusal, sender, now) }
         guard !isKnown, entry?.comparisons.untrue != now.packet else { return }
         conclude(refusal, from: sender, link: link, device: device)
     }
 
-    private mutating func send(_ pdu: DecodedLayer, from sender: PacketSender?, link: Int?, device: Int?) -> Bool {
+    private mutating func send(_ pdu: DecodedLayer, from sender: PacketSender?, _ entry: Entry?, link: Int?, device: Int?) -> Bool {
         send(
             DiagnosisEvent(
-                name: pdu.name, link: link, device: device ?? self.device(of: link), interface: interface, sender: sender,
-                packet: now.packet, time: now.time, pdu: pdu))
+                name: pdu.name, link: link, device: device ?? entry?.report.device, interface: interface, sender: sender,
+                packet: now.packet, time: now.time, pdu: pdu), entry)
     }
 
     // MARK: Conclusions
@@ -164,21 +167,19 @@ struct LinkTable {
         _ conclusion: Conclusion, _ fields: [(String, CaseValue)] = [], packet: Int? = nil, link: Int? = nil, device: Int? = nil
     ) {
         guard engine.concerns(conclusion.rawValue) else { return }
+        let entry = link.flatMap { open[$0] }
         send(
             DiagnosisEvent(
-                name: conclusion.rawValue, link: link, device: device ?? self.device(of: link),
-                interface: link.flatMap { open[$0]?.interface } ?? interface, packet: packet ?? now.packet, time: now.time,
-                record: CaseRecord(fields)))
+                name: conclusion.rawValue, link: link, device: device ?? entry?.report.device, interface: entry?.interface ?? interface,
+                packet: packet ?? now.packet, time: now.time, record: CaseRecord(fields)), entry)
     }
-
-    private func device(of link: Int?) -> Int? { link.flatMap { open[$0]?.report.device } }
 
     /// The number of a device.
     mutating func number(of device: DeviceAddress) -> Int { redaction.number(of: device) }
 
     @discardableResult
-    private mutating func send(_ event: DiagnosisEvent) -> Bool {
-        let (entry, redaction) = (event.link.flatMap { open[$0] }, redaction)
+    private mutating func send(_ event: DiagnosisEvent, _ entry: Entry?) -> Bool {
+        let redaction = redaction
         var event = event
         if let entry { (event.owner, event.role) = (entry.owner, entry.report.localRole) }
         let kind = streamKind ?? event.kind

@@ -25,6 +25,8 @@ struct Refusal {
 
     /// Nil for a PDU that reports no error.
     init?(_ pdu: DecodedLayer) {
+        // Most PDUs of a long link are values, and no error of ATT is another PDU.
+        if pdu.layer == .att, pdu.code != Int(ATT.ErrorRsp.opcode) { return nil }
         guard let id = pdu.id else { return nil }
         if pdu.layer == .avctp {
             self.init(controlMessage: pdu)

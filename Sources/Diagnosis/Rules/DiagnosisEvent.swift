@@ -184,6 +184,8 @@ enum Conclusion: String, CaseIterable {
     case creditsInvalid = "Credits_Invalid"
     /// A controller allows no command.
     case commandsWithheld = "Commands_Withheld"
+    /// A packet of data that is longer than the buffers of the controller.
+    case packetTooLong = "Packet_Too_Long"
     /// The size of an encryption key that a host has read.
     case keyShort = "Key_Short"
     /// A voice connection on which only one end sends.
@@ -273,7 +275,7 @@ enum Conclusion: String, CaseIterable {
         case .subscriptionMissing: [.init("Handles"), number("Bonded")]
         case .scanSilent: [number("Waited")]
         case .isoLost: [.init("Packet_Status"), number("Sequence")]
-        case .ruleViolated: [.init("PDU"), .init("Rule"), .init("Expected"), .init("Got"), number("Bench")]
+        case .ruleViolated: [.init("PDU"), .init("Rule"), .init("Expected"), .init("Got"), number("Bench"), number("Certain")]
         case .streamOperationRefused: [.init("Operation"), .init("Result"), .init("Reason")]
         case .valueFillsMTU: [.init("PDU")]
         case .timeoutTooShort: [number("Timeout"), number("Effective")]
@@ -305,6 +307,7 @@ enum Conclusion: String, CaseIterable {
         case .roundsExceeded: [.init("From"), number("Round")]
         case .creditsInvalid: [.init("Channel"), .init("Problem")]
         case .commandsWithheld: [number("Waited")]
+        case .packetTooLong: [number("Octets"), number("Limit")]
         case .keyShort: [number("Octets")]
         case .voiceSilent: [number("Sent")]
         case .reservedLLID: []

@@ -3,7 +3,8 @@ import BBHCI
 import BBPackets
 import BBTraffic
 
-/// What a controller has said that it can hold, against what its host asks for. Core Vol 4, Part E, 7.8.14, 7.8.41, 7.8.57 and 7.8.58.
+/// The sizes of lists, sets and data that a controller has told, against the commands of its host.
+/// Core Vol 4, Part E, 7.8.14, 7.8.41, 7.8.57 and 7.8.58.
 struct Capacities {
     private struct Data: Hashable {
         var opcode: UInt16

@@ -51,6 +51,7 @@ struct ChannelWatch {
 
     private static let most = 256
     private static let mostCredits = 65_535
+    private static let (leastMTU, leastEnhancedMTU, mostMPS): (UInt16, UInt16, UInt16) = (23, 64, 65_533)
     /// The MTU of a BR/EDR channel that is not configured. Core Vol 3, Part A, 5.1.
     private static let standardMTU: UInt16 = 672
     private static let headerOctets = 4
@@ -115,10 +116,13 @@ struct ChannelWatch {
     }
 
     private mutating func noteCreditBased(_ pdu: DecodedLayer, _ request: Request, _ answered: Request) -> [Observation] {
+        let layer = pdu
         if let pdu = pdu.content(as: L2CAPSignaling.LECreditBasedConnectionReq.self) {
             ask(request, [pdu.sourceCID], Limits(mtu: pdu.mtu, mps: pdu.mps, credits: Int(pdu.initialCredits)))
+            return Self.tooSmall(layer, pdu.mtu, pdu.mps, least: Self.leastMTU)
         } else if let pdu = pdu.content(as: L2CAPSignaling.CreditBasedConnectionReq.self) {
             ask(request, pdu.sourceCID, Limits(mtu: pdu.mtu, mps: pdu.mps, credits: Int(pdu.initialCredits)))
+            return Self.tooSmall(layer, pdu.mtu, pdu.mps, least: Self.leastEnhancedMTU)
         } else if let pdu = pdu.content(as: L2CAPSignaling.LECreditBasedConnectionRsp.self) {
             let channels = pdu.result == .successful ? [pdu.destinationCID] : []
             answer(answered, request.end, channels, Limits(mtu: pdu.mtu, mps: pdu.mps, credits: Int(pdu.initialCredits)))
@@ -138,6 +142,14 @@ struct ChannelWatch {
             limits[Receiver(end: answered.end, channel: pdu.sourceCID)] = nil
         }
         return []
+    }
+
+    /// A request with an MTU or MPS that no channel may have. Core Vol 3, Part A, 4.22 and 4.25.
+    private static func tooSmall(_ pdu: DecodedLayer, _ mtu: UInt16, _ mps: UInt16, least: UInt16) -> [Observation] {
+        let wrong = [("MTU", mtu, UInt16.max), ("MPS", mps, mostMPS)].first { $0.1 < least || $0.1 > $0.2 }
+        guard let (name, value, most) = wrong else { return [] }
+        let problem = "its \(name) is \(value), and \(least) to \(most) are allowed"
+        return [Observation(.pduMalformed, [("PDU", .text(pdu.name)), ("Problem", .text(problem))])]
     }
 
     /// Gives credits: at least one, and no more than 65,535 at once. Core Vol 3, Part A, 4.24 and 10.1.

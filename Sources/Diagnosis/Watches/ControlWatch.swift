@@ -32,7 +32,7 @@ struct ControlWatch {
     /// The header of a message, and of the frame in it; the PDU follows the company.
     private static let (header, frame) = (3, 3)
     private static let interim: UInt8 = 0xF
-    /// Ten times the longest time of a response. AVRCP 1.6, 6.1.
+    /// A response comes within a second.
     private static let limit: Int64 = 10_000_000
 
     /// - Parameter message: the octets of the message of AVCTP.

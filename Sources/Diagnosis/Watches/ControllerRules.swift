@@ -79,6 +79,7 @@ struct ControllerRules {
             [
                 ("PDU", .text(violation.name)), ("Rule", .text(violation.rule)), ("Expected", .text(violation.wanted)),
                 ("Got", .text(violation.got)), ("Bench", .number(isOfBench ? 1 : 0)),
+                ("Certain", .number(violation.isCertain ? 1 : 0)),
             ], packet: violation.packet?.number)
     }
 }

@@ -10,6 +10,7 @@ struct ControllerWatch {
     private var credits = CommandCredits()
     var streams = StreamPaths()
     var buffers = HostBuffers()
+    var lengths = BufferLengths()
 
     mutating func sent(_ command: HCIPacket, at now: Moment) {
         capacities.sent(command, at: now)
@@ -28,6 +29,7 @@ struct ControllerWatch {
         switch event.eventCode {
         case HCIEvents.CommandComplete.code, HCIEvents.CommandStatus.code:
             credits.received(event, at: now)
+            lengths.received(event)
             found = [capacities.received(event), states.received(event, dial: dial), Self.keySize(event)]
         case HCIEvents.DisconnectionComplete.code:
             found = [buffers.overdue(at: now)]

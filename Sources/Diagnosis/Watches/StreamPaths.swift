@@ -35,7 +35,7 @@ struct StreamPaths {
     /// LE_CIS_Request, LE_Create_BIG_Complete and LE_BIG_Sync_Established.
     private static let (request, groupCreated, groupSynchronized): (UInt8, UInt8, UInt8) = (0x1A, 0x1B, 0x1D)
     private static let (input, output) = (0, 1)
-    /// So many packets take more than two seconds.
+    /// 300 packets take more than two seconds.
     private static let enough = 300
 
     // MARK: Commands

@@ -67,7 +67,7 @@ public struct HCIRules {
     /// Judges the length of an event. It is judged first, because in an event of a wrong length fields are missing or misplaced.
     public mutating func received(lengthOf event: HCIPacket, _ number: Int) {
         guard wasReset, violation == nil else { return }
-        violation = RuleViolation(lengthOf: NumberedPacket(event, number))
+        violation = RuleViolation(lengthOf: NumberedPacket(event, number))?.certain
     }
 
     /// Judges an event before the connections change with it.
@@ -115,7 +115,7 @@ public struct HCIRules {
             let last = Answer(answer: answer, command: command, event: event)
             self.last = last
             violation =
-                RuleViolation(answer, event) ?? RuleViolation(answer, to: command, event)
+                RuleViolation(answer, event)?.certain ?? RuleViolation(answer, to: command, event)?.certain
                 ?? RuleViolation(failed: answer, to: command, event)
             if claims == nil, answer.status == .unknownHCICommand, denied == nil { denied = last }
             if answer.opcode == HCICommands.ReadLocalSupportedCommands.opcode, answer.status == .success {

@@ -10,6 +10,15 @@ public struct RuleViolation: Sendable {
     public var got: String
     /// The HCI packet that shows it; nil for a PDU on the air.
     public var packet: NumberedPacket?
+    /// True if the packet and its command show it, whatever else a capture lacks.
+    public private(set) var isCertain = false
+
+    /// The violation as one that needs no other packets.
+    var certain: RuleViolation {
+        var violation = self
+        violation.isCertain = true
+        return violation
+    }
 
     init(rule: String, _ name: String, wanted: String, got: String, in packet: NumberedPacket? = nil) {
         (self.rule, self.name, self.wanted, self.got, self.packet) = (rule, name, wanted, got, packet)
