@@ -52,10 +52,12 @@ struct BlameTests {
         if row.tester == .inconclusive { #expect(result.message.contains("Not held against the subject"), "\(result.message)") }
     }
 
-    /// What a bench does late may come too late for the subject: it is not judged.
+    /// A late step of the bench may come too late for the subject, which is not judged then.
     @Test(arguments: [(Microseconds.milliseconds(1), Verdict.fail), (.seconds(9), .inconclusive)])
     func aLateBenchJudgesNobody(_ lateness: Microseconds, _ verdict: Verdict) throws {
-        let result = try Trial.run("hci/encrypt", try DongleConduct(["refuses=LE_Encrypt"]), at: .subject, lateness: lateness)
+        let result = try Trial.run("phy/central-asks-2m", lateness: lateness) { _, packet in
+            packet.leSubevent == HCIEvents.LEPHYUpdateComplete.subevent ? [] : [packet]
+        }
         #expect(result.verdict == verdict && result.message.contains("9 s late after a wait") == (verdict == .inconclusive))
     }
 

@@ -16,16 +16,18 @@ enum Trial {
 
     typealias Change = (Direction, HCIPacket) -> [HCIPacket]
 
-    /// - Parameter change: replacements for a packet.
+    /// - Parameters:
+    ///   - lateness: time by which a wait of the case was over too late.
+    ///   - change: replacements for a packet.
     static func run(
         _ id: String, at changed: Side = .subject, own: [Side: OwnAddress] = [:], bounds: RunBounds = RunBounds(),
-        catalogue: Catalogue? = nil, declared: DeclaredItems? = nil, change: @escaping Change
+        catalogue: Catalogue? = nil, declared: DeclaredItems? = nil, lateness: Microseconds = .zero, change: @escaping Change
     ) throws -> CaseResult {
         let catalogue = try catalogue ?? SuiteTests.catalogue()
         guard let testCase = catalogue.cases.first(where: { $0.id == id }) else {
             return CaseResult(id: id, title: "there is no such case", verdict: .error)
         }
-        return try run(testCase, catalogue, own: own, bounds: bounds, declared: declared) { side, world, _ in
+        return try run(testCase, catalogue, own: own, bounds: bounds, declared: declared, lateness: lateness) { side, world, _ in
             let settings = side == .tester ? testCase.world.tester : testCase.world.subject
             let pipe = try world.addController(side, settings: settings)
             return side == changed ? ChangingTransport(pipe, change) : pipe
@@ -33,16 +35,14 @@ enum Trial {
     }
 
     /// Runs a case with switches on one end's dongle.
-    ///
-    /// - Parameter lateness: how much too late a wait of the case was over.
     static func run(
-        _ id: String, _ conduct: DongleConduct, at changed: Side, lateness: Microseconds = .zero, catalogue: Catalogue? = nil
+        _ id: String, _ conduct: DongleConduct, at changed: Side, catalogue: Catalogue? = nil
     ) throws -> CaseResult {
         let catalogue = try catalogue ?? SuiteTests.catalogue()
         guard let testCase = catalogue.cases.first(where: { $0.id == id }) else {
             return CaseResult(id: id, title: "there is no such case", verdict: .error)
         }
-        return try run(testCase, catalogue, lateness: lateness) { side, world, loop in
+        return try run(testCase, catalogue) { side, world, loop in
             let settings = side == .tester ? testCase.world.tester : testCase.world.subject
             guard side == changed else { return try world.addController(side, settings: settings) }
             let pipe = InProcessTransport.pair(on: loop)

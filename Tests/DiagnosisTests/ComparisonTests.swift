@@ -28,7 +28,7 @@ private let left: Packets = [(nil, .left, back)]
 /// A write of 20 octets, which fill a packet of 24.
 private let write: Packets = [(nil, .frame(4, [0x52, 3, 0] + octets(1, 17)), out)]
 private let completed: Packets = [(nil, .told([0x13, 1, 0x40, 0, 1, 0]), back)]
-/// A request of the peer, and the end of the link after so many seconds.
+/// A request of the peer, and the end of the link N seconds later.
 private func asked(_ answer: Packets, _ end: Double) -> Packets {
     [(nil, .connected, back), (nil, .att(0x0A, 3, 0), back)] + answer + [(end, .left, back)]
 }
@@ -216,7 +216,7 @@ private let ofChannels = [
         #expect(healthy.contains("No fault found.\nExamined: ") && !healthy.contains("Symptom: "))
     }
 
-    /// What a peer claims to support is not called unsupported.
+    /// A feature that a peer claims is not called unsupported.
     @Test func aClaimIsNotContradicted() throws {
         #expect(try !TestCourse("claimed", update(1)).diagnosis().text.contains("does not support it"))
         #expect(try TestCourse("not claimed", update(0)).diagnosis().text.contains("does not support it"))

@@ -91,7 +91,8 @@ import Testing
     }
 
     @Test func aControllerWithoutTrainsIsToldApart() throws {
-        try SimulatedHosts.run(configure: { $0.features.remove(.lePeriodicAdvertising) }) { world in
+        let withoutTrains = { (configuration: inout ControllerConfiguration) in _ = configuration.features.remove(.lePeriodicAdvertising) }
+        try SimulatedHosts.run(configure: withoutTrains) { world in
             await #expect(throws: HostError.misuse(.unsupported(.periodicAdvertising))) {
                 _ = try await world.central.synchronise(Self.sought)
             }

@@ -69,11 +69,8 @@ def test_a_scan_shows_the_train_of_another_host():
     async def advertise(ports):
         async with host(ports[0], "advertiser", hosts.PERIPHERAL) as advertiser:
             await train(advertiser, bytes.fromhex("06097472616E"))
-            process = Process(bluebench(), "scan", f"tcp:127.0.0.1:{ports[1]}", "--sync", "--json", "--seconds", 5)
-            with process as scan:
-                while scan.running():
-                    await asyncio.sleep(0.1)
-            return json.loads(scan.text)
+            scan = ("scan", f"tcp:127.0.0.1:{ports[1]}", "--sync", "--json", "--seconds", 5)
+            return json.loads((await asyncio.to_thread(run_bench, *scan)).stdout)
 
     with dongles() as ports:
         document = asyncio.run(advertise(ports))

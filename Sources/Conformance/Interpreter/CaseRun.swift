@@ -24,7 +24,7 @@ final class CaseRun {
     var lastConnections: [Side: Int] = [:]
     /// The number of steps that have started.
     private var stepCount = 0
-    /// How much later than its end a wait was over, at most; 0 in virtual time.
+    /// The longest time by which a wait was over too late; 0 in virtual time.
     var lateness = Microseconds.zero
     var ledger: StepLog
     private let bounds: RunBounds

@@ -129,7 +129,7 @@ struct ActivityWatch {
             ], packet: at.packet)
     }
 
-    /// What is active that excludes a command, with the command that began it.
+    /// The activity that excludes a command, with the command that began it.
     private func cause(of id: PDUID, _ command: DecodedLayer) -> (Activity, Moment)? {
         func isExcluding(_ activity: Activity) -> Bool {
             if Self.resolves.contains(id) || Self.filters.contains(id) { return true }

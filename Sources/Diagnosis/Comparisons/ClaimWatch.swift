@@ -14,7 +14,7 @@ struct ClaimWatch {
     private static let features = PDUCatalog.type(named: "LEFeatures")?.values ?? []
     private static let unsupported = 0x1A
     private static let hostSupport = "_Host_Support"
-    /// What a peripheral asks for by the update. Core Vol 6, Part B, 5.1.7.
+    /// A peripheral's request by the update. Core Vol 6, Part B, 5.1.7.
     private static let parameterRequest = "Connection_Parameters_Request"
     private static let update = HCIEvents.LEConnectionUpdateComplete.id
     /// The features of which the receiver of a PDU needs one, by opcode. Core Vol 6, Part B, 4.6 and 5.1.

@@ -50,7 +50,7 @@ struct RepetitionWatch {
 
     mutating func noteEncryption(at now: Moment) { encrypted = encrypted ?? now }
 
-    /// What was never repeated until the end of the link: the subscriptions, and the rest.
+    /// Requests that were never repeated until the end of the link: the subscriptions, and the rest.
     func ended(at now: Moment) -> [Observation] {
         guard let encrypted, now.time - encrypted.time >= Self.longEnough else { return [] }
         return [true, false].compactMap { isSubscription in

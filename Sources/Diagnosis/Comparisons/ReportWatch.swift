@@ -31,7 +31,7 @@ struct ReportWatch {
     /// Devices that were heard before are heard at once by a controller that scans again.
     private static let soon: Int64 = 2_000_000
     private static let most = 64
-    /// A scan with so many reports, one a second at least, does not become silent by chance.
+    /// A scan with this number of reports, one a second at least, does not become silent by chance.
     private static let many = 20
     private static let second: Int64 = 1_000_000
 

@@ -79,7 +79,7 @@ struct TrainReport: Encodable {
     static func milliseconds(_ interval: Microseconds) -> Double { Double(interval.rawValue) / 1_000 }
 }
 
-/// What `bluebench scan --json` prints.
+/// The document of `bluebench scan --json`.
 struct ScanDocument: Encodable {
     var reports: [ScanReport]
     /// Events of trains, with --sync.

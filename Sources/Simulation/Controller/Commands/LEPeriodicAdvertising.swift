@@ -43,7 +43,8 @@ extension LEController {
             throw error
         }
         settings.sets[index] = set
-        if !configuration.quirks.periodic.contains(.keepsTrainData), let content = set.periodicContent { train(set.handle)?.content = content }
+        guard !configuration.quirks.periodic.contains(.keepsTrainData), let content = set.periodicContent else { return }
+        train(set.handle)?.content = content
     }
 
     private func checkOperation(_ operation: AdvertisingDataOperation, _ fragment: [UInt8], _ periodic: PeriodicAdvertising)

@@ -11,7 +11,7 @@ struct PeriodicAdvertising {
     var isEnabled = false
 }
 
-/// What the events of a train carry.
+/// The content of a train's events.
 struct PeriodicContent {
     var data: [UInt8]
     /// Radiated power in dBm, if the host wants it in the packets.

@@ -3,7 +3,7 @@ import BBTiming
 
 /// The events of periodic advertising: AUX_SYNC_IND and its AUX_CHAIN_INDs at a fixed interval. Core Vol 6, Part B, 4.4.2.12.
 final class PeriodicTrain: RadioActivity {
-    /// What does not change while the train runs.
+    /// Properties that do not change while the train runs.
     struct Course {
         var interval: Microseconds
         /// The start of the first event.
