@@ -184,7 +184,7 @@ private let ofChannels = [
     TestCourse(
         "an end point that is closed and in use by another device", streams + configuration + accepted + closed + configuration + inUse,
         "stream-refused"),
-    TestCourse("an MPS above the MTU", configured([0xF2, 3], [1, 0]), "mps-refused"),
+    TestCourse("an MPS above the MTU", configured([0xF2, 3], [1, 0]), "mps-refused", "configuration-refused"),
     TestCourse("an MPS below the MTU", configured([0xF0, 0], [1, 0]), "configuration-refused"),
     TestCourse("an MPS that is accepted", configured([0xF2, 3], [0, 0])),
     TestCourse("a result that the response does not have", reconfigured(0x0C), "result-reserved"),
