@@ -32,14 +32,17 @@ private let address: [UInt8] = [0, 1, 2, 3, 4, 5, 6]
 private let other: [UInt8] = [0, 1, 2, 3, 4, 5, 7]
 
 private let states = [
-    TestCourse("parameters while advertising", complete(0x200A, [1], 0) + complete(0x2006, octets(0, 15), 0x0C), "command-against-state-once"),
+    TestCourse(
+        "parameters while advertising", complete(0x200A, [1], 0) + complete(0x2006, octets(0, 15), 0x0C), "command-against-state-once"),
     TestCourse("parameters after advertising", complete(0x200A, [1], 0) + complete(0x200A, [0], 0) + complete(0x2006, octets(0, 15), 0x0C)),
-    TestCourse("a random address while scanning", complete(0x200C, [1, 0], 0) + complete(0x2005, octets(1, 6), 0x0C), "command-against-state-once"),
+    TestCourse(
+        "a random address while scanning", complete(0x200C, [1, 0], 0) + complete(0x2005, octets(1, 6), 0x0C), "command-against-state-once"),
     TestCourse(
         "an accept list that an attempt to connect uses", status(0x200D, connect, 0) + complete(0x2011, address, 0x0C) + cancelled,
         "command-against-state-once"),
     TestCourse(
-        "parameters of a set that is on", complete(0x2039, [1, 1, 5, 0, 0, 0], 0) + complete(0x2036, set(5), 0x0C), "command-against-state-once"),
+        "parameters of a set that is on", complete(0x2039, [1, 1, 5, 0, 0, 0], 0) + complete(0x2036, set(5), 0x0C),
+        "command-against-state-once"),
     TestCourse("parameters of another set", complete(0x2039, [1, 1, 5, 0, 0, 0], 0) + complete(0x2036, set(6), 0x0C)),
     TestCourse(
         "data that are too long", complete(0x203A, [], 0, 50, 0) + complete(0x2037, long, 0x07), "parameter-outside-range",
