@@ -36,7 +36,10 @@ extension AdvertisingSet {
     public func setPeriodicData(_ data: [UInt8]) async throws {
         guard Advertising.fragments(data).count > 1 else { return try await sendPeriodic(data) }
         try await enablePeriodic(false)
-        try await sendPeriodic(data)
+        do { try await sendPeriodic(data) } catch {
+            try await enablePeriodic(true)
+            throw error
+        }
         try await enablePeriodic(true)
     }
 

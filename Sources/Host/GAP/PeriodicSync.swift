@@ -45,8 +45,10 @@ public final class PeriodicSync {
     public var onReport: ((PeriodicReport) -> Void)?
     public private(set) var dropped = 0
     private let continuation: AsyncThrowingStream<PeriodicReport, any Error>.Continuation
-    /// Data of an event so far.
+    /// Data of an event so far, and the first power and strength that its reports tell.
     private var pending: [UInt8] = []
+    private var txPower: Int8?
+    private var rssi: Int8?
     private unowned let owner: PeriodicSyncs
 
     /// The longest data of an event. Core Vol 6, Part B, 4.4.2.12.
@@ -68,11 +70,12 @@ public final class PeriodicSync {
 
     fileprivate func receive(_ event: HCIEvents.LEPeriodicAdvertisingReport) {
         if pending.count <= Self.longestData { pending += event.data }
+        txPower = txPower ?? (event.txPower == 127 ? nil : event.txPower)
+        rssi = rssi ?? (event.rssi == 127 ? nil : event.rssi)
         guard event.dataStatus != 1 else { return }
         let report = PeriodicReport(
-            octets: pending, txPower: event.txPower == 127 ? nil : event.txPower, rssi: event.rssi == 127 ? nil : event.rssi,
-            isTruncated: event.dataStatus != 0 || pending.count > Self.longestData)
-        pending = []
+            octets: pending, txPower: txPower, rssi: rssi, isTruncated: event.dataStatus != 0 || pending.count > Self.longestData)
+        (pending, txPower, rssi) = ([], nil, nil)
         if let onReport { return onReport(report) }
         if case .dropped = continuation.yield(report) { dropped += 1 }
     }
@@ -87,6 +90,8 @@ public final class PeriodicSync {
 final class PeriodicSyncs {
     private var syncs: [UInt16: PeriodicSync] = [:]
     private var search: (promise: Promise<PeriodicSync>, bufferLimit: Int)?
+    /// The caller of the search does not wait any more; the controller was told to end it.
+    private var isAbandoned = false
     private unowned let host: Host
 
     init(_ host: Host) { self.host = host }
@@ -121,7 +126,10 @@ final class PeriodicSyncs {
 
     /// Ends a search whose caller does not wait any more, or the sync that it has brought meanwhile.
     private func cancel(_ promise: Promise<PeriodicSync>) {
-        if search?.promise === promise { return host.commands.post(HCICommands.LEPeriodicAdvertisingCreateSyncCancel()) }
+        if search?.promise === promise {
+            isAbandoned = true
+            return host.commands.post(HCICommands.LEPeriodicAdvertisingCreateSyncCancel())
+        }
         guard case .success(let sync)? = promise.result, sync.isRunning else { return }
         forget(sync, nil)
         host.commands.post(HCICommands.LEPeriodicAdvertisingTerminateSync(syncHandle: sync.handle))
@@ -143,6 +151,12 @@ final class PeriodicSyncs {
     func established(_ event: HCIEvents.LEPeriodicAdvertisingSyncEstablished) {
         guard let search else { return }
         self.search = nil
+        defer { isAbandoned = false }
+        // The sync came before the end of the search.
+        if isAbandoned, event.status == .success {
+            host.commands.post(HCICommands.LEPeriodicAdvertisingTerminateSync(syncHandle: event.syncHandle))
+            return
+        }
         guard event.status == .success, let sync = PeriodicSync(event, bufferLimit: search.bufferLimit, owner: self) else {
             return search.promise.fail(HostError.peer(.rejected(HCICommands.LEPeriodicAdvertisingCreateSync.name, event.status)))
         }
@@ -160,7 +174,7 @@ final class PeriodicSyncs {
     /// The controller was reset, or the pipe has ended.
     func ended(_ error: HostError) {
         search?.promise.fail(error)
-        search = nil
+        (search, isAbandoned) = (nil, false)
         for (_, sync) in syncs.sorted(by: { $0.key < $1.key }) { sync.finish(error) }
         syncs.removeAll()
     }

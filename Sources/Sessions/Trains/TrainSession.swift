@@ -13,7 +13,7 @@ package final class TrainSession {
     private let heard: (PeriodicSync, PeriodicReport) -> Void
     private let failed: (String) -> Void
     private var known: Set<Train> = []
-    private var waiting: [Train] = []
+    private var waiting: [(train: Train, interval: Microseconds)] = []
     private var syncs: [PeriodicSync] = []
     private var search: Activity<Void>?
 
@@ -32,25 +32,29 @@ package final class TrainSession {
         guard report.periodicInterval > 0, report.sid <= 15, let address = report.address, known.count < Self.mostTrains,
             known.insert(Train(advertiser: report.identity?.address ?? address, sid: report.sid)).inserted
         else { return }
-        waiting.append(Train(advertiser: report.identity?.address ?? address, sid: report.sid))
+        waiting.append((Train(advertiser: report.identity?.address ?? address, sid: report.sid), report.periodicInterval))
         seekNext()
     }
 
     private func seekNext() {
         guard search == nil, !waiting.isEmpty else { return }
-        let train = waiting.removeFirst()
+        let (train, interval) = waiting.removeFirst()
+        var settings = SyncSettings(advertiser: train.advertiser, sid: train.sid)
+        // Six events at least.
+        settings.timeout = max(settings.timeout, UInt16(clamping: min(0x4000, interval * 6 / 10_000)))
         search = host.loop.start { [self] in
             defer {
                 search = nil
                 if !Task.isCancelled { seekNext() }
             }
             do {
-                let sync = try await host.synchronise(SyncSettings(advertiser: train.advertiser, sid: train.sid))
+                let sync = try await host.synchronise(settings, within: interval * 2 + .seconds(30))
                 sync.onReport = { [unowned self, unowned sync] in heard(sync, $0) }
                 syncs.append(sync)
             } catch is CancellationError {
                 return
             } catch {
+                known.remove(train)
                 failed("no sync with the train of \(train.advertiser.argument), SID \(train.sid): \(error)")
             }
         }

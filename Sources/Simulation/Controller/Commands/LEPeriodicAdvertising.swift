@@ -40,6 +40,7 @@ extension LEController {
             try checkTrainFits(set)
         } catch {
             settings.sets[index].periodic?.data.discard()
+            train(set.handle)?.content.data = []
             throw error
         }
         settings.sets[index] = set
@@ -72,9 +73,13 @@ extension LEController {
         var set = settings.sets[index]
         // The bit for ADI needs Periodic Advertising ADI Support.
         try Check.that(command.enable & 2 == 0, else: .unsupportedValue)
-        guard set.periodic != nil else { throw .disallowed }
         let isEnabling = command.enable & 1 == 1
+        guard set.periodic != nil else {
+            if isEnabling { throw .disallowed }
+            return
+        }
         if isEnabling { try Check.that(set.maySendPeriodically && set.periodic?.data.isComplete == true, else: .disallowed) }
+        if isEnabling { try checkTrainFits(set) }
         guard set.periodic?.isEnabled != isEnabling else { return }
         set.periodic?.isEnabled = isEnabling
         // A scanner that filters duplicates hears of the train only with a new DID. Core Vol 6, Part B, 4.4.2.11.

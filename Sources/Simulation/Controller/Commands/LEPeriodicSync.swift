@@ -14,12 +14,13 @@ extension LEController {
     }
 
     func execute(_ command: HCICommands.LEPeriodicAdvertisingCreateSync) throws(CommandRefusal) {
-        try Check.that(settings.syncRequest == nil && command.syncCTEType != 0x1F, else: .disallowed)
+        try Check.that(settings.syncRequest == nil && command.syncCTEType & 0x1F != 0x1F, else: .disallowed)
         // Reports that are off at first need LE_Set_Periodic_Advertising_Receive_Enable, which this controller lacks.
         try Check.that(command.options & 2 == 0, else: CommandRefusal(status: .connectionFailedToBeEstablished))
         // The filter for duplicates needs Periodic Advertising ADI Support.
         try Check.that(command.options & 4 == 0, else: .unsupportedValue)
         var request = SyncRequest(skip: Int(command.skip), timeout: command.syncTimeoutMicroseconds)
+        request.needsTone = command.syncCTEType & 0x10 != 0
         if command.options & 1 == 0 {
             let advertiser = DeviceAddress(command.advertiserAddressType, command.advertiserAddress)
             request.advertiser = PeriodicAdvertiserList.Entry(advertiser: advertiser, sid: command.advertisingSID)
@@ -87,6 +88,8 @@ struct SyncRequest {
     /// Events that may be skipped after each one that was heard.
     var skip: Int
     var timeout: Microseconds
+    /// Excludes trains without a Constant Tone Extension, which no train of this air has.
+    var needsTone = false
 
     init(skip: Int, timeout: Microseconds) {
         self.skip = skip

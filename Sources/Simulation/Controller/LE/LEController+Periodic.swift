@@ -14,10 +14,16 @@ extension LEController {
             accessAddress: AccessAddress.random(&random), crcInit: UInt32(truncatingIfNeeded: random.next() & 0xFF_FFFF),
             drift: configuration.clockDrift, accuracy: configuration.clockAccuracy, power: set.parameters.txPower)
         let train = PeriodicTrain(
-            set.handle, content, course, channels: ChannelMap(settings.channelMap), radio: radio, quirks: configuration.quirks,
+            set.handle, content, course, channels: channelsOfTrains, radio: radio, quirks: configuration.quirks,
             random: makeRandomSource())
         trains.add(train)
         train.start()
+    }
+
+    /// A train has at least two channels. Core Vol 6, Part B, 4.4.2.12.
+    private var channelsOfTrains: ChannelMap {
+        let map = ChannelMap(settings.channelMap)
+        return map.used.count >= 2 ? map : .all
     }
 
     /// Time before the first event of a train, in which its set can announce it.
@@ -59,6 +65,12 @@ extension LEController: PeriodicSyncDelegate {
     }
 
     func syncEstablished(_ sync: PeriodicSync) {
+        if let request = settings.syncRequest, request.needsTone {
+            syncs.stop(sync)
+            // Another train of the list may have the tone. Core Vol 6, Part B, 4.4.3.4.
+            if request.advertiser != nil { endSyncRequest(.unsupportedRemoteFeature) }
+            return
+        }
         settings.syncRequest = nil
         let train = sync.train
         emit(

@@ -48,6 +48,7 @@ final class PeriodicSync: RadioActivity {
     private var slack: Microseconds
     private var lastAnchor: Microseconds
     private(set) var isEstablished = false
+    private var isStopped = false
     private var failures = 0
     private var missed = 0
     /// The announced part of a chain; nil while AUX_SYNC_IND is awaited.
@@ -72,7 +73,8 @@ final class PeriodicSync: RadioActivity {
     ) {
         self.handle = handle
         self.train = train
-        self.skip = skip
+        // Six attempts are left before the timeout.
+        self.skip = min(skip, max(0, timeout / train.info.interval - Self.eventsToEstablish))
         self.timeout = timeout
         self.radio = radio
         self.delegate = delegate
@@ -93,6 +95,7 @@ final class PeriodicSync: RadioActivity {
 
     /// Stops without further callbacks.
     func stop() {
+        isStopped = true
         timer.cancel()
         lossTimer.cancel()
         radio.forget(self)
@@ -122,7 +125,6 @@ final class PeriodicSync: RadioActivity {
             missed += 1
             return miss()
         }
-        missed = 0
         let channel = selection.channel(counter: counter(of: event), map: channels)
         let end = clock.anchor(of: event) + slack + widening(of: event) + activeClockTolerance
         radio.listen(tuning(channel, train.phy), from: opening(of: event), until: end)
@@ -174,6 +176,7 @@ final class PeriodicSync: RadioActivity {
         if !isEstablished {
             isEstablished = true
             delegate.syncEstablished(self)
+            if isStopped { return }
         }
         deliver(header, reception)
     }
@@ -204,6 +207,7 @@ final class PeriodicSync: RadioActivity {
     }
 
     private func endEvent() {
+        missed = 0
         radio.release(self)
         event += 1 + skip
         schedule()
@@ -216,6 +220,7 @@ final class PeriodicSync: RadioActivity {
     }
 
     func preempted() {
+        missed += 1
         guard chain == nil else {
             delegate.sync(self, heard: PeriodicReport(txPower: nil, rssi: 127, status: .truncated, data: []))
             event += 1

@@ -23,7 +23,10 @@ final class PeriodicTrain: RadioActivity {
     /// Used from the next event on.
     var content: PeriodicContent
     private var channels: ChannelMap
-    private var update: PeriodicChannelMapUpdate?
+    /// A channel map and the event from which it is used.
+    private var change: (channels: ChannelMap, event: Int)?
+    /// A channel map that follows once `change` is in use.
+    private var wanted: ChannelMap?
     private let selection: ChannelSelectionAlgorithm2
     private let clock: AnchorClock
     private let radio: Radio
@@ -36,8 +39,8 @@ final class PeriodicTrain: RadioActivity {
     private var next = 0
     private var timer: AirTimer!
 
-    /// Events in which a new channel map is announced before it is used.
-    private static let eventsToInstant = 8
+    /// Events in which a new channel map is announced before it is used, so that a sync that skips some hears of it.
+    private static let eventsToInstant = 32
 
     private var loop: RunLoop { radio.air.loop }
     var priority: Int { RadioPriority.periodicAdvertising + missed }
@@ -70,8 +73,20 @@ final class PeriodicTrain: RadioActivity {
 
     /// Uses other channels from an instant on, which the events before it announce.
     func use(_ map: ChannelMap) {
-        guard map != update?.channels ?? channels, map.used.count >= 2 else { return }
-        update = PeriodicChannelMapUpdate(channels: map, instant: UInt16(truncatingIfNeeded: event + Self.eventsToInstant))
+        guard map.used.count >= 2 else { return }
+        wanted = map
+        announce()
+    }
+
+    /// An announced map is used at its instant before another one is announced.
+    private func announce() {
+        guard change == nil, let map = wanted else { return }
+        wanted = nil
+        if map != channels { change = (map, event + Self.eventsToInstant) }
+    }
+
+    private var update: PeriodicChannelMapUpdate? {
+        change.map { PeriodicChannelMapUpdate(channels: $0.channels, instant: UInt16(truncatingIfNeeded: $0.event)) }
     }
 
     /// SyncInfo for a packet that starts at `start` and whose event ends at `end`: it names the first event after that.
@@ -81,7 +96,8 @@ final class PeriodicTrain: RadioActivity {
         let error: Microseconds = quirks.periodic.contains(.misplacesTrain) ? 600 : .zero
         return SyncInfo(
             offset: SyncInfo.told(clock.anchor(of: named) - start - error), interval: course.interval,
-            channels: channels, clockAccuracy: course.accuracy, accessAddress: course.accessAddress, crcInit: course.crcInit,
+            channels: change.map { named >= $0.event ? $0.channels : channels } ?? channels, clockAccuracy: course.accuracy,
+            accessAddress: course.accessAddress, crcInit: course.crcInit,
             counter: UInt16(truncatingIfNeeded: named))
     }
 
@@ -95,15 +111,15 @@ final class PeriodicTrain: RadioActivity {
 
     private func begin() {
         radio.reserve(self, at: nil)
-        if let update, UInt16(truncatingIfNeeded: event) == update.instant {
-            channels = update.channels
-            self.update = nil
+        if let change, event >= change.event {
+            channels = change.channels
+            self.change = nil
+            announce()
         }
         guard radio.acquire(self) else {
             missed += 1
             return proceed()
         }
-        missed = 0
         plan = makePlan(at: loop.now)
         send(0)
     }
@@ -143,11 +159,15 @@ final class PeriodicTrain: RadioActivity {
 
     func transmitted(at end: Microseconds) {
         if next < plan.count { return send(next) }
+        missed = 0
         radio.release(self)
         proceed()
     }
 
     func windowClosed() {}
 
-    func preempted() { proceed() }
+    func preempted() {
+        missed += 1
+        proceed()
+    }
 }
