@@ -157,7 +157,7 @@ defect("still-while-it-waits", "subscribe/one-indication", answers=lambda self, 
 defect("three-octets-taken", "subscribe/configuration-length", check_configuration_length=nothing)
 defect("one-octet-read", "subscribe/configuration-length", value=lambda self, link, a: T.value(self, link, a)[:1] if a.is_of(CONFIGURATION) else T.value(self, link, a))
 defect("bond-without-configuration", "subscribe/kept-for-a-bond", keeps=lambda self, link: False)
-defect("configurations-of-the-last", "subscribe/each-connection", store=lambda self, link: self.bonds.setdefault("all", {"configurations": {}, "features": b"\0"}))
+defect("configurations-of-the-last", "subscribe/each-connection[client=of-the-run]", store=lambda self, link: self.bonds.setdefault("all", {"configurations": {}, "features": b"\0"}))
 defect("subscription-unread", "subscribe/subscribes[kind=notifications]", value=lambda self, link, a: b"\0\0" if a.is_of(CONFIGURATION) else T.value(self, link, a))
 
 # Change

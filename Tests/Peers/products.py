@@ -82,13 +82,19 @@ class Product:
         return Service(UUID.from_16_bits(0x181A), [
             Characteristic(UUID.from_16_bits(0x2A6E), P.READ | P.WRITE | P.WRITE_WITHOUT_RESPONSE, READABLE | WRITEABLE, value)])
 
+    @staticmethod
+    def reset_energy(_, value):
+        """Resets Energy Expended; there is no other command. HRS 1.0, 3.3.1."""
+        if value != b"\x01":
+            raise att.ATT_Error(0x80)
+
     def heart_rate(self):
         self.rate = Characteristic(gatt.GATT_HEART_RATE_MEASUREMENT_CHARACTERISTIC, P.NOTIFY, 0, b"\x00\x48")
         location = bytes([9 if self.fault == "location-9" else 1])
         return Service(gatt.GATT_HEART_RATE_SERVICE, [
             self.rate, Characteristic(gatt.GATT_BODY_SENSOR_LOCATION_CHARACTERISTIC, P.READ, READABLE, location),
             Characteristic(
-                gatt.GATT_HEART_RATE_CONTROL_POINT_CHARACTERISTIC, P.WRITE, WRITEABLE, CharacteristicValue(write=lambda *_: None)),
+                gatt.GATT_HEART_RATE_CONTROL_POINT_CHARACTERISTIC, P.WRITE, WRITEABLE, CharacteristicValue(write=self.reset_energy)),
         ])
 
     def keyboard(self):
@@ -108,7 +114,7 @@ class Product:
         return Service(UUID("6E400001-0000-1000-8000-AABBCCDDEEFF"), [
             Characteristic(
                 UUID("6E400002-0000-1000-8000-AABBCCDDEEFF"), P.WRITE | P.WRITE_WITHOUT_RESPONSE, WRITEABLE,
-                CharacteristicValue(write=lambda *_: None)),
+                CharacteristicValue(write=self.reset_energy)),
             Characteristic(
                 UUID("ABDD3056-28FA-441D-A470-55A75A52553A"), P.READ, READABLE,
                 PSM.get(self.fault, CHANNEL).to_bytes(2, "little")),

@@ -28,7 +28,7 @@ EXPECTED = {
             "cancel-of-nothing", "executed", "long-value", "offset-beyond-all", "part-at-the-end", "part-of-short-value", "prepare-beyond-the-end",
             "prepared[end=cancelled]", "prepared[end=executed-after-cancel]", "prepared[end=unexecuted]", "prepared-in-parts", "prepare-echo", "prepare-left-behind", "not-permitted[request=prepare]", "handle-beyond[request=read-blob]",
             "handle-zero[request=read-blob]", "multiple-in-order", "read-multiple", "response-filled[mtu=64]", "response-filled[mtu=185]",
-            "response-filled[mtu=512]", "write-too-long"), NO_OPCODE),
+            "response-filled[mtu=512]", "write-too-long", "prepared-long-part[octets=256]", "prepared-long-part[octets=300]", "command-to-read-only"), NO_OPCODE),
         "command-unanswered": "Core Vol 3, Part F, 3.3.2: a command has no response",
         "mtu-of-client": "Core Vol 3, Part F, 3.2.8: a PDU is not longer than ATT_MTU",
         **dict.fromkeys(
@@ -42,7 +42,7 @@ EXPECTED = {
         **dict.fromkeys(
             ("configuration-length", "configuration-readable"),
             "Core Vol 3, Part F, 3.4.5.1: a value that is too long is refused with Invalid Attribute Value Length"),
-        **dict.fromkeys(("default", "each-connection"), "Core Vol 3, Part G, 3.3.3.3: each client has its own configuration, zero at first"),
+        **dict.fromkeys(("default", "each-connection[client=of-the-run]", "each-connection[client=stranger]"), "Core Vol 3, Part G, 3.3.3.3: each client has its own configuration, zero at first"),
         **dict.fromkeys(
             ("kept-for-a-bond", "kept-before-pairing", *(f"bond-keeps-all[occasion={occasion}]" for occasion in (
                 "all-at-once", "third-link", "cleared", "client-between", "bond-between"))),

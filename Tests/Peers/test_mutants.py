@@ -12,7 +12,7 @@ MUTANTS = sorted((ROOT / "Conformance" / "mutants").glob("*.yaml"))
 PARTS = 5
 """The number of parts of the mutants. With one mutant more another part is tried; SOAK=1 tries every part."""
 CHOSEN = range(PARTS) if "SOAK" in os.environ else [len(MUTANTS) % PARTS]
-TEXTS = ("Core Vol ", "Core Supplement, ", "TS 07.10, ", "RFCOMM 1.2, ")
+TEXTS = ("Core Vol ", "Core Supplement, ", "TS 07.10, ", "RFCOMM 1.2, ", "HRS 1.0, ", "CSCS 1.0, ")
 """The specifications that mutants violate."""
 
 

@@ -14,6 +14,8 @@ OF_BUMBLE = {
     "smp-negative/out-of-sequence[pdu=public-key-in-legacy]", "smp-negative/reflected-key", "smp-negative/repeated-attempts", "smp-negative/silence",
     "smp-negative/out-of-sequence[pdu=truncated-confirm]", "accessory-security/legacy-reconnects", "accessory-security/requests-refused-in-clear[request=read-multiple]",
     "accessory-security/requests-refused-in-clear[request=read-multiple-variable]", "smp-negative/invalid-key",
+    # It reads the length of a PDU from the first packet, which has one octet of it.
+    "accessory-pairing/request-in-pieces[size=1]",
 }
 # The bond of LE legacy pairing has the keys of the two sides exchanged.
 OF_BUMBLE_LEGACY = {
@@ -104,7 +106,7 @@ def test_a_device_that_insists_on_security_is_surveyed_and_judged_with_pairing(t
     told = survey("insists", "--pair")
     assert 'uuid: "2A19"' in told and "security" in told and "remarks: []" in told, told
     code, cases = judge("insists", tmp_path, "accessory-values", "accessory-gatt/handles-in-order", CASE, "--pair")
-    assert code == 0 and {verdict for verdict, _ in cases.values()} == {"PASS"}, cases
+    assert code == 0 and {verdict for verdict, _ in cases.values()} <= {"PASS", "N/A"} and cases[CASE][0] == "PASS", cases
 
 
 def test_a_protected_value_is_described_and_judged_with_pairing(tmp_path):

@@ -7,7 +7,7 @@ from support import Process, PythonPeer, bluebench, dongles, run_bench
 
 CASES = [
     "accessory-security/reconnects-encrypted", "accessory-subscribe/subscribes[kind=notifications]", "accessory-subscribe/default",
-    "accessory-subscribe/each-connection",
+    "accessory-subscribe/each-connection[client=of-the-run]",
 ]
 
 
