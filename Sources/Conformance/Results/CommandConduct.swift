@@ -17,8 +17,8 @@ struct CommandConduct: Sendable, Hashable {
 extension CommandConduct {
     /// Returns the refusals of each command that the subject has refused in all cases, each with its case.
     ///
-    /// What a controller claims it supports, with the feature below it (Core Vol 4, Part E, 6.27). A case for which a command is refused may
-    /// be not applicable, so that each of them alone hides the contradiction.
+    /// A controller supports each command that it claims (Core Vol 4, Part E, 6.27). A refused command may make a case not applicable, so no
+    /// single case shows the contradiction.
     static func refusedEachTime(in results: [CaseResult]) -> [String: [String]] {
         let executed = results.reduce(into: Set<UInt16>()) { $0.formUnion($1.conduct.executed) }
         var found: [String: [String]] = [:]

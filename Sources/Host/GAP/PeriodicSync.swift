@@ -90,7 +90,7 @@ public final class PeriodicSync {
 final class PeriodicSyncs {
     private var syncs: [UInt16: PeriodicSync] = [:]
     private var search: (promise: Promise<PeriodicSync>, bufferLimit: Int)?
-    /// The caller of the search does not wait any more; the controller was told to end it.
+    /// Nobody waits for the search now, and the controller was told to end it.
     private var isAbandoned = false
     private unowned let host: Host
 
@@ -124,7 +124,7 @@ final class PeriodicSyncs {
         }
     }
 
-    /// Ends a search whose caller does not wait any more, or the sync that it has brought meanwhile.
+    /// Ends a search that nobody waits for, or the sync that it has brought.
     private func cancel(_ promise: Promise<PeriodicSync>) {
         if search?.promise === promise {
             isAbandoned = true
